@@ -1,0 +1,93 @@
+"""What a command is, and the options that derive from declared parameters."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from workbench.params import ParameterError, Parameters
+from workbench.params.field import METADATA_KEY
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+P = TypeVar("P", bound=Parameters)
+
+
+@dataclass
+class Context:
+    """What a command is given besides its options: where its events go and how it learns of a Cancel."""
+
+    emit: Emit = ignore
+    cancel: CancelToken = field(default_factory=CancelToken)
+
+
+Run = Callable[[argparse.Namespace, Context], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One subcommand of ``workbench``: a file of this folder declares one as ``COMMAND``.
+
+    Attributes:
+        name: the word after ``workbench``.
+        help: one line.
+        example: a command line that works as it stands (on bundled samples).
+        configure: adds its arguments to a parser.
+        run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
+        text: the short human text of that object.
+        releases: whether it publishes something; such a command refuses ``--seed``.
+    """
+
+    name: str
+    help: str
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Run
+    text: Callable[[Mapping[str, Any]], str]
+    releases: bool = False
+
+
+def flag_of(cls: type[Parameters], name: str) -> str:
+    """Return the option that sets attribute ``name`` of ``cls``."""
+    return "--" + (cls.declared()[name].flag or name).replace("_", "-")
+
+
+def add_options(parser: argparse.ArgumentParser, cls: type[Parameters], *names: str) -> None:
+    """Add an option for each of ``names`` (all declared attributes where none is named)."""
+    declared = cls.declared()
+    defaults = {f.name: f.default for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
+    for name in names or declared:
+        spec, default = declared[name], defaults[name]
+        unit = f" [{spec.unit}]" if spec.unit else ""
+        told = "" if default in (None, dataclasses.MISSING) else f" (default {default})"
+        parser.add_argument(
+            flag_of(cls, name),
+            dest=f"{cls.__name__}.{name}",
+            metavar=(spec.symbol or name).upper(),
+            required=default is dataclasses.MISSING,
+            help=(spec.help + unit + told).replace("%", "%%"),
+        )
+
+
+def read_options(namespace: argparse.Namespace, cls: type[P], **given: Any) -> P:
+    """Make ``cls`` from the options that :func:`add_options` added and the values ``given``.
+
+    Raises:
+        ParameterError: a value is refused; the message names the option.
+    """
+    values = dict(given)
+    for name, spec in cls.declared().items():
+        string = getattr(namespace, f"{cls.__name__}.{name}", None)
+        if string is not None:
+            values[name] = spec.parse(string, flag_of(cls, name))
+    missing = [
+        f.name
+        for f in dataclasses.fields(cls)
+        if f.name not in values and f.default is f.default_factory is dataclasses.MISSING
+    ]
+    if missing:
+        raise ParameterError(f"the option {flag_of(cls, missing[0])} is missing", mend="give it")
+    return cls(**values)

@@ -1,0 +1,75 @@
+"""Public facts about the attributes of a table, declared by a person and never read from the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
+
+KINDS = ("integer", "real", "category", "boolean", "date")
+ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
+MOST_CELLS = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute(Parameters):
+    """What is publicly declared about one column.
+
+    Dates have bounds too, written ``1990-12-31``; in ``lower`` and ``upper`` they are day numbers
+    (``datetime.date.toordinal``), which is how the plan codec hands them over.
+    """
+
+    name: str = text(help="the column's name in the table")
+    kind: str = choice(choices=KINDS, help="what the values are")
+    lower: float | None = real(default=None, help="public lower bound; smaller values are clamped to it")
+    upper: float | None = real(default=None, help="public upper bound; larger values are clamped to it")
+    cells: int | None = integer(default=None, at_least=2, upto=MOST_CELLS, help="size of the public grid")
+    domain: tuple[str, ...] | None = texts(default=None, shortest=2, help="public list of the values")
+    other: str | None = text(default=None, help="the domain value that collects values outside the domain")
+    bounds_origin: str = choice(
+        choices=("declared", "data"), default="declared", help="whether the bounds are public or were read off the rows"
+    )
+    role: str | None = choice(choices=ROLES, default=None, help="what the column is in a disclosure")
+    missing: str = choice(
+        choices=("refuse", "own-value"), default="refuse", help="whether a missing value is an error or one more cell"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values one by one, then against each other."""
+        super().__post_init__()
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            raise ParameterError(
+                f"lower = {self.lower:g} is not below upper = {self.upper:g}",
+                f"column {self.name}",
+                "swap or mend them",
+            )
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values lie on a line with bounds."""
+        return self.kind in ("integer", "real", "date")
+
+    def bounds(self) -> tuple[float, float]:
+        """Return (lower, upper), or raise :class:`ParameterError` naming what nobody declared."""
+        for name, value in (("lower", self.lower), ("upper", self.upper)):
+            if value is None:
+                raise ParameterError(
+                    f"the {name} bound is not declared",
+                    f"column {self.name}",
+                    f"write {name} = NUMBER from public facts",
+                )
+        assert self.lower is not None
+        assert self.upper is not None
+        return self.lower, self.upper
+
+    def values(self) -> tuple[str, ...]:
+        """Return the public domain of a category or boolean, or raise :class:`ParameterError`."""
+        if self.kind == "boolean" and self.domain is None:
+            return ("false", "true")
+        if self.domain is None:
+            raise ParameterError(
+                "the domain is not declared", f"column {self.name}", 'write domain = ["…", "…"] from public facts'
+            )
+        if self.other is not None and self.other not in self.domain:
+            return (*self.domain, self.other)
+        return self.domain

@@ -1,0 +1,1 @@
+"""DP-SGD: the only package that imports torch."""

@@ -1,0 +1,1 @@
+"""Private models, one file each, with the scikit-learn API."""

@@ -1,0 +1,39 @@
+"""Declared, validated, typed parameters: forms, command-line options and TOML derive from them."""
+
+from workbench.params.errors import (
+    BudgetRefusedError,
+    CancelledError,
+    CheckFailedError,
+    InputError,
+    ParameterError,
+    WorkbenchError,
+)
+from workbench.params.field import (
+    Field,
+    Parameters,
+    boolean,
+    choice,
+    integer,
+    real,
+    records,
+    text,
+    texts,
+)
+
+__all__ = [
+    "BudgetRefusedError",
+    "CancelledError",
+    "CheckFailedError",
+    "Field",
+    "InputError",
+    "ParameterError",
+    "Parameters",
+    "WorkbenchError",
+    "boolean",
+    "choice",
+    "integer",
+    "real",
+    "records",
+    "text",
+    "texts",
+]

@@ -1,0 +1,382 @@
+"""A parameter is declared once: type, bounds, unit, symbol and help; everything else derives from that.
+
+A parameter set is a frozen dataclass that inherits :class:`Parameters` and declares each attribute with
+:func:`real`, :func:`integer`, :func:`boolean`, :func:`choice`, :func:`text`, :func:`texts` or :func:`records`::
+
+    @dataclass(frozen=True, kw_only=True)
+    class GaussianBudget(Parameters):
+        epsilon: float = real(above=0, upto=1e6, symbol="ε", help="privacy loss of the release")
+
+Whatever way a value comes in (constructor, TOML, JSON, command line), the same ``check`` sees it, so NaN,
+infinities, booleans posing as numbers and numbers beyond double precision cannot enter anywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+from workbench.params.errors import ParameterError
+
+METADATA_KEY = "parameter"
+_REQUIRED: Any = dataclasses.MISSING
+_REAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Field:
+    """The declaration of one parameter.
+
+    Attributes:
+        help: one line for a person, without a final full stop.
+        symbol: the letter the literature uses (ε, δ, σ), or empty.
+        unit: the unit of the value, or empty.
+        optional: whether ``None`` (not given) is a value.
+        flag: the command-line option where it is not the attribute's name.
+    """
+
+    help: str = ""
+    symbol: str = ""
+    unit: str = ""
+    optional: bool = False
+    flag: str = ""
+
+    def check(self, value: Any, name: str) -> Any:
+        """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
+        if value is None:
+            if self.optional:
+                return None
+            raise ParameterError(f"{name} is missing", mend=f"give {self.expected()}")
+        return self._check(value, name)
+
+    def parse(self, string: str, name: str) -> Any:
+        """Return the value written as ``string`` on the command line or in a form's entry."""
+        return self.check(self._parse(string, name), name)
+
+    def expected(self) -> str:
+        """Say what a value must be, to end an error sentence."""
+        raise NotImplementedError
+
+    def refuse(self, value: Any, name: str) -> ParameterError:
+        """Make the error for ``value``; long values are shortened."""
+        shown = repr(value) if isinstance(value, str) else str(value)
+        shown = shown if len(shown) <= 60 else shown[:57] + "…"
+        return ParameterError(f"{name} = {shown} is not {self.expected()}", mend=f"give {self.expected()}")
+
+    def _check(self, value: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def _parse(self, string: str, name: str) -> Any:
+        return string
+
+    def plain(self, value: Any) -> Any:
+        """Return ``value`` as TOML and JSON hold it."""
+        return value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Number(Field):
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    upto: float | None = None
+
+    noun: ClassVar[str] = "a number"
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        parts = [
+            f"{word} {_short(bound)}"
+            for word, bound in (
+                ("above", self.above),
+                ("at least", self.at_least),
+                ("below", self.below),
+                ("at most", self.upto),
+            )
+            if bound is not None
+        ]
+        return " ".join([self.noun, " and ".join(parts)]).strip()
+
+    def _in_range(self, value: float) -> bool:
+        # Written as `not bound < value`-style conjunctions so that NaN fails every one of them.
+        return (
+            (self.above is None or value > self.above)
+            and (self.at_least is None or value >= self.at_least)
+            and (self.below is None or value < self.below)
+            and (self.upto is None or value <= self.upto)
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RealField(_Number):
+    """A finite double."""
+
+    def _check(self, value: Any, name: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.refuse(value, name)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self.refuse(value, name) from None
+        if not math.isfinite(number) or not self._in_range(number):
+            raise self.refuse(value, name)
+        return number
+
+    def _parse(self, string: str, name: str) -> float:
+        if not _REAL.match(string.strip()):
+            raise self.refuse(string, name)
+        return float(string)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class IntegerField(_Number):
+    """A whole number; a real such as 3.0 is refused, so that a typing slip is not rounded away."""
+
+    noun: ClassVar[str] = "a whole number"
+
+    def _check(self, value: Any, name: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self._in_range(value):
+            raise self.refuse(value, name)
+        return value
+
+    def _parse(self, string: str, name: str) -> int:
+        if not _WHOLE.match(string.strip()) or len(string) > 40:
+            raise self.refuse(string, name)
+        return int(string)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BooleanField(Field):
+    """True or false; the numbers 0 and 1 are refused."""
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return "true or false"
+
+    def _check(self, value: Any, name: str) -> bool:
+        if not isinstance(value, bool):
+            raise self.refuse(value, name)
+        return value
+
+    def _parse(self, string: str, name: str) -> bool:
+        known = {"true": True, "yes": True, "false": False, "no": False}
+        if string.strip().lower() not in known:
+            raise self.refuse(string, name)
+        return known[string.strip().lower()]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TextField(Field):
+    """A string of at most ``longest`` characters; empty only where declared so."""
+
+    longest: int = 4096
+    may_be_empty: bool = False
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return f"a text of {0 if self.may_be_empty else 1} to {self.longest} characters"
+
+    def _check(self, value: Any, name: str) -> str:
+        if not isinstance(value, str) or len(value) > self.longest or not (value or self.may_be_empty):
+            raise self.refuse(value, name)
+        return value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChoiceField(Field):
+    """One of a few words; a near miss is answered with "did you mean"."""
+
+    choices: tuple[str, ...]
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return "one of " + ", ".join(self.choices)
+
+    def _check(self, value: Any, name: str) -> str:
+        if isinstance(value, str) and value in self.choices:
+            return value
+        if isinstance(value, str):
+            near = did_you_mean(value, self.choices)
+            raise ParameterError(f"{name} = {value!r} is not known{near}", mend=f"choose {self.expected()}")
+        raise self.refuse(value, name)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TextsField(Field):
+    """A list of distinct strings (a domain, names of columns)."""
+
+    shortest: int = 0
+    most: int = 1_000_000
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return f"a list of at least {self.shortest} different texts" if self.shortest else "a list of different texts"
+
+    def _check(self, value: Any, name: str) -> tuple[str, ...]:
+        if isinstance(value, str) or not isinstance(value, (list, tuple)):
+            raise self.refuse(value, name)
+        if not all(isinstance(v, str) for v in value) or not self.shortest <= len(value) <= self.most:
+            raise self.refuse(value, name)
+        seen: set[str] = set()
+        for v in value:
+            if v in seen:
+                raise ParameterError(f"{name} names {v!r} twice", mend="name each value once")
+            seen.add(v)
+        return tuple(value)
+
+    def _parse(self, string: str, name: str) -> list[str]:
+        return [part.strip() for part in string.split(",")]
+
+    def plain(self, value: Any) -> Any:
+        """Return ``value`` as TOML and JSON hold it."""
+        return None if value is None else list(value)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordsField(Field):
+    """A list of parameter sets of one class (the columns of a plan)."""
+
+    of: type[Parameters]
+    named: str = "name"
+
+    def expected(self) -> str:
+        """Say what a value must be."""
+        return f"a list of {self.of.__name__} tables"
+
+    def _check(self, value: Any, name: str) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise self.refuse(value, name)
+        out = []
+        for position, item in enumerate(value, start=1):
+            if isinstance(item, self.of):
+                out.append(item)
+            elif isinstance(item, Mapping):
+                title = item.get(self.named)
+                place = f"{name} {title!r}" if isinstance(title, str) else f"{name} number {position}"
+                out.append(self.of.from_plain(item, where=place))
+            else:
+                raise self.refuse(item, f"{name} number {position}")
+        return tuple(out)
+
+    def plain(self, value: Any) -> Any:
+        """Return ``value`` as TOML and JSON hold it."""
+        return [item.to_plain() for item in value]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """A frozen set of declared parameters; every subclass is checked when it is made."""
+
+    def __post_init__(self) -> None:
+        """Check every declared value; raise :class:`ParameterError` on the first that is refused."""
+        for name, field in self.declared().items():
+            object.__setattr__(self, name, field.check(getattr(self, name), name))
+
+    @classmethod
+    def declared(cls) -> dict[str, Field]:
+        """Return the declarations by attribute name, in order."""
+        return {f.name: f.metadata[METADATA_KEY] for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Make the set from the keys and values of a TOML or JSON table.
+
+        Raises:
+            ParameterError: a key is unknown or missing, or a value is refused; ``where`` names the table.
+        """
+        fields = {f.name: f for f in dataclasses.fields(cls)}
+        keys = {cls.key_of(name): name for name in fields}
+        for key in values:
+            if key not in keys:
+                raise ParameterError(
+                    f"the key {key!r} is not known{did_you_mean(str(key), keys)}",
+                    where,
+                    "remove or rename it",
+                )
+        missing = [k for k, n in keys.items() if k not in values and _is_required(fields[n])]
+        if missing:
+            field = fields[keys[missing[0]]].metadata.get(METADATA_KEY)
+            raise ParameterError(
+                f"the key {missing[0]!r} is missing", where, f"give {field.expected()}" if field else "give it"
+            )
+        try:
+            return cls(**{keys[k]: v for k, v in values.items()})
+        except ParameterError as error:
+            raise ParameterError(error.what, error.where or where, error.mend) from None
+
+    @classmethod
+    def key_of(cls, name: str) -> str:
+        """Return the file key of attribute ``name`` (a plan writes ``column``, the class ``columns``)."""
+        return name
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the values that differ from their defaults, as TOML and JSON hold them."""
+        out: dict[str, Any] = {}
+        for f in dataclasses.fields(self):
+            spec: Field | None = f.metadata.get(METADATA_KEY)
+            value = getattr(self, f.name)
+            if spec is not None and value is not None and (_is_required(f) or value != f.default):
+                out[self.key_of(f.name)] = spec.plain(value)
+        return out
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _short(number: float) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``, did you mean 'x'?`` for the nearest of ``known``, or nothing."""
+    near = difflib.get_close_matches(word.lower(), [k.lower() for k in known], n=1, cutoff=0.6)
+    if not near:
+        return ""
+    return next(f", did you mean {k!r}?" for k in known if k.lower() == near[0])
+
+
+def _declare(spec: Field, default: Any) -> Any:
+    if default is None:
+        spec = dataclasses.replace(spec, optional=True)
+    return dataclasses.field(default=default, metadata={METADATA_KEY: spec})
+
+
+def real(*, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a finite real parameter (``above``, ``at_least``, ``below``, ``upto`` bound it)."""
+    return _declare(RealField(**spec), default)
+
+
+def integer(*, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a whole-number parameter (``above``, ``at_least``, ``below``, ``upto`` bound it)."""
+    return _declare(IntegerField(**spec), default)
+
+
+def boolean(*, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a true-or-false parameter."""
+    return _declare(BooleanField(**spec), default)
+
+
+def choice(*, choices: Iterable[str], default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a parameter that is one of a few words."""
+    return _declare(ChoiceField(choices=tuple(choices), **spec), default)
+
+
+def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a text parameter."""
+    return _declare(TextField(**spec), default)
+
+
+def texts(*, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a parameter that is a list of different texts."""
+    return _declare(TextsField(**spec), default)
+
+
+def records(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
+    """Declare a parameter that is a list of parameter sets."""
+    return _declare(RecordsField(of=of, **spec), default)

@@ -1,0 +1,1 @@
+"""Mechanisms, cost events and accountants: what a mechanism is and what it costs."""

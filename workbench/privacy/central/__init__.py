@@ -1,0 +1,5 @@
+"""Noise for a handful of central numbers (counts, sums) from a maintained library with proved samplers."""
+
+from workbench.privacy.central.laplace import CentralNoise, NoNoise, ReleasedNoise, StudyNoise
+
+__all__ = ["CentralNoise", "NoNoise", "ReleasedNoise", "StudyNoise"]

@@ -1,0 +1,73 @@
+"""Cost is a value: frozen events that say what happened to the data, independent of any accountant.
+
+All events are in the one relation of the workbench, zero-out neighbours: one row becomes an empty row that
+contributes nothing and the number of rows is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PureDp:
+    """A release with ε-differential privacy (tables, discrete Laplace on counts and sums).
+
+    ``epsilon`` is decimal, so that shares add up to their total exactly.
+    """
+
+    epsilon: Decimal
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonGaussian:
+    """``steps`` sums of Poisson-sampled, clipped vectors, each with N(0, (noise_multiplier·C)²) per coordinate."""
+
+    sample_rate: float
+    noise_multiplier: float
+    steps: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Several events on the same rows."""
+
+    events: tuple[CostEvent, ...]
+    label: str = ""
+
+
+CostEvent = PureDp | PoissonGaussian | Composed
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The privacy loss that is charged, in zero-out neighbours.
+
+    Attributes:
+        epsilon: ε of the whole record, as a decimal: ledgers add decimals, not floats.
+        delta: δ of the whole record.
+        event: what happened.
+    """
+
+    epsilon: Decimal
+    delta: Decimal
+    event: CostEvent
+
+    def replace_one(self) -> tuple[float, float]:
+        """Return (2ε, (1+e^ε)δ), what a zero-out guarantee gives for replace-one neighbours."""
+        from workbench.privacy.neighbours import replace_one
+
+        return replace_one(float(self.epsilon), float(self.delta))
+
+
+Charge = Callable[[Cost], None]
+"""Called by work that costs budget, before it reads data; raises BudgetRefusedError where the cap forbids it."""
+
+
+def exact(epsilon: float) -> Decimal:
+    """Return the decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
+    return Decimal(repr(float(epsilon)))

@@ -1,0 +1,1 @@
+"""The door out: ledger, writers, certificate, verification."""

@@ -1,0 +1,1 @@
+"""Figures and documents, the same for window, PNG and SVG (Qt offscreen)."""

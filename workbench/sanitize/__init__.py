@@ -1,0 +1,1 @@
+"""A plan applied to a table: shares, forecast, engine, estimates."""

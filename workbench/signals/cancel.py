@@ -1,0 +1,28 @@
+"""A request to stop, made in one thread and honoured in another."""
+
+from __future__ import annotations
+
+import threading
+
+from workbench.params import CancelledError
+
+
+class CancelToken:
+    """Set once by whoever wants the work to stop; polled by the work between its steps."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        """Ask for a stop; asking twice is the same."""
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise :class:`CancelledError` if a stop was asked for."""
+        if self.cancelled:
+            raise CancelledError

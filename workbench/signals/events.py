@@ -1,0 +1,95 @@
+"""The run-time event union. Events carry public facts and private gauges, never rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """``done`` of ``total`` units of ``label`` are finished; ``seconds_left`` is ``None`` until it is known."""
+
+    done: float
+    total: float
+    label: str = ""
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure of a run at a step. Computed from private rows unless ``public``."""
+
+    name: str
+    step: int
+    value: float
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Privacy loss so far (zero-out neighbours), beside the cap it stops before."""
+
+    epsilon: float
+    delta: float
+    cap: float | None
+    step: int = 0
+    steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown."""
+
+    now: int
+    peak: int
+    predicted: int | None = None
+    limit: int | None = None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence for the person (a fallback, a choice made for her)."""
+
+    level: Literal["info", "warning"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Terminal: the job is done and this is its result."""
+
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Terminal: a person cancelled the job."""
+
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Terminal: the job ended in an error.
+
+    Attributes:
+        error: the exception itself; its text may be shown on screen and is never logged.
+        bug: whether it is a fault of the program rather than of the input.
+        trace: file, line and function of each frame, without values; empty where it is no bug.
+    """
+
+    error: BaseException
+    bug: bool = False
+    trace: str = ""
+
+
+Terminal = Finished | Cancelled | Failed
+Event = Progress | Metric | Budget | Memory | Notice | Terminal
+Emit = Callable[[Event], None]
+
+
+def ignore(event: Event) -> None:
+    """Take an event and do nothing: the listener of work that nobody watches."""

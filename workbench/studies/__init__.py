@@ -1,0 +1,1 @@
+"""Many runs made into one picture: curves and their executors."""
