@@ -1,0 +1,75 @@
+"""The public cells a value is put on before a mechanism sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+
+MOST_CELLS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The inputs and outputs of a mechanism for one attribute.
+
+    Attributes:
+        values: float64 (s,), the number each cell stands for, increasing; ``None`` where cells are mere names.
+        size: number s of cells that hold a value.
+        missing: whether one more cell, the last, stands for a missing value.
+    """
+
+    size: int
+    values: NDArray[np.float64] | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the sizes.
+
+        Raises:
+            ParameterError: fewer than 2 cells.
+        """
+        if not self.total >= 2:
+            raise ParameterError("a mechanism needs at least 2 cells", mend="declare a wider domain")
+        if self.values is not None and self.values.shape != (self.size,):
+            raise ParameterError("the cells and their values differ in number")
+
+    @property
+    def total(self) -> int:
+        """Number of cells, the one for missing values included."""
+        return self.size + int(self.missing)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether cells stand for numbers."""
+        return self.values is not None
+
+    @classmethod
+    def line(cls, lower: float, upper: float, size: int, *, missing: bool = False) -> Cells:
+        """Return ``size`` equally spaced cells from ``lower`` to ``upper``, both ends included."""
+        if not lower < upper:
+            raise ParameterError(f"the lower bound {lower:g} is not below the upper bound {upper:g}")
+        if not 2 <= size <= MOST_CELLS:
+            raise ParameterError(f"cells = {size} is not from 2 to {MOST_CELLS}")
+        return cls(size=size, values=np.linspace(lower, upper, size), missing=missing)
+
+    def distances(self) -> NDArray[np.float64]:
+        """Return the (t, t) distances in units of the whole range; a missing value is one range from all others."""
+        if self.values is None:
+            return 1.0 - np.eye(self.total)
+        span = self.values[-1] - self.values[0]
+        out = np.ones((self.total, self.total))
+        out[: self.size, : self.size] = np.abs(self.values[:, None] - self.values[None, :]) / span
+        if self.missing:
+            out[-1, -1] = 0.0
+        return out
+
+    def base(self) -> NDArray[np.float64]:
+        """Return the (t,) base measure: √s for the missing cell, which s cells of numbers would else drown."""
+        base = np.ones(self.total)
+        if self.missing and self.numeric:
+            base[-1] = np.sqrt(self.size)
+        return base

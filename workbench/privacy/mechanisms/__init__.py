@@ -1,0 +1,54 @@
+"""Local mechanisms, one file each; a new one is its file and a line in this list."""
+
+from __future__ import annotations
+
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
+from workbench.privacy.mechanisms.bounded_laplace import BOUNDED_LAPLACE
+from workbench.privacy.mechanisms.grr import GRR
+from workbench.privacy.mechanisms.staircase import STAIRCASE
+from workbench.privacy.mechanisms.warner import WARNER
+
+MECHANISMS: tuple[Mechanism, ...] = (GRR, WARNER, BOUNDED_LAPLACE, STAIRCASE)
+
+FREQUENCY_ONLY = ("oue", "sue", "olh")
+"""Mechanisms whose reports are vectors or hashes: they collect frequencies and cannot fill a column."""
+
+PLANNED = (*FREQUENCY_ONLY, "square-wave", "piecewise", "duchi", "exponential", "optimal")
+
+
+def mechanism(name: str) -> Mechanism:
+    """Return the mechanism called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message says what is near, or why it cannot serve.
+    """
+    for candidate in MECHANISMS:
+        if candidate.name == name:
+            return candidate
+    known = [m.name for m in MECHANISMS]
+    if name in FREQUENCY_ONLY:
+        raise ParameterError(
+            f"the mechanism {name} reports vectors or hashes for frequency collection and cannot fill a column",
+            mend=f"choose one of {', '.join(known)}",
+        )
+    if name in PLANNED:
+        raise ParameterError(f"the mechanism {name} is not in this version", mend=f"choose one of {', '.join(known)}")
+    near = did_you_mean(name, [*known, *PLANNED])
+    raise ParameterError(f"the mechanism {name!r} is not known{near}", mend=f"choose one of {', '.join(known)}")
+
+
+__all__ = [
+    "BOUNDED_LAPLACE",
+    "FREQUENCY_ONLY",
+    "GRR",
+    "MECHANISMS",
+    "PLANNED",
+    "STAIRCASE",
+    "WARNER",
+    "LocalParameters",
+    "Mechanism",
+    "Randomiser",
+    "mechanism",
+]

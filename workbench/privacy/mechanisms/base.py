@@ -1,0 +1,99 @@
+"""What a local mechanism is: a name, its parameters, and a recipe that turns cells into a calibrated table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError, Parameters, real
+from workbench.privacy.cells import Cells
+from workbench.privacy.entropy import Entropy
+from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+
+CellArray = NDArray[np.uint16] | NDArray[np.uint32]
+
+
+class Randomiser(Protocol):
+    """Anything that draws an output cell for an input cell with a known exact ε."""
+
+    exact_epsilon: float
+
+    @property
+    def inputs(self) -> int:
+        """Number of input cells."""
+        ...
+
+    @property
+    def outputs(self) -> int:
+        """Number of output cells."""
+        ...
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return the (inputs, outputs) transition probabilities."""
+        ...
+
+    def sample(self, cells: Any, entropy: Entropy) -> Any:
+        """Draw an output cell for each of the (n,) input cells."""
+        ...
+
+    def digest(self) -> str:
+        """Return a hash that recognises the same mechanism when it is rebuilt."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalParameters(Parameters):
+    """The parameter that every local mechanism has."""
+
+    epsilon: float = real(
+        at_least=EPSILON_LEAST,
+        upto=EPSILON_MOST,
+        symbol="ε",
+        help="privacy loss of one value, replace-one and zero-out",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """The descriptor of a local mechanism; light, so that lists of mechanisms cost nothing.
+
+    Attributes:
+        name: the word used in plans and on the command line.
+        title: the name in the literature.
+        summary: one sentence for a person who chooses.
+        parameters: its parameter class.
+        recipe: makes the calibrated randomiser for some cells.
+        line_only: whether cells must stand for numbers.
+        two_values: whether it takes exactly two cells.
+    """
+
+    name: str
+    title: str
+    summary: str
+    parameters: type[LocalParameters]
+    recipe: Callable[[Any, Cells], Randomiser]
+    line_only: bool = False
+    two_values: bool = False
+
+    def refusal(self, cells: Cells) -> str:
+        """Say why this mechanism does not fit ``cells``, or return nothing."""
+        if self.line_only and not cells.numeric:
+            return f"{self.name} needs numbers with bounds, and these values are mere names"
+        if self.two_values and cells.total != 2:
+            return f"{self.name} is for two values, and here are {cells.total}"
+        return ""
+
+    def build(self, cells: Cells, epsilon: float, **others: Any) -> Randomiser:
+        """Return the randomiser for ``cells`` at a share of ``epsilon``.
+
+        Raises:
+            ParameterError: a parameter is refused, or the mechanism is of the wrong kind for the cells.
+        """
+        reason = self.refusal(cells)
+        if reason:
+            raise ParameterError(reason, mend="choose another mechanism")
+        return self.recipe(self.parameters(epsilon=epsilon, **others), cells)

@@ -1,0 +1,113 @@
+"""Generalised (k-ary) randomised response: keep the value with probability p, else any other one alike.
+
+p = e^ε / (e^ε + k − 1), q = 1 / (e^ε + k − 1) (Kairouz, Oh & Viswanath 2016, eq. 9). In integers:
+q = ⌈2^63 / (e^ε + k − 1)⌉ and p what is left of 2^63, so that p/q ≤ e^ε whatever the rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+from workbench.privacy.cells import MOST_CELLS, Cells
+from workbench.privacy.entropy import Entropy
+from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
+from workbench.privacy.sampler import TOTAL
+from workbench.privacy.table import MechanismTable, log_at_most, log_up, served
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrrParameters(LocalParameters):
+    """Randomised response has no parameter but ε."""
+
+
+def integer_probabilities(epsilon: float, size: int) -> tuple[int, int]:
+    """Return (p, q) as integers with p + (size−1)·q = 2^63 and p/q ≤ e^epsilon, as near as integers allow."""
+    with localcontext() as context:
+        context.prec, context.rounding = 60, ROUND_FLOOR
+        odds = Fraction(Decimal(epsilon).exp() * (1 - Decimal(10) ** -50))
+    q = -((-TOTAL * odds.denominator) // (odds.numerator + (size - 1) * odds.denominator))
+    return TOTAL - (size - 1) * q, q
+
+
+def randomised_response(parameters: GrrParameters, cells: Cells) -> Randomiser:
+    """Return the exact table, or beyond 4,096 values its closed form."""
+    epsilon = served(parameters.epsilon)
+    p, q = integer_probabilities(epsilon, cells.total)
+    if cells.total > MOST_CELLS:
+        return ClosedFormResponse(p, q, cells.total, epsilon)
+    weights = np.full((cells.total, cells.total), q, dtype=np.uint64)
+    np.fill_diagonal(weights, p)
+    return MechanismTable(weights, claim=epsilon)
+
+
+class ClosedFormResponse:
+    """Randomised response over a domain too large for a table, sampled from the same kind of integers.
+
+    Attributes:
+        exact_ratio: p/q.
+        exact_epsilon: ln(p/q), rounded up.
+    """
+
+    def __init__(self, p: int, q: int, size: int, claim: float) -> None:
+        """Check p + (size−1)·q = 2^63 and p/q ≤ e^claim."""
+        if p + (size - 1) * q != TOTAL or q < 1 or p < q:
+            raise ParameterError(f"randomised response over {size} values does not fit its integers")
+        self.exact_ratio = Fraction(p, q)
+        self.exact_epsilon = log_up(self.exact_ratio)
+        if not log_at_most(self.exact_ratio, claim):
+            raise ParameterError("randomised response is above its share of epsilon")
+        self._p, self._q, self._size = p, q, size
+
+    @property
+    def inputs(self) -> int:
+        """Number of values."""
+        return self._size
+
+    @property
+    def outputs(self) -> int:
+        """Number of values."""
+        return self._size
+
+    def keep_and_other(self) -> tuple[float, float]:
+        """Return the probabilities (p, q) as doubles."""
+        return self._p / TOTAL, self._q / TOTAL
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Refuse: the matrix of a domain this large would not fit into memory."""
+        raise ParameterError(
+            f"the table of {self._size} values would be too large", mend=f"ask for at most {MOST_CELLS} values"
+        )
+
+    def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
+        """Draw an output value for each of the (n,) input values: one word each, constant work.
+
+        Raises:
+            IndexError: a value is outside the domain.
+        """
+        if cells.size and int(cells.max()) >= self._size:
+            raise IndexError("a cell is outside the mechanism's domain")
+        words = entropy.words(cells.size) >> np.uint64(1)
+        keep = words < np.uint64(self._p)
+        # Beyond p the word falls into one of size−1 equal stretches of q: the others, in order, the own skipped.
+        other = ((words - np.uint64(self._p)) // np.uint64(self._q)).astype(np.int64)
+        other += other >= cells
+        return np.where(keep, cells, other).astype(np.uint32)
+
+    def digest(self) -> str:
+        """Return the integers themselves: they say everything."""
+        return f"grr:{self._p}:{self._q}:{self._size}"
+
+
+GRR = Mechanism(
+    name="grr",
+    title="k-ary randomised response",
+    summary="Keeps the value with a known probability, else answers any other one alike; best for few values.",
+    parameters=GrrParameters,
+    recipe=randomised_response,
+)

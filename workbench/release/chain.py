@@ -1,0 +1,58 @@
+"""The hash chain of the ledger: an entry names the hash of the one before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. ε and δ are decimals as text, so that they hash and add exactly."""
+
+    seq: int
+    time: str
+    kind: str
+    release_id: str
+    dataset: str
+    epsilon: str
+    delta: str
+    body: dict[str, Any]
+    prev: str
+    hash: str
+
+
+def entry_hash(entry: Entry) -> str:
+    """Return the SHA-256 of everything in ``entry`` but its hash."""
+    fields = [
+        entry.seq,
+        entry.time,
+        entry.kind,
+        entry.release_id,
+        entry.dataset,
+        entry.epsilon,
+        entry.delta,
+        entry.body,
+        entry.prev,
+    ]
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def verify_chain(entries: Iterable[Entry]) -> list[str]:
+    """Return a sentence for each break of the chain."""
+    problems = []
+    prev, expected = GENESIS, 1
+    for entry in entries:
+        if entry.seq != expected:
+            problems.append(f"entry {expected} is missing")
+        if entry.prev != prev:
+            problems.append(f"entry {entry.seq} does not follow the entry before it")
+        if entry_hash(entry) != entry.hash:
+            problems.append(f"entry {entry.seq} was changed after it was written")
+        prev, expected = entry.hash, entry.seq + 1
+    return problems
