@@ -20,7 +20,7 @@ class Attribute(Parameters):
     """
 
     name: str = text(help="the column's name in the table")
-    kind: str = choice(choices=KINDS, help="what the values are")
+    kind: str | None = choice(choices=KINDS, default=None, help="what the values are")
     lower: float | None = real(default=None, help="public lower bound; smaller values are clamped to it")
     upper: float | None = real(default=None, help="public upper bound; larger values are clamped to it")
     cells: int | None = integer(default=None, at_least=2, upto=MOST_CELLS, help="size of the public grid")

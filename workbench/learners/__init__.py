@@ -1,1 +1,41 @@
-"""Private models, one file each, with the scikit-learn API."""
+"""Private models, one file each, with the scikit-learn API; a new one is its file and a line in this list."""
+
+from __future__ import annotations
+
+from workbench.learners.base import Learner
+from workbench.learners.naive_bayes import NAIVE_BAYES
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+
+LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES,)
+
+PLANNED = (
+    "linear-regression",
+    "logistic-regression",
+    "kmeans",
+    "random-forest",
+    "forest-regression",
+    "median-forest",
+    "median-xgboost",
+    "dbscan",
+    "pca",
+)
+
+
+def learner(name: str) -> Learner:
+    """Return the learner called ``name``.
+
+    Raises:
+        ParameterError: there is none; the message says what is near.
+    """
+    known = [entry.name for entry in LEARNERS]
+    for entry in LEARNERS:
+        if entry.name == name:
+            return entry
+    mend = f"choose one of {', '.join(known)}"
+    if name in PLANNED:
+        raise ParameterError(f"the model {name} is not in this version", mend=mend)
+    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
+
+
+__all__ = ["LEARNERS", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]

@@ -1,0 +1,241 @@
+"""The rules of the house that ruff, mypy and import-linter do not know: ``python packaging/house_rules.py``.
+
+Each rule takes the tree and returns what breaks it, one sentence per fault. Only the standard library is needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+LONGEST_FILE = 400
+TOP_LEVEL = {
+    *(".ci", ".gitattributes", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "KNOWN-LIMITS.md", "LICENSE"),
+    *("README.md", "packaging", "pyproject.toml", "resources", "tests", "workbench"),
+}
+CATALOGUES = {
+    "workbench/privacy/mechanisms": "MECHANISMS",
+    "workbench/learners": "LEARNERS",
+    "workbench/cli": "COMMANDS",
+    "workbench/render": "FIGURES",
+    "workbench/gui/pages": "PAGES",
+}
+TEXT = {".py", ".md", ".toml", ".txt", ".sh", ".json", ".cfg", ".yaml", ".yml"}
+# Spelt in halves, so that this file keeps its own rule.
+POSTPONED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files that belong to the project.
+
+    Attributes:
+        root: the top folder.
+        files: their paths relative to it.
+    """
+
+    root: Path
+    files: tuple[PurePosixPath, ...]
+
+    def text(self, file: PurePosixPath) -> str:
+        """Return the text of ``file``."""
+        return (self.root / file).read_text("utf-8")
+
+    def python(self, under: str = "") -> list[PurePosixPath]:
+        """Return the Python files, or those in the folder ``under`` and below."""
+        return [f for f in self.files if f.suffix == ".py" and (not under or PurePosixPath(under) in f.parents)]
+
+
+def tree(root: Path) -> Tree:
+    """Return the tracked files of the checkout at ``root``; all its visible files where git does not know it."""
+    listed: list[str] = []
+    try:
+        # A clone that belongs to somebody else, as in a container, is read all the same.
+        git = ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-z"]
+        done = subprocess.run(git, capture_output=True, text=True, encoding="utf-8")
+        listed = done.stdout.split("\0") if done.returncode == 0 else []
+    except FileNotFoundError:
+        pass  # no git on this machine: the folder is read instead
+    files = [PurePosixPath(name) for name in listed if name and (root / name).is_file()]
+    if not files:
+        found = (f.relative_to(root) for f in root.rglob("*") if f.is_file())
+        files = [PurePosixPath(f.as_posix()) for f in found if not ignored(f)]
+    return Tree(root, tuple(sorted(files)))
+
+
+def ignored(file: Path) -> bool:
+    """Return whether a file of a folder without git is a product of working in it."""
+    products = {"__pycache__", "results", "build", "dist"}
+    return any(p in products or p.endswith(".egg-info") or (p.startswith(".") and p != ".ci") for p in file.parts[:-1])
+
+
+def short_files(tree: Tree) -> Iterator[str]:
+    """Every Python file can be read in one sitting."""
+    for file in tree.python():
+        lines = len(tree.text(file).splitlines())
+        if lines > LONGEST_FILE:
+            yield f"{file} has {lines} lines; split it below {LONGEST_FILE}"
+
+
+def allowed_top_level(tree: Tree) -> Iterator[str]:
+    """The top folder holds what one expects there, and nothing else."""
+    for name in sorted({f.parts[0] for f in tree.files} - TOP_LEVEL):
+        yield f"{name} is not one of the names allowed in the top folder; move it below one of them"
+
+
+def nothing_postponed(tree: Tree) -> Iterator[str]:
+    """Nothing is left for later in a comment."""
+    for file in tree.files:
+        if file.suffix not in TEXT and file.suffix:
+            continue
+        try:
+            lines = tree.text(file).splitlines()
+        except UnicodeDecodeError:
+            continue  # a picture or a test's binary input
+        for number, line in enumerate(lines, 1):
+            found = POSTPONED.search(line)
+            if found:
+                yield f"{file}:{number} postpones something ({found[0]}); do it, or say it in KNOWN-LIMITS.md"
+
+
+def charters(tree: Tree) -> Iterator[str]:
+    """Every package says in one line what it is for."""
+    for file in tree.python("workbench"):
+        if file.name != "__init__.py":
+            continue
+        first, _, _ = (ast.get_docstring(ast.parse(tree.text(file))) or "").partition("\n")
+        if not first.endswith(".") or len(first.split()) < 3:
+            yield f"{file} does not begin with a one-line charter: a docstring that ends with a full stop"
+
+
+def every_folder_is_a_package(tree: Tree) -> Iterator[str]:
+    """No folder of the program lacks its ``__init__``, and packaging/ has none, as it would shadow a library."""
+    folders = {file.parent for file in tree.python("workbench")}
+    for folder in sorted(folders):
+        if folder / "__init__.py" not in tree.files:
+            yield f"{folder} has no __init__.py with its charter"
+    if PurePosixPath("packaging/__init__.py") in tree.files:
+        yield "packaging/__init__.py would shadow the library of that name; remove it"
+
+
+def reasons_of_dependencies(tree: Tree) -> Iterator[str]:
+    """Each dependency comes with the reason why it is there, in pyproject."""
+    text = tree.text(PurePosixPath("pyproject.toml"))
+    project = tomllib.loads(text)["project"]
+    groups = project.get("optional-dependencies", {})
+    for requirement in (*project.get("dependencies", ()), *(r for group in groups.values() for r in group)):
+        lines = [line for line in text.splitlines() if f'"{requirement}"' in line]
+        if not any(re.search(r"#\s*\S+", line.split(f'"{requirement}"', 1)[1]) for line in lines):
+            yield f'pyproject.toml does not say why "{requirement}" is there; add a comment on its line'
+
+
+def pinned(tree: Tree) -> Iterator[str]:
+    """Every dependency has an exact version in the constraints, which name no registry and no build of one machine."""
+    constraints = tree.text(PurePosixPath("packaging/constraints.txt"))
+    pins = [line for line in constraints.splitlines() if line.strip() and not line.startswith("#")]
+    for pin in pins:
+        if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", pin):
+            yield f"packaging/constraints.txt: {pin!r} is not an exact version (name==version, no build suffix)"
+        elif re.match(r"nvidia|cuda|triton", pin):
+            yield f"packaging/constraints.txt: {pin} ties the set-up to one kind of graphics card; remove it"
+    if not pins or not pins[0].startswith("torch=="):
+        yield "packaging/constraints.txt does not begin with torch, which must be constrained first"
+    project = tomllib.loads(tree.text(PurePosixPath("pyproject.toml")))["project"]
+    groups = project.get("optional-dependencies", {}).values()
+    known = {pin.split("==")[0] for pin in pins}
+    for requirement in (*project.get("dependencies", ()), *(r for group in groups for r in group)):
+        found = re.match(r"[A-Za-z0-9._-]+", requirement)
+        if found and re.sub(r"[-_.]+", "-", found[0]).lower() not in known:
+            yield f"packaging/constraints.txt has no version for {found[0]}, which pyproject.toml asks for"
+
+
+def catalogues(tree: Tree) -> Iterator[str]:
+    """What is found by a list is in the list: mechanisms, learners, commands, figures, pages."""
+    for folder, name in CATALOGUES.items():
+        init = PurePosixPath(folder, "__init__.py")
+        if init not in tree.files:
+            continue
+        listing = assigned(ast.parse(tree.text(init)), name)
+        modules = {
+            f.stem: ast.parse(tree.text(f)) for f in tree.python(folder) if f.parent == init.parent and f != init
+        }
+        entries, kind = ([], "") if listing is None else (listed_modules(tree.text(init), listing), element_of(listing))
+        for stem, module in sorted(modules.items()):
+            if describes(module, name.removesuffix("S"), kind) and stem not in entries:
+                yield f"{folder}/{stem}.py is not listed in {name} of {init}; add it there"
+
+
+def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None:
+    """Return the statement that binds ``name`` at the top of ``module``."""
+    for statement in module.body:
+        if not isinstance(statement, ast.Assign | ast.AnnAssign):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if name in [t.id for t in targets if isinstance(t, ast.Name)]:
+            return statement
+    return None
+
+
+def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
+    """Return T of ``name: tuple[T, ...]``; empty where the statement does not say."""
+    annotation = ast.unparse(listing.annotation) if isinstance(listing, ast.AnnAssign) else ""
+    found = re.match(r"tuple\[(\w+), \.\.\.\]", annotation)
+    return found[1] if found else ""
+
+
+def listed_modules(init: str, listing: ast.Assign | ast.AnnAssign) -> list[str]:
+    """Return the modules that the entries of a catalogue come from.
+
+    An entry names its module by what it imports (``from folder.module import ENTRY``, ``module.ENTRY``) or in a string.
+    """
+    origins: dict[str, str] = {}
+    for node in ast.walk(ast.parse(init)):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                origins[alias.asname or alias.name] = (node.module or "").rpartition(".")[2]
+    entries: list[str] = []
+    for node in ast.walk(listing.value) if listing.value else ():
+        if isinstance(node, ast.Name):
+            entries += [node.id, origins.get(node.id, "")]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            entries.append(node.value.rpartition(".")[2].replace("-", "_"))
+    return entries
+
+
+def describes(module: ast.Module, constant: str, kind: str) -> bool:
+    """Return whether ``module`` holds something to be listed: ``constant``, or a top-level value of type ``kind``."""
+    if assigned(module, constant):
+        return True
+    values = [s.value for s in module.body if isinstance(s, ast.Assign | ast.AnnAssign)]
+    makers = [ast.unparse(value.func).rpartition(".")[2] for value in values if isinstance(value, ast.Call)]
+    return bool(kind) and kind in makers
+
+
+RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (
+    short_files,
+    allowed_top_level,
+    nothing_postponed,
+    charters,
+    every_folder_is_a_package,
+    reasons_of_dependencies,
+    pinned,
+    catalogues,
+)
+
+
+def main() -> int:
+    """Print every fault of this checkout; return 1 where there is one."""
+    here = tree(Path(__file__).resolve().parent.parent)
+    faults = [fault for rule in RULES for fault in rule(here)]
+    print("\n".join(faults) if faults else f"{len(here.files)} files keep {len(RULES)} rules")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Every check and test of the project, one after the other; pytest's summary comes last."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+
+from console import call, say
+from environment import Environment
+
+Step = tuple[str, list[str]]
+
+
+def checks(environment: Environment) -> list[Step]:
+    """Return the checks that come before the tests: name and command line, run in the top folder."""
+    python = str(environment.python)
+    return [
+        ("ruff check", [python, "-m", "ruff", "check", "."]),
+        ("ruff format", [python, "-m", "ruff", "format", "--check", "."]),
+        ("mypy", [python, "-m", "mypy", "workbench", "packaging"]),
+        ("lint-imports", [str(environment.program("lint-imports"))]),
+        ("house rules", [python, "packaging/house_rules.py"]),
+    ]
+
+
+def passes(step: Step, environment: Environment, variables: Mapping[str, str]) -> bool:
+    """Run one check and say how it went, with what it printed where it found a fault."""
+    name, arguments = step
+    began = time.monotonic()
+    done = subprocess.run(
+        arguments,
+        cwd=environment.root,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    verdict = "ok" if done.returncode == 0 else "FAULTS"
+    say(f"{name:14} {verdict} ({time.monotonic() - began:.1f} s)")
+    if done.returncode:
+        say(done.stdout.rstrip())
+    return done.returncode == 0
+
+
+def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
+    """Run all of it; return 0 where nothing was found, else pytest's status or 1."""
+    variables = environment.variables()
+    variables.setdefault("QT_QPA_PLATFORM", "offscreen")
+    # The checks print file names and symbols; Windows' own encoding cannot hold them.
+    variables["PYTHONUTF8"] = "1"
+    failed = [step[0] for step in checks(environment) if not passes(step, environment, variables)]
+    if failed:
+        say(f"faults found by: {', '.join(failed)} (above); the tests follow all the same")
+    tests = [str(environment.python), "-m", "pytest", *pytest_arguments]
+    status = call(tests, env=variables, cwd=environment.root)
+    # A negative status (killed by a signal) would wrap around to an odd exit code.
+    return abs(status) or (1 if failed else 0)

@@ -1,0 +1,300 @@
+"""Accountants against published figures, and against each other."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.params import BudgetRefusedError, CancelledError, ParameterError
+from workbench.privacy.accountant import (
+    ACCOUNTANTS,
+    COARSE,
+    event_of,
+    loss,
+    most_steps,
+    noise_for,
+    renyi,
+    within,
+)
+from workbench.privacy.curve import KNOTS, BackgroundCurve, EpsilonCurve
+from workbench.privacy.event import PoissonGaussian
+from workbench.privacy.gaussian import gaussian_delta
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Event, Progress
+
+MNIST = event_of(rows=60_000, batch=64, epochs=15, noise_multiplier=1.0)
+SHORT = PoissonGaussian(0.1, 3.0, 200)
+
+
+@pytest.fixture(scope="module")
+def golden(shared_data: Path) -> dict[str, list[dict[str, Any]]]:
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for entry in json.loads((shared_data / "golden.json").read_text(encoding="utf-8")):
+        entries.setdefault(entry["name"], []).append(entry)
+    return entries
+
+
+def run_of(inputs: dict[str, Any]) -> tuple[PoissonGaussian, float]:
+    """Read the run that a golden entry describes."""
+    delta = inputs["delta"]
+    if "n" not in inputs:
+        return PoissonGaussian(inputs["q"], inputs["sigma"], inputs["steps"]), delta
+    rate = inputs["batch"] / inputs["n"]
+    steps = inputs.get("steps") or event_of(inputs["n"], inputs["batch"], inputs["epochs"], 1.0).steps
+    return PoissonGaussian(rate, inputs["sigma"], steps), delta
+
+
+@pytest.mark.parametrize(
+    ("name", "accountant"),
+    [
+        ("dpsgd_eps_pld", "pld"),
+        ("poisson_eps_same", "pld"),
+        ("dpsgd_eps_rdp_classic", "rdp-classic"),
+        ("dpsgd_eps_classic_conversion", "rdp-classic"),
+        ("flowers_table_eps", "rdp-classic"),
+        ("dpsgd_eps_improved_conversion", "rdp"),
+    ],
+)
+def test_epsilon_is_the_golden_one(golden: dict[str, list[dict[str, Any]]], name: str, accountant: str) -> None:
+    assert golden[name]
+    for entry in golden[name]:
+        event, delta = run_of(entry["inputs"])
+        assert loss(event, delta, accountant).epsilon == pytest.approx(entry["value"], abs=entry["tolerance"]), entry
+
+
+def test_steps_and_rate_are_those_of_the_published_run() -> None:
+    assert MNIST.steps == 14_070
+    assert MNIST.sample_rate == 64 / 60_000
+    assert event_of(rows=100, batch=33, epochs=2, noise_multiplier=1.0).steps == 8
+
+
+def test_the_classic_order_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+    assert loss(MNIST, 1e-5, "rdp-classic").order == golden["dpsgd_best_alpha"][0]["value"]
+
+
+def test_one_step_renyi_divergence_is_the_golden_one(golden: dict[str, list[dict[str, Any]]]) -> None:
+    for entry in golden["sgm_rdp"]:
+        given_ = entry["inputs"]
+        orders, divergence = renyi(PoissonGaussian(given_["q"], given_["sigma"], 1))
+        value = divergence[orders.tolist().index(given_["alpha"])]
+        assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
+        assert value >= entry["value"], "the error may only be on the safe side"
+
+
+def test_renyi_divergence_without_sampling_is_alpha_over_two_sigma_squared(
+    golden: dict[str, list[dict[str, Any]]],
+) -> None:
+    for entry in golden["gaussian_rdp"]:
+        orders, divergence = renyi(PoissonGaussian(1.0, entry["inputs"]["sigma_multiplier"], 1))
+        value = divergence[orders.tolist().index(entry["inputs"]["alpha"])]
+        assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+def test_the_thesis_formula_without_binomials_is_not_what_is_computed(
+    golden: dict[str, list[dict[str, Any]]],
+) -> None:
+    wrong = golden["sgm_rdp_thesis_without_binomial"][0]
+    given_ = wrong["inputs"]
+    orders, divergence = renyi(PoissonGaussian(given_["q"], given_["sigma"], 1))
+    assert wrong["value"] < 0 < divergence[orders.tolist().index(given_["alpha"])]
+
+
+def test_shuffled_batches_cost_more_than_the_poisson_bound(golden: dict[str, list[dict[str, Any]]]) -> None:
+    for entry in golden["shuffled_batches_eps_lower_bound_one_epoch"]:
+        given_ = entry["inputs"]
+        poisson = PoissonGaussian(1 / given_["batches"], given_["sigma"], given_["batches"])
+        assert loss(poisson, given_["delta"]).epsilon < 0.3 * entry["value"]
+
+
+@pytest.mark.parametrize("sigma", [0.7, 2.0, 30.0])
+@pytest.mark.parametrize("steps", [1, 50])
+def test_without_sampling_pld_is_just_above_the_closed_form(sigma: float, steps: int) -> None:
+    bound = loss(PoissonGaussian(1.0, sigma, steps), 1e-5)
+    # k Gaussian releases are one with σ/√k: its exact δ at the bound must not exceed δ, and at 0.1 % less it must.
+    assert gaussian_delta(bound.epsilon, sigma / math.sqrt(steps)) <= 1e-5
+    assert gaussian_delta(0.999 * bound.epsilon, sigma / math.sqrt(steps)) > 1e-5
+
+
+def test_a_single_sampled_step_is_above_the_amplified_closed_form() -> None:
+    """One step at rate q is (ln(1+q(e^ε−1)), qδ)-private exactly in the remove direction."""
+    rate, sigma, delta = 0.1, 1.0, 1e-5
+    bound = loss(PoissonGaussian(rate, sigma, 1), delta).epsilon
+    inner = math.log1p(math.expm1(bound) / rate)
+    assert rate * gaussian_delta(inner, sigma) <= delta
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PoissonGaussian(1e-5, 1.0, 10_000),
+        PoissonGaussian(0.01, 1000.0, 100_000),
+        PoissonGaussian(0.08, 0.05, 24),
+        PoissonGaussian(1e-9, 0.01, 10**9),
+        PoissonGaussian(1.0, 1e6, 1),
+        PoissonGaussian(1e-6, 100.0, 1000),
+        PoissonGaussian(0.5, 0.05, 10**6),
+    ],
+)
+def test_extreme_runs_are_accounted_in_bounded_time(event: PoissonGaussian) -> None:
+    pld, rdp, classic = (loss(event, 1e-6, a, COARSE).epsilon for a in ACCOUNTANTS)
+    assert 0 <= pld <= rdp <= classic < math.inf
+
+
+def test_a_delta_near_rounding_falls_back_to_the_renyi_bound() -> None:
+    bound = loss(SHORT, 1e-13)
+    assert bound == loss(SHORT, 1e-13, "rdp")
+    assert bound.order is not None
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rate=st.floats(1e-4, 1.0),
+    sigma=st.floats(0.5, 20.0),
+    steps=st.integers(1, 2000),
+    delta=st.sampled_from([1e-4, 1e-6, 1e-8]),
+)
+def test_bounds_are_ordered_and_fall_with_noise(rate: float, sigma: float, steps: int, delta: float) -> None:
+    event, noisier = PoissonGaussian(rate, sigma, steps), PoissonGaussian(rate, 1.5 * sigma, steps)
+    improved, classic = (loss(event, delta, a).epsilon for a in ("rdp", "rdp-classic"))
+    assert improved <= classic
+    assert loss(noisier, delta, "rdp").epsilon <= improved
+
+
+@pytest.mark.parametrize("event", [SHORT, PoissonGaussian(0.01, 1.0, 300), PoissonGaussian(0.5, 2.0, 20)])
+def test_pld_is_below_renyi_and_falls_with_noise_and_grows_with_steps(event: PoissonGaussian) -> None:
+    bound = loss(event, 1e-5, "pld", COARSE).epsilon
+    assert bound < loss(event, 1e-5, "rdp").epsilon
+    assert loss(replace(event, noise_multiplier=1.2 * event.noise_multiplier), 1e-5, "pld", COARSE).epsilon < bound
+    assert loss(replace(event, steps=2 * event.steps), 1e-5, "pld", COARSE).epsilon > bound
+    assert loss(event, 1e-5).epsilon <= bound
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+@pytest.mark.parametrize("target", [0.3, 3.0])
+def test_calibrated_noise_meets_the_target_and_hardly_overshoots(accountant: str, target: float) -> None:
+    event = PoissonGaussian(0.2, 1.0, 40)
+    sigma = noise_for(event, 1e-5, target, accountant)
+    assert loss(PoissonGaussian(0.2, sigma, 40), 1e-5, accountant).epsilon <= target
+    assert loss(PoissonGaussian(0.2, sigma * 0.999, 40), 1e-5, accountant).epsilon > target
+
+
+def test_noise_for_an_impossible_target_is_one_sentence() -> None:
+    with pytest.raises(ParameterError, match="no noise reaches epsilon = 1e-06"):
+        noise_for(PoissonGaussian(1.0, 1.0, 10**9), 1e-9, 1e-6)
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+def test_most_steps_is_the_last_step_under_the_cap(accountant: str) -> None:
+    event = PoissonGaussian(0.1, 4.0, 200)
+    steps = most_steps(event, 1e-5, 1.2, accountant)
+    assert 0 < steps < 200
+    assert loss(PoissonGaussian(0.1, 4.0, steps), 1e-5, accountant).epsilon <= 1.2
+    assert loss(PoissonGaussian(0.1, 4.0, steps + 1), 1e-5, accountant).epsilon > 1.2
+    assert within(event, 1e-5, 1.2, accountant).steps == steps
+    assert most_steps(event, 1e-5, 100.0, accountant) == 200
+
+
+def test_a_cap_below_the_first_step_is_refused_with_both_numbers() -> None:
+    with pytest.raises(BudgetRefusedError, match=r"first step alone costs epsilon = \d.*above the cap of 0.01"):
+        within(PoissonGaussian(1.0, 1.0, 10), 1e-5, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("event", "delta"),
+    [
+        (PoissonGaussian(0.0, 1.0, 1), 1e-5),
+        (PoissonGaussian(1.1, 1.0, 1), 1e-5),
+        (PoissonGaussian(math.nan, 1.0, 1), 1e-5),
+        (PoissonGaussian(0.1, 0.0, 1), 1e-5),
+        (PoissonGaussian(0.1, math.nan, 1), 1e-5),
+        (PoissonGaussian(0.1, math.inf, 1), 1e-5),
+        (PoissonGaussian(0.1, 1.0, -1), 1e-5),
+        (PoissonGaussian(0.1, 1.0, True), 1e-5),
+        (PoissonGaussian(0.1, 1.0, 1), 0.0),
+        (PoissonGaussian(0.1, 1.0, 1), 1.0),
+        (PoissonGaussian(0.1, 1.0, 1), math.nan),
+    ],
+)
+def test_impossible_runs_are_refused(event: PoissonGaussian, delta: float) -> None:
+    for accountant in ACCOUNTANTS:
+        with pytest.raises(ParameterError):
+            loss(event, delta, accountant)
+
+
+def test_a_batch_larger_than_the_table_is_refused() -> None:
+    with pytest.raises(ParameterError, match="batch of 65 rows is larger than the table of 64"):
+        event_of(rows=64, batch=65, epochs=1, noise_multiplier=1.0)
+
+
+def test_no_steps_cost_nothing() -> None:
+    assert loss(PoissonGaussian(0.1, 1.0, 0), 1e-5).epsilon == 0
+
+
+def test_the_curve_is_never_below_the_exact_epsilon() -> None:
+    curve = EpsilonCurve.build(SHORT, 1e-5)
+    assert curve.at(0) == 0
+    shown = [curve.at(step) for step in range(1, SHORT.steps + 1)]
+    assert shown == sorted(shown)
+    for step in [1, 2, 3, 7, 50, 101, 155, 199, 200]:
+        assert shown[step - 1] >= loss(PoissonGaussian(0.1, 3.0, step), 1e-5).epsilon
+    assert shown[-1] == pytest.approx(loss(SHORT, 1e-5).epsilon, rel=1e-3)
+
+
+def test_a_short_run_has_a_knot_at_every_late_step_and_ends_at_its_last() -> None:
+    curve = EpsilonCurve.build(PoissonGaussian(0.05, 1.2, 5), 1e-5, "rdp")
+    assert curve.knots == (1, 2, 3, 4, 5)
+    assert EpsilonCurve.build(PoissonGaussian(0.05, 1.2, 10**6), 1e-5, "rdp").knots[-1] == 10**6
+
+
+def test_building_a_curve_reports_and_can_be_cancelled() -> None:
+    seen: list[Event] = []
+    EpsilonCurve.build(SHORT, 1e-5, "rdp", emit=seen.append)
+    assert len(seen) <= KNOTS
+    assert all(isinstance(event, Progress) for event in seen)
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        EpsilonCurve.build(SHORT, 1e-5, "rdp", cancel=token)
+
+
+def test_a_background_curve_shows_an_upper_bound_from_the_first_step() -> None:
+    whole = loss(SHORT, 1e-5).epsilon
+    with BackgroundCurve(SHORT, 1e-5, whole) as curve:
+        early = curve.at(1)
+        built = curve.wait()
+        assert curve.at(1) <= early <= whole
+        assert curve.at(SHORT.steps) <= whole
+        assert built.at(SHORT.steps) == pytest.approx(whole, rel=1e-3)
+
+
+def test_leaving_a_background_curve_ends_its_thread() -> None:
+    with BackgroundCurve(MNIST, 1e-5, 1.0) as curve:
+        assert curve.at(3) == 1.0
+    assert not curve._thread.is_alive()
+
+
+def test_an_error_in_the_background_reaches_whoever_asks() -> None:
+    broken = PoissonGaussian(2.0, 1.0, 10)
+    with BackgroundCurve(broken, 1e-5, 1.0) as curve, pytest.raises(ParameterError):
+        curve.wait()
+
+
+def test_pld_of_random_runs_is_above_a_monte_carlo_lower_bound() -> None:
+    """δ(ε) of two sampled steps, estimated from their likelihood ratios, is below δ at the bound's ε (5 s.d.)."""
+    rate, sigma, steps, delta = 0.3, 1.0, 2, 1e-2
+    epsilon = loss(PoissonGaussian(rate, sigma, steps), delta).epsilon
+    generator = np.random.default_rng(1)
+    n = 400_000
+    noise = generator.normal(0, sigma, size=(n, steps)) + (generator.random((n, steps)) < rate)
+    ratio = np.log1p(rate * np.expm1((noise - 0.5) / sigma**2)).sum(axis=1)
+    gain = np.clip(-np.expm1(epsilon - ratio), 0, None)
+    assert gain.mean() - 5 * gain.std() / math.sqrt(n) <= delta
+    assert gain.mean() == pytest.approx(delta, rel=0.05)

@@ -1,0 +1,84 @@
+"""The analytic Gaussian mechanism against published figures and its own closed form."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.params import ParameterError
+from workbench.privacy.gaussian import analytic_sigma, classic_sigma, gaussian_delta
+
+
+@pytest.fixture(scope="module")
+def golden(shared_data: Path) -> dict[str, list[dict[str, Any]]]:
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for entry in json.loads((shared_data / "golden.json").read_text(encoding="utf-8")):
+        entries.setdefault(entry["name"], []).append(entry)
+    return entries
+
+
+def test_analytic_sigma_is_the_golden_one_and_never_below_it(golden: dict[str, list[dict[str, Any]]]) -> None:
+    assert len(golden["analytic_gaussian_sigma"]) >= 8
+    for entry in golden["analytic_gaussian_sigma"]:
+        given_ = entry["inputs"]
+        sigma = analytic_sigma(given_["eps"], given_["delta"], given_["sensitivity"])
+        assert sigma == pytest.approx(entry["value"], abs=entry["tolerance"])
+        assert sigma >= entry["value"]
+
+
+def test_the_textbook_sigma_has_the_golden_delta(golden: dict[str, list[dict[str, Any]]]) -> None:
+    for entry in golden["delta_of_classic_gaussian"]:
+        epsilon, delta = entry["inputs"]["eps"], entry["inputs"]["delta_requested"]
+        assert gaussian_delta(epsilon, classic_sigma(epsilon, delta)) == pytest.approx(
+            entry["value"], abs=entry["tolerance"]
+        )
+
+
+def test_the_textbook_sigma_first_fails_at_the_golden_epsilon(golden: dict[str, list[dict[str, Any]]]) -> None:
+    (entry,) = golden["classic_gaussian_first_violating_eps"]
+    delta, low, high = entry["inputs"]["delta"], 1.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        private = gaussian_delta(middle, classic_sigma(middle, delta)) <= delta
+        low, high = (middle, high) if private else (low, middle)
+    assert high == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+def test_classic_sigmas_are_the_golden_ones(golden: dict[str, list[dict[str, Any]]]) -> None:
+    for entry in golden["classic_gaussian_sigma"]:
+        given_ = entry["inputs"]
+        value = classic_sigma(given_["eps"], given_["delta"], given_["sensitivity"])
+        assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+def test_a_vector_of_counts_uses_its_l2_sensitivity(golden: dict[str, list[dict[str, Any]]]) -> None:
+    for entry in golden["gaussian_sigma_three_counts_L2"]:
+        given_ = entry["inputs"]
+        value = analytic_sigma(given_["eps"], given_["delta"], math.sqrt(given_["counts"]))
+        assert value == pytest.approx(entry["value"], abs=entry["tolerance"])
+
+
+@given(epsilon=st.floats(1e-3, 50), delta=st.floats(1e-12, 0.5), sensitivity=st.floats(1e-3, 1e3))
+def test_sigma_is_private_and_a_thousandth_less_is_not(epsilon: float, delta: float, sensitivity: float) -> None:
+    sigma = analytic_sigma(epsilon, delta, sensitivity)
+    assert gaussian_delta(epsilon, sigma, sensitivity) <= delta
+    assert gaussian_delta(epsilon, 0.999 * sigma, sensitivity) > delta
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_arguments_are_refused(bad: float) -> None:
+    for call in (
+        lambda: analytic_sigma(bad, 1e-5),
+        lambda: analytic_sigma(1.0, bad),
+        lambda: analytic_sigma(1.0, 1e-5, bad),
+        lambda: gaussian_delta(1.0, bad),
+        lambda: classic_sigma(1.0, bad),
+    ):
+        with pytest.raises(ParameterError):
+            call()

@@ -1,0 +1,53 @@
+"""Work that spawned processes import by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import InputError
+
+
+def add(shared: NDArray[np.float64], task: int) -> float:
+    return float(shared[task] + task)
+
+
+def slower_first(shared: object, task: int) -> int:
+    time.sleep(0.6 if task == 0 else 0.0)
+    return task
+
+
+def sleep(shared: object, task: int) -> int:
+    time.sleep(60)
+    return task
+
+
+def die(shared: object, task: int) -> int:
+    if task == 2:
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+    return task
+
+
+def refuse(shared: object, task: int) -> int:
+    if task == 2:
+        raise InputError("the value 'x' is not a number", "row 7, column Age", "mend the row")
+    return task
+
+
+def fault(shared: object, task: int) -> int:
+    raise KeyError("secret")
+
+
+def exhaust(shared: object, task: int) -> int:
+    raise MemoryError("secret")
+
+
+def threads(shared: object, task: int) -> list[int]:
+    import threadpoolctl
+
+    np.ones((64, 64)) @ np.ones((64, 64))
+    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]

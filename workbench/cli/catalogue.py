@@ -1,0 +1,44 @@
+"""Every command, by the module that declares it; modules are imported only when their command is called."""
+
+from __future__ import annotations
+
+import importlib
+
+from workbench.cli.command import Command
+
+COMMANDS: tuple[str, ...] = (
+    "describe",
+    "plan",
+    "forecast",
+    "mechanism",
+    "sanitize",
+    "verify",
+    "estimate",
+    "curve",
+    "fit",
+    "dpsgd",
+    "budget",
+    "ledger",
+    "samples",
+)
+
+LATER: tuple[str, ...] = (
+    "gui",
+    "predict",
+    "grid",
+    "memory",
+    "anonymity",
+    "generalize",
+    "statistics",
+    "synthesize",
+    "rappor",
+    "attack",
+    "audit",
+)
+"""Words of the command line that a later version understands."""
+
+
+def load(name: str) -> Command:
+    """Return the command called ``name``."""
+    command: Command = importlib.import_module(f"workbench.cli.{name}").COMMAND
+    return command

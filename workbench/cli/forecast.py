@@ -1,0 +1,77 @@
+"""``workbench forecast``: what a plan will cost and do, without touching data."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import columns_text, figure
+from workbench.params.field import IntegerField
+from workbench.sanitize.forecast import forecast
+from workbench.sanitize.plan import load_plan
+
+_ROWS = IntegerField(help="number of rows, to forecast the error of a mean", at_least=1, upto=10**12)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
+    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    plan = load_plan(options.plan)
+    rows = None if options.rows is None else _ROWS.parse(options.rows, "--rows")
+    made = forecast(plan)
+    columns = [c.to_plain() for c in made.columns]
+    for column in columns:
+        if rows is not None:
+            column["mean_error"] = column["sd"] / rows**0.5 + column["bias_max"]
+    return {
+        "epsilon_total": float(made.epsilon_total),
+        "epsilon_row": float(made.epsilon_row),
+        "relation": "zero-out",
+        "replace_one_epsilon": made.replace_one_epsilon,
+        "columns": columns,
+        "outside_guarantee": list(made.outside),
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    header = ("column", "mechanism", "epsilon", "exact", "cells", "error ±", "constant", "advised")
+    rows = [
+        (
+            c["name"],
+            c["mechanism"],
+            figure(c["epsilon"]),
+            f"{c['exact_epsilon']:.6f}",
+            str(c["cells"]),
+            figure(c["expected_absolute_error"]),
+            figure(c["constant_error"]),
+            c["advised"],
+        )
+        for c in result["columns"]
+    ]
+    lines = [
+        columns_text(header, rows, right=(2, 3, 4, 5, 6)),
+        "",
+        f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
+        f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
+        "error: expected distance between a value and what replaces it, in the column's unit, all values alike; for",
+        "names the probability of a change. constant: the same for an answer that never looks at the value.",
+    ]
+    lines += [f"{c['name']}: {c['note']}." for c in result["columns"] if c["note"]]
+    lines += [f"Outside the guarantee: {s}" for s in result["outside_guarantee"]]
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="forecast",
+    help="what a plan will cost and do; touches no data",
+    example="workbench plan sample:people --epsilon 3 -o plan.toml && workbench forecast --plan plan.toml",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

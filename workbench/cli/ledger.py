@@ -1,0 +1,161 @@
+"""``workbench ledger``: the account of every dataset."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, read_data
+from workbench.data.read import ReadOptions, read_table
+from workbench.params import InputError
+from workbench.params.field import RealField
+from workbench.privacy.event import exact
+from workbench.privacy.table import EPSILON_MOST
+from workbench.release.fingerprint import fingerprint
+from workbench.release.ledger import Account, Ledger, Release
+from workbench.release.recover import recover
+from workbench.signals import Notice
+
+_EPSILON = RealField(help="the cap: ε of all releases of this dataset together", above=0, upto=EPSILON_MOST)
+_DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 sets it)", at_least=0, below=1)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="cap|show|verify|export|version")
+    cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
+    add_data(cap)
+    cap.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    cap.add_argument("--delta", metavar="δ", help=_DELTA.help)
+    version = actions.add_parser("version", help="let a newer table share the account of an older", allow_abbrev=False)
+    add_data(version)
+    version.add_argument("--of", required=True, metavar="OLD", help="the older table")
+    export = actions.add_parser("export", help="write every entry as JSON", allow_abbrev=False)
+    export.add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
+    others = [
+        actions.add_parser("show", help="every release and cap", allow_abbrev=False),
+        actions.add_parser("verify", help="check the hash chain", allow_abbrev=False),
+    ]
+    for sub in (cap, version, export, *others):
+        add_ledger(sub)
+        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if options.action == "verify":
+        return _verify(options)
+    with Ledger.open(options.ledger) as ledger:
+        for sentence in recover(ledger):
+            context.emit(Notice("info", sentence))
+        if options.action == "cap":
+            return _cap(options, context, ledger)
+        if options.action == "version":
+            return _version(options, context, ledger)
+        result = _show(ledger)
+        if options.action == "export":
+            result["chain"] = [vars(e) for e in ledger.entries()]
+            if options.output is not None:
+                _write(options.output, result)
+        return result
+
+
+def _show(ledger: Ledger) -> dict[str, Any]:
+    return {
+        "entries": [_entry(r) for r in ledger.releases()],
+        "caps": {dataset: float(cap) for dataset, cap in ledger.caps().items()},
+        "ok": not ledger.verify(),
+        "ledger": str(ledger.path),
+    }
+
+
+def _entry(release: Release) -> dict[str, Any]:
+    return {
+        "release_id": release.release_id,
+        "dataset": release.dataset,
+        "epsilon": float(release.epsilon),
+        "delta": float(release.delta),
+        "status": release.status,
+        "time": release.time,
+        "work": release.body.get("work", ""),
+    }
+
+
+def _verify(options: argparse.Namespace) -> dict[str, Any]:
+    if options.ledger is not None and not options.ledger.exists():
+        raise InputError("there is no such ledger", str(options.ledger), "check the name")
+    with Ledger.open(options.ledger) as ledger:
+        problems = ledger.verify()
+        if problems:
+            return {"entries": [], "caps": {}, "ok": False, "problems": problems, "ledger": str(ledger.path)}
+        return {**_show(ledger), "problems": []}
+
+
+def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
+    epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
+    delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
+    dataset = fingerprint(read_data(options, context), ledger.key)
+    return {**_show_account(ledger.set_cap(dataset, epsilon, delta)), **_show(ledger)}
+
+
+def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
+    new = fingerprint(read_data(options, context), ledger.key)
+    old = fingerprint(read_table(options.of, ReadOptions(), cancel=context.cancel), ledger.key)
+    account = ledger.account(ledger.link_version(new, old))
+    return {**_show_account(account), **_show(ledger)}
+
+
+def _show_account(account: Account) -> dict[str, Any]:
+    used = account.spent[0] + account.reserved[0]
+    return {
+        "dataset": account.dataset,
+        "cap_epsilon": None if account.cap is None else float(account.cap[0]),
+        "cap_delta": None if account.cap is None or account.cap[1] is None else float(account.cap[1]),
+        "spent_epsilon": float(used),
+        "remaining_epsilon": None if account.remaining is None else float(account.remaining),
+    }
+
+
+def _write(path: Path, result: dict[str, Any]) -> None:
+    import json
+
+    from workbench.release.atomic import PartFile, write_error
+
+    try:
+        with PartFile(path) as part:
+            part.stream.write(json.dumps(result, indent=2).encode())
+            part.publish()
+    except OSError as error:
+        raise write_error(error, path) from None
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    if result.get("problems"):
+        return "\n".join(["the ledger is NOT as it was written:", *(f"  {p}" for p in result["problems"])])
+    lines = [f"ledger {result['ledger']}: hash chain ok" if result["ok"] else f"ledger {result['ledger']}: BROKEN"]
+    if "spent_epsilon" in result:
+        cap, left = result["cap_epsilon"], result["remaining_epsilon"]
+        told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
+        lines.append(f"dataset {result['dataset']}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
+    rows = [
+        (e["time"][:19], e["release_id"], e["dataset"][:12], figure(e["epsilon"]), figure(e["delta"]), e["status"])
+        for e in result["entries"]
+    ]
+    if rows:
+        header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status")
+        lines += ["", columns_text(header, rows, right=(3, 4))]
+    if result["caps"]:
+        caps = [(dataset[:12], figure(cap)) for dataset, cap in result["caps"].items()]
+        lines += ["", columns_text(("dataset", "cap epsilon"), caps, right=(1,))]
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="ledger",
+    help="the durable account of every dataset: cap, show, verify, export, version",
+    example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

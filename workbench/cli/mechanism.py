@@ -1,0 +1,119 @@
+"""``workbench mechanism``: exact facts about one mechanism."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import figure
+from workbench.params import ParameterError, Parameters, integer, real, texts
+from workbench.privacy.cells import MOST_CELLS, Cells
+from workbench.privacy.facts import facts
+from workbench.privacy.mechanisms import MECHANISMS, mechanism
+from workbench.privacy.mechanisms.base import LocalParameters
+from workbench.release.atomic import PartFile, write_error
+
+_DEFAULT_CELLS = 101
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellOptions(Parameters):
+    """The cells a mechanism is looked at on: numbers with bounds, or a domain of names."""
+
+    lower: float | None = real(default=None, help="lower bound of the cells' numbers")
+    upper: float | None = real(default=None, help="upper bound of the cells' numbers")
+    cells: int | None = integer(
+        default=None,
+        at_least=2,
+        upto=MOST_CELLS,
+        help=f"number of cells from lower to upper (default {_DEFAULT_CELLS})",
+    )
+    domain: tuple[str, ...] | None = texts(default=None, shortest=2, help="names instead of numbers: a,b,c")
+
+    def made(self) -> Cells:
+        """Return the cells, or raise :class:`ParameterError` where the options contradict each other."""
+        if self.domain is not None:
+            if any(v is not None for v in (self.lower, self.upper, self.cells)):
+                raise ParameterError("--domain and --lower, --upper, --cells exclude each other", mend="give one kind")
+            return Cells(size=len(self.domain))
+        if self.lower is None or self.upper is None:
+            raise ParameterError("the cells are not given", mend="give --lower, --upper and --cells, or --domain a,b,c")
+        return Cells.line(self.lower, self.upper, self.cells or _DEFAULT_CELLS)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in MECHANISMS))
+    add_options(parser, LocalParameters)
+    add_options(parser, CellOptions)
+    own = {name: m.parameters for m in MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
+    for name, parameters in own.items():
+        add_options(parser, parameters, name)
+    parser.add_argument("--table", type=Path, metavar="FILE.npy", help="save the m × k table of float64 probabilities")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    chosen = mechanism(options.name)
+    cells = read_options(options, CellOptions).made()
+    epsilon = read_options(options, LocalParameters).epsilon
+    own = {
+        name: value
+        for name in chosen.parameters.declared()
+        if (value := getattr(options, f"{chosen.parameters.__name__}.{name}", None)) is not None
+    }
+    randomiser = chosen.build(cells, epsilon, **own)
+    known = facts(randomiser, cells)
+    if options.table is not None:
+        _save(options.table, randomiser.probabilities())
+    return {
+        "mechanism": chosen.name,
+        "epsilon": epsilon,
+        "exact_epsilon": known.exact_epsilon,
+        "cells": cells.total,
+        "variance_max": known.variance_max,
+        "variance_mean": known.variance_mean,
+        "mse_uniform": known.mse_uniform,
+        "bias_max": known.bias_max,
+        "expected_absolute_error": known.expected_absolute_error,
+        "constant_error": known.constant_error,
+        "digest": randomiser.digest(),
+    }
+
+
+def _save(path: Path, table: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    try:
+        with PartFile(path) as part:
+            np.save(part.stream, table, allow_pickle=False)
+            part.publish()
+    except OSError as error:
+        raise write_error(error, path) from None
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"{result['mechanism']} at epsilon = {figure(result['epsilon'])} on {result['cells']} cells",
+            f"  exact epsilon of the integers sampled  {result['exact_epsilon']:.12f}",
+            f"  expected absolute error                {figure(result['expected_absolute_error'])}"
+            f"   (a constant answer: {figure(result['constant_error'])})",
+            f"  mean square error                      {figure(result['mse_uniform'])}",
+            f"  variance, largest and mean             {figure(result['variance_max'])}, "
+            f"{figure(result['variance_mean'])}",
+            f"  largest bias                           {figure(result['bias_max'])}",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="mechanism",
+    help="exact facts about one mechanism: its true epsilon, bias and error",
+    example="workbench mechanism staircase --epsilon 1 --lower 0 --upper 120 --cells 121",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,81 @@
+"""``workbench sanitize``: the release of a table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_here, read_data
+from workbench.params import ParameterError
+from workbench.release.export import format_of, release_table
+from workbench.release.ledger import Ledger
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+from workbench.signals.events import Emit
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML)")
+    add_output(parser, "the released table; .csv, .tsv or .parquet")
+    add_ledger(parser)
+    parser.add_argument("--engine", default="local", metavar="local|dask", help="where the work runs (default local)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
+    parser.add_argument("--bundle", metavar="DIR", help="folder for plan, certificate, checksums and data together")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if options.engine == "dask":
+        raise ParameterError("--engine dask is not in this version", mend="use --engine local")
+    if options.engine != "local":
+        raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
+    not_here(options, "scheduler", "bundle")
+    format_of(options.output)
+    plan = load_plan(options.plan)
+    _warn(plan.columns, context.emit)
+    table = read_data(options, context, [c.name for c in plan.columns])
+    with Ledger.open(options.ledger) as ledger:
+        done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
+    return {
+        "rows": done.rows,
+        "epsilon_charged": float(done.epsilon_charged),
+        "epsilon_remaining": float(done.epsilon_remaining),
+        "release_id": done.release_id,
+        "seconds": round(done.seconds, 3),
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+    }
+
+
+def _warn(columns: Any, emit: Emit) -> None:
+    for column in columns:
+        if column.action == "keep":
+            emit(Notice("warning", f"column {column.name} is published as it is: no epsilon covers it"))
+        elif column.action == "protect" and column.bounds_origin == "data":
+            emit(Notice("warning", f"the bounds of {column.name} were read off the data, outside the guarantee"))
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"released {result['rows']} rows to {result['output']}",
+            f"certificate {result['certificate']}",
+            f"charged epsilon = {figure(result['epsilon_charged'])}, {figure(result['epsilon_remaining'])} remain "
+            f"(release {result['release_id']})",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="sanitize",
+    help="release a table as its plan says: charge, draw, certify, write",
+    example="workbench plan sample:people --epsilon 3 -o plan.toml && "
+    "workbench sanitize sample:people --plan plan.toml -o released.csv --ledger trial.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    releases=True,
+)

@@ -1,0 +1,60 @@
+"""Arguments and texts that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from workbench.cli.command import Context, add_options, read_options
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.signals import Notice
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add DATA and the options that say how to read it."""
+    parser.add_argument("data", metavar="DATA", help="CSV, TSV, Parquet or Feather file, or sample:NAME")
+    add_options(parser, ReadOptions)
+
+
+def read_data(options: argparse.Namespace, context: Context, names: Sequence[str] | None = None) -> Table:
+    """Return the table that DATA names; choices the reader made are told."""
+    table = read_table(options.data, read_options(options, ReadOptions), names, cancel=context.cancel)
+    for sentence in table.notices:
+        context.emit(Notice("info", sentence))
+    return table
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add ``-o OUT``."""
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", type=Path, help=help_text)
+
+
+def add_ledger(parser: argparse.ArgumentParser) -> None:
+    """Add ``--ledger FILE``."""
+    parser.add_argument("--ledger", metavar="FILE", type=Path, help="the ledger (default: in the user data folder)")
+
+
+def columns_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Return a table of text with aligned columns; those in ``right`` are aligned to the right."""
+    widths = [max(len(str(row[i])) for row in [header, *rows]) for i in range(len(header))]
+    lines = []
+    for row in [header, *rows]:
+        cells = [f"{c:>{w}}" if i in right else f"{c:<{w}}" for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def figure(value: float) -> str:
+    """Return a number as a person reads it: four digits, no exponent where none is needed."""
+    return f"{value:.4g}"
+
+
+def not_here(options: argparse.Namespace, *names: str) -> None:
+    """Refuse options whose engine is not in this version."""
+    for name in names:
+        if getattr(options, name, None) is not None:
+            flag = "--" + name.replace("_", "-")
+            raise ParameterError(f"{flag} is not in this version", mend=f"leave {flag} out")

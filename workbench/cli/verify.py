@@ -1,0 +1,49 @@
+"""``workbench verify``: a release against its certificate."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import add_ledger
+from workbench.release.certificate import read_certificate
+from workbench.release.ledger import Ledger
+from workbench.release.model import is_model, verify_model
+from workbench.release.reread import located
+from workbench.release.verify import verify_in_ledger, verify_release
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("release", type=Path, metavar="RELEASE", help="a released file, its certificate, or its folder")
+    add_ledger(parser)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if is_model(options.release):
+        problems = verify_model(options.release)
+    else:
+        problems = verify_release(options.release)
+        if options.ledger is not None:
+            with Ledger.open(options.ledger) as ledger:
+                problems += verify_in_ledger(read_certificate(located(options.release)[1]), ledger)
+    return {"ok": not problems, "problems": problems}
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    if result["ok"]:
+        return "ok: the release is what its certificate says"
+    return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"])])
+
+
+COMMAND = Command(
+    name="verify",
+    help="check a release against its certificate",
+    example="workbench plan sample:iris --epsilon 3 -o plan.toml && workbench sanitize sample:iris --plan plan.toml "
+    "-o released.csv --ledger trial.sqlite && workbench verify released.csv",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,167 @@
+"""Which characters the bytes of a text file are, and whether it is a text file at all."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+
+Bytes = NDArray[np.uint8]
+
+CHUNK = 1 << 23
+_HEAD = 1 << 16
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_OTHER_FORMATS = (
+    (b"PAR1", "a Parquet file", "give it a name that ends in .parquet"),
+    (b"ARROW1", "a Feather file", "give it a name that ends in .feather"),
+    (b"\x1f\x8b", "compressed with gzip", "unpack it first"),
+    (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save the sheet as CSV"),
+    (b"SQLite format 3\x00", "an SQLite database", "export the table as CSV"),
+    (b"%PDF", "a PDF document", "give a table as CSV or Parquet"),
+    (b"\x89PNG", "a picture", "give a table as CSV or Parquet"),
+    (b"\xff\xd8\xff", "a picture", "give a table as CSV or Parquet"),
+    (b"\x7fELF", "a program", "give a table as CSV or Parquet"),
+)
+# A NUL is legitimate only as a whole cell: some databases write their NULL so.
+_NUL_CELL = re.compile(rb"(?:(?<=[,;\t|\"'\r\n])|\A)\x00+(?=[,;\t|\"'\r\n]|\Z)")
+_LEGACY = [
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "mac_roman"),
+    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
+]
+_WESTERN_SIGNS = frozenset("€‚„…‘’“”–—°£§«»")
+
+
+def chunks(view: Bytes, cancel: CancelToken) -> Iterator[Bytes]:
+    """Yield ``view`` in pieces of bounded size, looking for a Cancel between them."""
+    for start in range(0, len(view), CHUNK):
+        cancel.check()
+        yield np.asarray(view[start : start + CHUNK])
+
+
+def refuse_other_formats(view: Bytes, source: str) -> None:
+    """Raise :class:`InputError` where the first bytes are those of a well-known format that is not text."""
+    head = view[:16].tobytes()
+    for mark, what, mend in _OTHER_FORMATS:
+        if head.startswith(mark):
+            raise InputError(f"the file is {what}, not a text table", source, mend)
+
+
+def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> tuple[str, bool]:
+    """Return the encoding of a text file and whether that is certain.
+
+    A byte-order mark decides; then UTF-8 if every byte of the file is valid in it; then UTF-16 without a mark
+    by its pattern of zero bytes; then the best guess among the legacy encodings.
+
+    Raises:
+        InputError: the file is not text.
+    """
+    head = view[:_HEAD].tobytes()
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name, True
+    for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
+        other = head[0::2] if name == "utf-16-le" else head[1::2]
+        if (
+            len(view) % 2 == 0
+            and len(zeros) > 1
+            and 2 * zeros.count(0) > len(zeros)
+            and 10 * other.count(0) < len(other)
+        ):
+            return name, True
+    _refuse_binary(view, source, cancel)
+    if is_utf8(view, cancel):
+        return "utf-8", True
+    return _guess_legacy(view), False
+
+
+def decode(view: Bytes, encoding: str, source: str) -> str:
+    """Return the text of ``view`` without its byte-order mark.
+
+    Raises:
+        InputError: a byte is not valid in ``encoding``; the message names its line.
+    """
+    raw = view.tobytes()
+    try:
+        text = raw.decode(encoding)
+        text.encode("utf-8")  # fails for codecs that yield halves of characters
+    except UnicodeError as error:
+        start = error.start if isinstance(error, UnicodeDecodeError) else 0
+        line = raw.count(b"\n", 0, start) + 1
+        raise InputError(
+            f"the file is not written in {encoding}", f"{source}, line {line}", "name its encoding with --encoding"
+        ) from None
+    return text.removeprefix("\ufeff")
+
+
+def _refuse_binary(view: Bytes, source: str, cancel: CancelToken) -> None:
+    for piece in chunks(view, cancel):
+        if piece.min() == 0:
+            raw = piece.tobytes()
+            if sum(len(cell) for cell in _NUL_CELL.findall(raw)) != raw.count(0):
+                raise InputError("the file is not text (it holds zero bytes)", source, "give a table as CSV or Parquet")
+    head = view[:_HEAD]
+    control = np.count_nonzero((head < 32) & ~np.isin(head, (0, 9, 10, 11, 12, 13, 26, 27)))
+    if control > 0.02 * len(head) + 1:
+        raise InputError("the file is not text (it holds control characters)", source, "give a table as CSV or Parquet")
+
+
+def is_utf8(view: Bytes, cancel: CancelToken) -> bool:
+    """Whether every byte of ``view`` is part of a valid UTF-8 character."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    pending = False
+    try:
+        for piece in chunks(view, cancel):
+            if pending or piece.max() >= 128:
+                decoder.decode(piece.tobytes())
+                pending = bool(decoder.getstate()[0])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _guess_legacy(view: Bytes) -> str:
+    import charset_normalizer
+
+    # Lines with a byte above 127 are the only evidence; a long ASCII head would hide them.
+    evidence = b"".join(re.findall(rb"[^\n]*[\x80-\xff][^\n]*\n?", view[: 1 << 22].tobytes())[:400]) or view.tobytes()
+    matches = charset_normalizer.from_bytes(evidence, cp_isolation=_LEGACY)
+    best = matches.best()
+    if best is None:
+        return "cp1252" if _decodes(view, "cp1252") else "latin-1"
+    level = [name for m in matches if m.chaos <= best.chaos for name in m.could_be_from_charset]
+    if "cp1252" in level and _reads_western(evidence) and _decodes(view, "cp1252"):
+        return "cp1252"
+    name: str = best.encoding
+    if name == "cp932" and _decodes(view, "shift_jis"):
+        return "shift_jis"
+    return name if _decodes(view, name) else "latin-1"
+
+
+def _reads_western(evidence: bytes) -> bool:
+    try:
+        text = evidence.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    return all(c.isalpha() or c in _WESTERN_SIGNS for c in text if ord(c) > 127)
+
+
+def _decodes(view: Bytes, encoding: str) -> bool:
+    try:
+        view.tobytes().decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True

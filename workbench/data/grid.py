@@ -1,0 +1,143 @@
+"""The public grid of one attribute: how its values become cells and cells become released text."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.table import Table
+from workbench.data.values import codes, numbers
+from workbench.params import ParameterError
+from workbench.privacy.cells import Cells
+
+REAL_CELLS = 501
+"""Default number of cells of a real attribute: a fifth of a percent of its range."""
+
+LONG_RANGE_CELLS = 1024
+"""Most cells of an integer range too long for one cell a number; the step is then 1, 2 or 5 times a power of ten."""
+
+CellArray = NDArray[np.uint16] | NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of one attribute and the text each is released as.
+
+    Attributes:
+        attribute: what was declared.
+        cells: the cells as mechanisms see them.
+        labels: the released text of each cell that holds a value.
+        step: distance between neighbouring numbers; 0 for names.
+    """
+
+    attribute: Attribute
+    cells: Cells
+    labels: tuple[str, ...]
+    step: float = 0.0
+
+    def encode(self, table: Table) -> Any:
+        """Return the (n,) cells of the attribute's column; numbers outside the bounds are clamped.
+
+        Raises:
+            InputError: a value is missing or outside the domain and the attribute does not allow it; the row is named.
+        """
+        dtype = np.uint16 if self.cells.total <= MOST_CELLS else np.uint32
+        if self.cells.values is None:
+            return codes(table, self.attribute).astype(dtype)
+        x = numbers(table, self.attribute)
+        lower, upper = self.attribute.bounds()
+        missing = np.isnan(x)
+        clamped = np.clip(np.where(missing, lower, x), lower, upper)
+        nearest = np.floor((clamped - lower) / self.step + 0.5)
+        cells = np.minimum(nearest, self.cells.size - 1).astype(dtype)
+        cells[missing] = self.cells.size  # the last cell; only attributes that keep missing values let NaN through
+        return cells
+
+    def decode(self, cells: CellArray) -> pl.Series:
+        """Return the released text of each cell; missing is null."""
+        labels = pl.Series(self.attribute.name, [*self.labels, None], dtype=pl.String)
+        return labels.gather(pl.Series(cells.astype(np.uint32)))
+
+    def numbers_of(self, cells: CellArray) -> NDArray[np.float64]:
+        """Return the number of each cell of a numeric attribute; missing is NaN."""
+        if self.cells.values is None:
+            raise ParameterError("the cells stand for names, not numbers", f"column {self.attribute.name}")
+        out: NDArray[np.float64] = np.append(self.cells.values, np.nan)[cells]
+        return out
+
+
+def grid(attribute: Attribute) -> Grid:
+    """Return the public grid of ``attribute``.
+
+    Raises:
+        ParameterError: a bound, a domain or the kind is not declared, or they do not fit each other.
+    """
+    own_missing = attribute.missing == "own-value"
+    if attribute.kind is None:
+        raise ParameterError(
+            "the kind is not declared", f"column {attribute.name}", 'write kind = "integer", "real", "category" …'
+        )
+    if not attribute.numeric:
+        domain = attribute.values()
+        if attribute.cells is not None:
+            raise ParameterError("cells is for numbers, and this is a " + attribute.kind, f"column {attribute.name}")
+        return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
+    lower, upper = attribute.bounds()
+    if attribute.kind == "real":
+        return _real(attribute, lower, upper, own_missing)
+    return _whole(attribute, lower, upper, own_missing)
+
+
+def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Grid:
+    size = attribute.cells or REAL_CELLS
+    step = (upper - lower) / (size - 1)
+    if not (math.isfinite(step) and lower + step > lower and upper - step < upper):
+        raise ParameterError(
+            f"{size} cells between {lower:g} and {upper:g} are too fine for a double", f"column {attribute.name}"
+        )
+    # As many decimals as tell the cells apart, no more: a released decimal never carries more than the grid.
+    decimals = min(max(0, 2 - math.floor(math.log10(step))), 17)
+    labels = tuple(f"{v:.{decimals}f}" for v in np.linspace(lower, upper, size))
+    if "." in labels[0]:
+        common = min(len(t) - len(t.rstrip("0")) for t in labels)
+        cut = min(common, decimals)
+        labels = tuple(t[: len(t) - cut].rstrip(".") for t in labels) if cut else labels
+    values = np.array([float(t) for t in labels])
+    return Grid(attribute, Cells(size=size, values=values, missing=missing), labels, step)
+
+
+def _whole(attribute: Attribute, lower: float, upper: float, missing: bool) -> Grid:
+    if lower != math.floor(lower) or upper != math.floor(upper):
+        raise ParameterError("the bounds of whole numbers are not whole", f"column {attribute.name}")
+    low, high = int(lower), int(upper)
+    length = high - low + 1
+    most = attribute.cells or (MOST_CELLS if length <= MOST_CELLS else LONG_RANGE_CELLS)
+    step = 1 if length <= most else -(-length // most)
+    if attribute.cells is None and step > 1:
+        step = _round_step(step)
+    values = [low + step * i for i in range((high - low) // step + 1)]
+    if len(values) < 2:
+        raise ParameterError("the bounds leave fewer than 2 cells", f"column {attribute.name}", "widen them")
+    if max(abs(low), abs(high)) > 2**53:
+        raise ParameterError("the bounds are beyond 2^53, where doubles skip whole numbers", f"column {attribute.name}")
+    if attribute.kind == "date":
+        if not 1 <= low <= high <= datetime.date.max.toordinal():
+            raise ParameterError("the bounds are not dates of the calendar", f"column {attribute.name}")
+        labels = tuple(datetime.date.fromordinal(v).isoformat() for v in values)
+    else:
+        labels = tuple(map(str, values))
+    cells = Cells(size=len(values), values=np.array(values, dtype=np.float64), missing=missing)
+    return Grid(attribute, cells, labels, float(step))
+
+
+def _round_step(step: int) -> int:
+    """Return the least 1, 2 or 5 times a power of ten that is at least ``step``: steps a person can read."""
+    power: int = 10 ** (len(str(step)) - 1)
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= step)

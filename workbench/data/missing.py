@@ -1,0 +1,46 @@
+"""Which cells are missing, and how a cell that cannot be used is told."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import InputError
+
+MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
+"""Words that stand for no value in a column of numbers or dates, in any case; among names they are names."""
+
+
+def missing_numbers(cells: pl.Series) -> pl.Series:
+    """Return which cells of a column of numbers or dates are empty, blank or one of the missing words, shape (n,)."""
+    # Most columns have none of them, and only short cells can be one.
+    short = cells.str.len_bytes().fill_null(0) <= 8
+    words = cells.set(~short, "x").str.strip_chars().str.to_lowercase()
+    return cells.is_null() | words.is_in(["", *MISSING_WORDS]).fill_null(value=True)
+
+
+def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> None:
+    """Raise :class:`InputError` for the first missing cell, unless the attribute keeps missing values."""
+    first = missing.arg_true()
+    if attribute.missing == "own-value" or first.is_empty():
+        return
+    index = int(first[0])
+    word = table.column(attribute.name)[index]
+    told = "the value is missing" if word is None else f"the value is missing ({shown(word)})"
+    raise InputError(told, table.place(attribute.name, index), 'fill it in, or write missing = "own-value"')
+
+
+def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: str) -> None:
+    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``."""
+    first = bad.arg_true()
+    if first.is_empty():
+        return
+    index = int(first[0])
+    value = table.column(attribute.name)[index]
+    raise InputError(f"{shown(value)} {told}", table.place(attribute.name, index), mend)
+
+
+def shown(value: str) -> str:
+    """Return a cell as an error sentence quotes it; long ones are shortened."""
+    return repr(value) if len(value) <= 40 else repr(value[:39] + "…")

@@ -1,0 +1,276 @@
+"""What the columns of a table look like to the steward who owns it. Everything in a profile is private.
+
+A profile is computed from the rows without noise: counts, extremes and domains in it are not for release, and an
+attribute made from it is marked ``bounds_origin = "data"``, outside the guarantee.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.missing import MISSING_WORDS
+from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.table import Table
+from workbench.data.values import numbers
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Progress, ignore
+
+Numbers = NDArray[np.float64]
+
+BINS = 20
+_MOST_NAMED = 12
+
+_WHOLE = r"^\s*[+-]?[0-9]+(\.0*)?\s*$"
+_PADDED = r"^\s*0[0-9]+\s*$"
+_GROUPED = r"^\s*[+-]?[0-9]{1,3}(([.][0-9]{3})*|(,[0-9]{3})*)\s*$"
+_LIKE_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
+_LIKE_DATE = r"^\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4})([T ].*)?$"
+_COMPACT_DATE = r"^\s*(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])\s*$"
+_LOOKS = (
+    ("e-mail", r"^\s*[^@\s]+@[^@\s]+\.[^@\s]+\s*$", "the values look like e-mail addresses"),
+    ("phone", r"^\s*(\+|00|\()[0-9][0-9 ()/.-]{6,}\s*$", "the values look like telephone numbers"),
+    (
+        "date",
+        r"^\s*[0-9]{1,2}[-/. ]([0-9]{1,2}|[A-Za-z]{3,9})[-/. ][0-9]{2,4}\s*$",
+        "the values look like dates in a form that is not understood",
+    ),
+    ("code", r"^[A-Za-z]{0,6}[-_ ]?[0-9]{2,}[A-Za-z0-9_-]*$", "the values look like codes"),
+)
+_IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|ssn|iban|passport|name|nr|no)$|Id$|ID$", re.ASCII)
+_TRUTH = {"true", "false"}
+_TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """Something in a column that a person should look at: a word for it and the reason for it."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """One bar of a histogram: what it stands for and how many rows fall into it."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnProfile:
+    """What one column looks like. Private: computed from the rows, without noise.
+
+    Attributes:
+        name: the column.
+        kind: the likeliest of integer, real, category, boolean and date.
+        missing: rows without a value.
+        distinct: different values.
+        lower: least number (dates: day number) that occurs; ``None`` for names.
+        upper: greatest number that occurs; ``None`` for names.
+        values: the different values of a category in order, if there are at most 4,096; else empty.
+        suspicions: what a person should look at.
+        histogram: at most 20 bars: ranges of numbers, or the commonest names.
+    """
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int
+    lower: float | None = None
+    upper: float | None = None
+    values: tuple[str, ...] = ()
+    suspicions: tuple[Suspicion, ...] = ()
+    histogram: tuple[Bin, ...] = ()
+
+
+def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
+    """Return the profile of each column. Private: it is computed from the rows, without noise."""
+    cancel = cancel or CancelToken()
+    out = []
+    for position, name in enumerate(table.names):
+        cancel.check()
+        emit(Progress(position, len(table.names), "columns"))
+        out.append(profile_column(table, name))
+    emit(Progress(len(table.names), len(table.names), "columns"))
+    return tuple(out)
+
+
+def profile_column(table: Table, name: str) -> ColumnProfile:
+    """Return the profile of one column. Private: it is computed from the rows, without noise."""
+    cells = table.column(name)
+    counts = cells.drop_nulls().value_counts(name="rows of a value")
+    values, rows = counts.get_column(name), counts.get_column("rows of a value")
+    empty = values.str.strip_chars().str.to_lowercase().is_in(["", *MISSING_WORDS])
+    kind, x, trouble = _kind(table, name, values.filter(~empty))
+    if x is None:
+        return ColumnProfile(
+            name=name,
+            kind=kind,
+            missing=cells.null_count(),
+            distinct=len(values),
+            values=tuple(sorted(values)) if len(values) <= MOST_CELLS else (),
+            suspicions=_once([*trouble, *_suspicions(name, kind, values, cells.null_count(), table.rows)]),
+            histogram=_commonest(values, rows),
+        )
+    words = int(rows.filter(empty).sum())
+    missing = cells.null_count() + words
+    if words:
+        listed = ", ".join(map(repr, sorted(values.filter(empty))[:4]))
+        trouble.append(Suspicion("missing", f"{words} cells say {listed} and count as missing"))
+    values = values.filter(~empty)
+    return ColumnProfile(
+        name=name,
+        kind=kind,
+        missing=missing,
+        distinct=len(values),
+        lower=float(x.min()),
+        upper=float(x.max()),
+        suspicions=_once([*trouble, *_suspicions(name, kind, values, missing, table.rows)]),
+        histogram=_ranges(x, kind),
+    )
+
+
+def attribute_from_data(column: ColumnProfile) -> Attribute:
+    """Return an attribute whose bounds or domain are those of the rows, marked ``bounds_origin = "data"``.
+
+    Raises:
+        InputError: the column has one value only, or more different names than a public grid can hold.
+    """
+    missing = "own-value" if column.missing else "refuse"
+    if column.lower is not None and column.upper is not None:
+        if column.lower == column.upper:
+            raise InputError("every row has the same value", f"column {column.name}", "drop the column")
+        return Attribute(
+            name=column.name,
+            kind=column.kind,
+            lower=column.lower,
+            upper=column.upper,
+            missing=missing,
+            bounds_origin="data",
+        )
+    if column.distinct < 2:
+        raise InputError("the column has fewer than two values", f"column {column.name}", "drop the column")
+    if not column.values:
+        raise InputError(
+            f"the column has {column.distinct} different values, more than {MOST_CELLS}",
+            f"column {column.name}",
+            "drop the column, or declare a domain with other",
+        )
+    domain = None if column.kind == "boolean" else column.values
+    return Attribute(name=column.name, kind=column.kind, domain=domain, missing=missing, bounds_origin="data")
+
+
+def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, Numbers | None, list[Suspicion]]:
+    """Return the likeliest kind of a column, its numbers if it has some, and what stands against a likelier kind.
+
+    Args:
+        table: where the column is.
+        name: the column.
+        values: its different values without missing ones.
+    """
+    if values.is_empty():
+        return "category", None, [Suspicion("empty", "no row has a value")]
+    if set(values.head(9).str.to_lowercase()) <= _TRUTH and set(values.str.to_lowercase()) <= _TRUTH:
+        return "boolean", None, []
+    if values.str.contains(_PADDED).any():
+        return "category", None, [Suspicion("code", "some numbers begin with 0, which numbers would lose")]
+    if set(values.head(3)) in _TWO_CODES:
+        return "category", None, []
+    for kind, noun, pattern in (("date", "dates", _LIKE_DATE), ("real", "numbers", _LIKE_NUMBER)):
+        if not _share(values, pattern) > 0.5:
+            continue
+        try:
+            x = numbers(table, Attribute(name=name, kind=kind, missing="own-value"))
+        except InputError as error:
+            return "category", None, [Suspicion(kind, f"most values look like {noun}, but {error.what}")]
+        x = x[~np.isnan(x)]
+        if kind == "date":
+            timed = values.str.contains(":", literal=True).any()
+            return "date", x, [Suspicion("time", "the time of day is left out")] if timed else []
+        if (x == np.floor(x)).all() and (values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()):
+            return "integer", x, []
+        return "real", x, []
+    return "category", None, []
+
+
+def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int) -> Iterator[Suspicion]:
+    """Yield what a person should look at in the different values of a column."""
+    if values.is_empty():
+        return
+    if len(values) == 1 and rows > 1 and not missing:
+        yield Suspicion("constant", "every row has the same value")
+    if kind == "category":
+        for what, pattern, reason in _LOOKS:
+            if _share(values, pattern) >= 0.9 and len(values) > 2:
+                yield Suspicion(what, reason)
+    if kind == "integer" and values.str.contains(_COMPACT_DATE).all():
+        yield Suspicion("date", "the numbers look like dates written as 20240131")
+    every = len(values) == rows - missing and rows >= 10
+    if every and kind == "category":
+        yield Suspicion("identifier", "every row has a value of its own")
+    elif every and kind == "integer" and (_IDENTIFIER_NAME.search(name) or _runs(values)):
+        yield Suspicion("identifier", "every row has a whole number of its own")
+    elif kind in ("category", "integer") and 2 * len(values) > rows >= 10 and _IDENTIFIER_NAME.search(name):
+        yield Suspicion("identifier", "its name says so, and most rows have a value of their own")
+    if kind == "category" and len(values) > MOST_CELLS:
+        yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
+
+
+def _once(suspicions: list[Suspicion]) -> tuple[Suspicion, ...]:
+    """Return the first suspicion of each word."""
+    return tuple({s.what: s for s in reversed(suspicions)}.values())[::-1]
+
+
+def _runs(values: pl.Series) -> bool:
+    """Whether whole numbers run on without a gap, as row numbers do."""
+    x = values.str.strip_chars().cast(pl.Int64, strict=False)
+    return bool(x.null_count() == 0 and x.max() - x.min() == len(x) - 1)  # type: ignore[operator]
+
+
+def _share(values: pl.Series, pattern: str) -> float:
+    """Return the share of ``values`` that match ``pattern``."""
+    return int(values.str.contains(pattern).sum()) / len(values)
+
+
+def _ranges(x: Numbers, kind: str) -> tuple[Bin, ...]:
+    """Count numbers in at most 20 ranges of equal width; whole numbers and days are never cut in two."""
+    lower, upper = float(x.min()), float(x.max())
+    if lower == upper:
+        return (Bin(_written(lower, kind), len(x)),)
+    if kind == "real":
+        counts, edges = np.histogram(x, bins=BINS, range=(lower, upper))
+        ranges = [(float(a), float(b)) for a, b in itertools.pairwise(edges)]
+    else:
+        width = math.ceil((upper - lower + 1) / BINS)
+        bars = math.ceil((upper - lower + 1) / width)
+        counts = np.bincount(((x - lower) // width).astype(np.int64), minlength=bars)
+        ranges = [(lower + width * k, min(lower + width * (k + 1) - 1, upper)) for k in range(bars)]
+    return tuple(
+        Bin(_written(a, kind) + (f" – {_written(b, kind)}" if a != b else ""), int(count))
+        for (a, b), count in zip(ranges, counts, strict=True)
+    )
+
+
+def _written(value: float, kind: str) -> str:
+    if kind == "date":
+        return datetime.date.fromordinal(int(value)).isoformat()
+    return f"{value:.0f}" if kind == "integer" else f"{value:.6g}"
+
+
+def _commonest(values: pl.Series, rows: pl.Series) -> tuple[Bin, ...]:
+    """Count the commonest names, and all others in one bar."""
+    order = pl.DataFrame({"value": values, "rows": rows}).sort(["rows", "value"], descending=[True, False])
+    named = [Bin(value, count) for value, count in order.head(_MOST_NAMED).iter_rows()]
+    rest = int(order.get_column("rows").slice(_MOST_NAMED).sum())
+    return tuple([*named, Bin("other values", rest)] if rest else named)

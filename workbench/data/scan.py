@@ -1,0 +1,101 @@
+"""Check the bytes of a large delimited file without reading its cells, so that a fast parser can be trusted with it.
+
+A fast parser pads short rows and takes stray quote marks for text. This check proves first that every line has the
+same number of cells and that quote marks stand only where RFC 4180 lets them; anything else goes to the exact reader
+of :mod:`workbench.data.records`, which names the fault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.encoding import CHUNK, Bytes
+from workbench.signals.cancel import CancelToken
+
+_LF, _CR = 10, 13
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the check found: the number of records, whether each stands on one line, and whether any cell is quoted."""
+
+    records: int
+    one_line_each: bool
+    quoted: bool
+
+
+def regular_shape(
+    view: Bytes, delimiter: int | None, quote: int | None, width: int, cancel: CancelToken
+) -> Shape | None:
+    """Return the shape of ``view``, or ``None`` where it is not provably regular.
+
+    Regular means: lines end in LF or CRLF, each record has ``width`` cells, and each quote mark opens a cell (it
+    follows a delimiter or a line end), closes one (it comes before one of them) or is doubled inside one.
+
+    Args:
+        view: the bytes of the records, in an encoding in which the marks are single ASCII bytes.
+        delimiter: the byte between cells; ``None`` for one column.
+        quote: the byte around cells; ``None`` where nothing is quoted.
+        width: the number of cells that each record must have.
+        cancel: looked at once per piece of 8 MiB, which bounds the memory of the check.
+    """
+    size = len(view)
+    if size == 0:
+        return None
+    wanted = [byte for byte in (_LF, _CR, delimiter, quote) if byte is not None]
+    separators = inside = records = 0
+    one_line_each, quoted = True, False
+    for start in range(0, size, CHUNK):
+        cancel.check()
+        piece = np.asarray(view[start : start + CHUNK])
+        marked = piece == wanted[0]
+        for byte in wanted[1:]:
+            marked |= piece == byte
+        positions = np.flatnonzero(marked)
+        kinds = piece[positions]
+        if quote is not None and (inside or (kinds == quote).any()):
+            marks = kinds == quote
+            quoted = True
+            if not _quotes_are_clean(view, start + positions[marks], inside, wanted):
+                return None
+            # Whether each mark stands inside quotes: an odd number of quote marks up to it.
+            within = (np.cumsum(marks, dtype=np.uint8) + np.uint8(inside)) & 1
+            inside = int(within[-1]) if len(within) else inside
+            outer = (within == 0) & ~marks
+            one_line_each &= not np.any((kinds == _LF) & ~outer)
+            positions, kinds = positions[outer], kinds[outer]
+        returns = kinds == _CR
+        if returns.any():
+            if not _followed_by_lf(view, start + positions[returns]):
+                return None
+            kinds = kinds[~returns]
+        ends = np.flatnonzero(kinds == _LF)
+        if not np.array_equal(ends, np.arange((width - 1 - separators) % width, len(kinds), width)):
+            return None
+        records += len(ends)
+        separators = (separators + len(kinds)) % width
+    if inside:
+        return None
+    if int(view[-1]) != _LF:
+        if separators != width - 1:
+            return None
+        records += 1
+    return Shape(records, one_line_each, quoted)
+
+
+def _quotes_are_clean(view: Bytes, marks: NDArray[np.int64], inside: int, wanted: list[int]) -> bool:
+    """Whether each opening mark follows, and each closing mark precedes, a delimiter, a line end or another mark."""
+    allowed = np.zeros(256, np.bool_)
+    allowed[wanted] = True
+    opening, closing = marks[inside::2], marks[1 - inside :: 2]
+    before = np.asarray(view[opening[opening > 0] - 1])
+    after = np.asarray(view[closing[closing < len(view) - 1] + 1])
+    return bool(allowed[before].all() and allowed[after].all())
+
+
+def _followed_by_lf(view: Bytes, returns: NDArray[np.int64]) -> bool:
+    following = returns + 1
+    return int(following[-1]) < len(view) and bool((np.asarray(view[following]) == _LF).all())

@@ -1,0 +1,97 @@
+"""A table as it stands in its file: every cell is text, so nothing is rounded, padded or re-spelt on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from workbench.params import InputError
+from workbench.params.field import did_you_mean
+
+DOUBLED = "doubled"
+BACKSLASH = "backslash"
+BARE = "bare"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    r"""How a delimited text file is written.
+
+    Attributes:
+        encoding: Python's name of the character encoding.
+        delimiter: the character between cells; empty where the file has one column.
+        quote: the character around cells that hold delimiters; empty where nothing is quoted.
+        decimal: the decimal mark of most numbers, ``.`` or ``,``.
+        header: whether the first row holds the column names.
+        decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
+        escape: how a quote mark stands inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
+            ``bare`` (``'won't'``, where nothing escapes it).
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    quote: str = '"'
+    decimal: str = "."
+    header: bool = True
+    decimal_given: bool = False
+    escape: str = DOUBLED
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows of text cells. Everything in it is private.
+
+    Attributes:
+        frame: the cells as polars ``String`` columns, shape (rows, columns); null is a missing cell (an empty one).
+        source: what a person calls the table: its path or ``sample:NAME``.
+        dialect: how the text file was written, or ``None`` for other formats.
+        first_line: the line of the file on which the first row stands, or ``None`` where lines and rows do not
+            run in step (a cell that spans lines, a blank line, or no text file).
+        notices: sentences about choices that the reader made for the person.
+    """
+
+    frame: pl.DataFrame
+    source: str
+    dialect: Dialect | None = None
+    first_line: int | None = None
+    notices: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, n."""
+        return self.frame.height
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in the file's order."""
+        return tuple(self.frame.columns)
+
+    def column(self, name: str) -> pl.Series:
+        """Return the cells of one column, shape (n,).
+
+        Raises:
+            InputError: there is no such column; the message names the nearest one.
+        """
+        self.require([name])
+        return self.frame.get_column(name)
+
+    def require(self, names: Sequence[str]) -> None:
+        """Raise :class:`InputError` for the first of ``names`` that is not a column."""
+        known = set(self.frame.columns)
+        for name in names:
+            if name not in known:
+                near = did_you_mean(name, self.names)
+                listed = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
+                raise InputError(f"there is no column {name!r}{near}", self.source, f"the columns are {listed}")
+
+    def row_name(self, index: int) -> str:
+        """Say how a person finds the row of ``index`` (counted from 0): ``row 17``, with its line where it differs."""
+        if self.first_line is None or self.first_line == 1:
+            return f"row {index + 1}"
+        return f"row {index + 1}, line {index + self.first_line}"
+
+    def place(self, name: str, index: int) -> str:
+        """Say how a person finds one cell, for the ``where`` of an error."""
+        return f"column {name}, {self.row_name(index)}"

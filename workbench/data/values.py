@@ -1,0 +1,92 @@
+"""The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.dates import Order, day_numbers
+from workbench.data.missing import missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.numerals import with_points
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError
+from workbench.params.field import did_you_mean
+
+TRUTH_WORDS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1}
+"""The words of a boolean column without a declared domain, in any case, and their index in (false, true)."""
+
+
+def numbers(table: Table, attribute: Attribute, *, order: Order | None = None) -> NDArray[np.float64]:
+    """Return the numbers of a numeric column, shape (n,); NaN where a missing value is kept.
+
+    Values outside the declared bounds are returned as they are. Dates become day numbers
+    (``datetime.date.toordinal``); ``order`` says whether the day or the month stands first where the year stands last.
+
+    Raises:
+        InputError: a cell is missing and the attribute refuses that; a cell is no finite number, or not a whole one
+            where whole ones are declared. The message names column, row and value.
+        ParameterError: the attribute is not numeric.
+    """
+    if not attribute.numeric:
+        raise ParameterError(
+            f"the column is declared as {attribute.kind or 'nothing'}, not as numbers",
+            f"column {attribute.name}",
+            'write kind = "integer", "real" or "date"',
+        )
+    if attribute.kind == "date":
+        return day_numbers(table, attribute, order)
+    cells = with_points(table, attribute)
+    values = cells.cast(pl.Float64, strict=False)
+    if values.null_count() > cells.null_count():
+        cells = cells.str.strip_chars()
+        values = cells.cast(pl.Float64, strict=False)
+    finite = values.is_finite().fill_null(value=False)
+    if not finite.all():
+        missing = missing_numbers(cells)
+        refuse_missing(table, attribute, missing)
+        bad = ~finite & ~missing
+        refuse_first(
+            table, attribute, bad & values.is_null(), "is not a number", "mend it, or declare the column as a category"
+        )
+        refuse_first(table, attribute, bad, "is not a finite number", "mend it, or leave the cell empty")
+        values = values.set(missing, None)
+    if attribute.kind == "integer":
+        broken = (values != values.floor()).fill_null(value=False)
+        refuse_first(table, attribute, broken, "is not a whole number", 'mend it, or write kind = "real"')
+    out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
+    return out + 0.0  # a writable copy, with −0 as 0
+
+
+def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
+    """Return the index of each cell in ``attribute.values()``, shape (n,); a kept missing value is one beyond.
+
+    Raises:
+        InputError: a cell is missing and the attribute refuses that, or outside the domain and there is no ``other``.
+            The message names column, row and value.
+        ParameterError: the domain is not declared.
+    """
+    domain = attribute.values()
+    cells = table.column(attribute.name)
+    refuse_missing(table, attribute, cells.is_null())
+    if attribute.kind == "boolean" and attribute.domain is None:
+        cells = cells.str.strip_chars().str.to_lowercase()
+        index = cells.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
+        mend = "write true or false, or declare a domain"
+    else:
+        index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
+        mend = 'mend it, add it to the domain, or write other = "…"'
+        if attribute.other is not None:
+            index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
+    outside = (index.is_null() & cells.is_not_null()).arg_true()
+    if len(outside):
+        row = int(outside[0])
+        value = table.column(attribute.name)[row]
+        raise InputError(
+            f"{shown(value)} is not in the domain{did_you_mean(value[:80], domain)}",
+            table.place(attribute.name, row),
+            mend,
+        )
+    out: NDArray[np.int64] = index.fill_null(len(domain)).to_numpy()
+    return out

@@ -1,0 +1,147 @@
+"""What a network sees of a row: numbers scaled by declared bounds, categories as indicators; nothing from the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.learners.base import checked_classes, checked_columns, checked_schema, table_shape
+
+
+@dataclass(frozen=True)
+class Features:
+    """The public map from a row's values to a network's inputs and classes.
+
+    A number is clamped to its declared bounds and scaled linearly to [−1, 1]; a category is one indicator for each
+    value of its declared domain. Where a missing value is a value of its own it has an indicator, and a missing
+    number is 0 beside it.
+
+    Attributes:
+        attributes: the columns of X, in order.
+        target: the column of classes.
+    """
+
+    attributes: tuple[Attribute, ...]
+    target: Attribute
+
+    def __post_init__(self) -> None:
+        """Refuse columns without declared bounds or domains."""
+        checked_schema(self.attributes, self.target)
+
+    @property
+    def width(self) -> int:
+        """The number of inputs of a network."""
+        return sum(_width(a) for a in self.attributes)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes, in the order of their codes."""
+        return self.target.values()
+
+    def encode(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Return the inputs (n, width) of X (n, d): numbers (NaN where missing) and codes 0 … k−1 (k where missing).
+
+        Raises:
+            InputError: a value is none of its column; the message names row and column.
+        """
+        columns = checked_columns(X, self.attributes)
+        out = np.zeros((len(columns), self.width), dtype=np.float32)
+        start = 0
+        for attribute, column in zip(self.attributes, columns.T, strict=True):
+            width = _width(attribute)
+            part = out[:, start : start + width]
+            if attribute.numeric:
+                lower, upper = attribute.bounds()
+                missing = np.isnan(column)
+                # Halves first: upper − lower can overflow where neither bound does.
+                scaled = (np.clip(column, lower, upper) / 2 - lower / 2) / (upper / 2 - lower / 2) * 2 - 1
+                part[:, 0] = np.where(missing, 0.0, scaled)
+                if width == 2:
+                    part[:, 1] = missing
+            else:
+                part[np.arange(len(columns)), column.astype(np.int64)] = 1.0
+            start += width
+        return out
+
+    def read(self, table: Table) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return X (n, d) and y (n,) of a table.
+
+        Raises:
+            InputError: a column is absent, or a value is none of its column; the message names row and column.
+        """
+        from workbench.data.values import codes, numbers
+
+        table.require([a.name for a in (*self.attributes, self.target)])
+        X = np.empty((table.rows, len(self.attributes)))
+        for position, attribute in enumerate(self.attributes):
+            X[:, position] = numbers(table, attribute) if attribute.numeric else codes(table, attribute)
+        return X, codes(table, self.target).astype(np.int64)
+
+
+class TrainingData(Protocol):
+    """Rows that a trainer may read once its charge stands.
+
+    Attributes:
+        rows: the number of rows, public under zero-out neighbours.
+        features: the public map from rows to inputs.
+    """
+
+    @property
+    def rows(self) -> int:
+        """The public number of rows."""
+        ...
+
+    @property
+    def features(self) -> Features:
+        """The public map from rows to inputs."""
+        ...
+
+    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Read the rows: inputs (n, width) and classes (n,), −1 for an empty row. Called once, after the charge."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayData:
+    """Rows that are arrays already, as :meth:`Features.encode` takes them."""
+
+    features: Features
+    X: ArrayLike
+    y: ArrayLike
+
+    @property
+    def rows(self) -> int:
+        """The public number of rows, from the shapes alone."""
+        return table_shape(self.X, self.y, self.features.attributes)
+
+    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return inputs and classes."""
+        return self.features.encode(self.X), checked_classes(self.y, self.features.target)
+
+
+@dataclass(frozen=True, eq=False)
+class TableData:
+    """Rows of a table."""
+
+    features: Features
+    table: Table
+
+    @property
+    def rows(self) -> int:
+        """The public number of rows."""
+        return self.table.rows
+
+    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return inputs and classes."""
+        X, y = self.features.read(self.table)
+        return self.features.encode(X), checked_classes(y, self.features.target)
+
+
+def _width(attribute: Attribute) -> int:
+    own = attribute.missing == "own-value"
+    return 1 + own if attribute.numeric else len(attribute.values()) + own

@@ -1,0 +1,90 @@
+"""The networks by name. Light: torch is imported only when one is built."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+
+if TYPE_CHECKING:
+    from torch import nn
+
+INITIAL_SEED = 20_240_501
+"""Seed of the first weights: they are public, so a fixed one is as good as any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A fully connected classifier; the last layer gives one logit for each declared class.
+
+    Attributes:
+        name: the word of the command line.
+        title: how a person calls it.
+        hidden: widths of the hidden layers, each followed by tanh: a bounded activation keeps per-row gradients
+            small, so that clipping bends them less (Papernot et al. 2021).
+    """
+
+    name: str
+    title: str
+    hidden: tuple[int, ...]
+
+    def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
+        """Return the width of every layer, the input first."""
+        return (inputs, *self.hidden, classes)
+
+    def parameters(self, inputs: int, classes: int) -> int:
+        """Return the number of weights and biases."""
+        return sum((a + 1) * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
+
+    def largest_parameter(self, inputs: int, classes: int) -> int:
+        """Return the number of weights of the largest matrix."""
+        return max(a * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
+
+    def build(self, inputs: int, classes: int) -> nn.Sequential:
+        """Return the module with its public first weights.
+
+        A network without hidden layers starts at zero, its loss being convex; others start uniform in
+        ±√(6/(fan in + fan out)) (Glorot & Bengio 2010) with biases at zero.
+        """
+        import torch
+        from torch import nn
+
+        generator = torch.Generator().manual_seed(INITIAL_SEED)
+        layers: list[nn.Module] = []
+        for fan_in, fan_out in itertools.pairwise(self.widths(inputs, classes)):
+            # skip_init: the module's own first weights would come from (and move) the global generator.
+            linear = nn.utils.skip_init(nn.Linear, fan_in, fan_out)
+            with torch.no_grad():
+                bound = (6 / (fan_in + fan_out)) ** 0.5 if self.hidden else 0.0
+                linear.weight.uniform_(-bound, bound, generator=generator)
+                linear.bias.zero_()
+            layers += [linear, nn.Tanh()]
+        return nn.Sequential(*layers[:-1])
+
+
+NETWORKS = (
+    Network("logistic", "Logistic regression", hidden=()),
+    Network("mlp", "Two hidden layers of 64", hidden=(64, 64)),
+)
+NAMES = tuple(n.name for n in NETWORKS)
+LATER = ("mnist-cnn", "scatter-linear", "vgg16-head")
+"""Names of the contract whose engines are not in this version."""
+
+
+def network(name: str) -> Network:
+    """Return the network called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    for known in NETWORKS:
+        if known.name == name:
+            return known
+    if name in LATER or ":" in name:
+        raise ParameterError(f"the network {name!r} is not in this version", mend=f"use one of {', '.join(NAMES)}")
+    raise ParameterError(
+        f"the network {name!r} is not known{did_you_mean(name, NAMES)}", mend=f"use one of {', '.join(NAMES)}"
+    )

@@ -1,0 +1,143 @@
+"""The frozen description of a DP-SGD run, and what follows from it for a table of n rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from workbench.deep.networks import NAMES
+from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.privacy.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, Loss, event_of, loss, noise_for, within
+from workbench.privacy.compose import for_person, round_up
+from workbench.privacy.event import Cost, PoissonGaussian, exact
+
+DEVICES = ("auto", "cpu", "cuda")
+OPTIMIZERS = ("sgd", "adam")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpSgdPlan(Parameters):
+    """How to train a network with differential privacy (Abadi et al. 2016, Algorithm 1).
+
+    With ``epsilon`` alone, the least noise that keeps all epochs within it is found. With ``noise`` alone, the run
+    costs what it costs. With both, ``epsilon`` is a cap: the run stops before the step that would pass it.
+    """
+
+    network: str = choice(choices=NAMES, help="the network")
+    noise: float | None = real(
+        default=None, at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise multiplier: noise over clip"
+    )
+    epsilon: float | None = real(default=None, above=0, upto=1e6, symbol="ε", help="target of the privacy loss, or cap")
+    delta: float = real(above=0, below=1, symbol="δ", help="probability left out of the guarantee; below 1/rows")
+    batch: int = integer(at_least=1, upto=10**9, help="expected rows of a batch")
+    epochs: int = integer(at_least=1, upto=10**6, help="expected passes over the table")
+    lr: float = real(above=0, upto=1e4, symbol="η", help="learning rate")
+    clip: float = real(above=0, upto=1e6, symbol="C", help="largest L2 norm of one row's gradient")
+    optimizer: str = choice(choices=OPTIMIZERS, default="sgd", help="how noisy gradients become steps; costs nothing")
+    momentum: float = real(default=0.0, at_least=0, below=1, help="momentum of sgd; costs nothing")
+    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="who accounts")
+    device: str = choice(choices=DEVICES, default="auto", help="where to compute")
+    physical_batch: int = integer(
+        default=256, at_least=1, upto=10**6, help="most rows in memory at once; changes neither result nor cost"
+    )
+    seconds: float | None = real(default=None, above=0, unit="s", help="stop after this time, at a lower cost")
+
+    def __post_init__(self) -> None:
+        """Check the values one by one, then against each other."""
+        super().__post_init__()
+        if self.noise is None and self.epsilon is None:
+            raise ParameterError("neither noise nor epsilon is given", mend="give --noise S or --epsilon E")
+        if self.momentum and self.optimizer == "adam":
+            raise ParameterError("adam has a momentum of its own", mend="leave momentum out, or use sgd")
+
+    def schedule(self, rows: int, rows_per_person: int = 1) -> Schedule:
+        """Return what this plan means for a table of ``rows`` rows; calibrates the noise where it is not given.
+
+        Args:
+            rows: the public number of rows.
+            rows_per_person: most rows of one person, k: the charge is that of a group of k.
+
+        Raises:
+            ParameterError: the batch is larger than the table, or no noise reaches the target.
+            BudgetRefusedError: not one step fits under the cap.
+        """
+        if isinstance(rows_per_person, bool) or not rows_per_person >= 1:
+            raise ParameterError(f"{rows_per_person} rows per person is not possible", mend="give 1 or more")
+        asked = event_of(rows, self.batch, self.epochs, self.noise or 1.0, label=f"DP-SGD {self.network}")
+        event = asked
+        if self.epsilon is not None:
+            target = self.epsilon / rows_per_person
+            if self.noise is None:
+                sigma = noise_for(asked, self.delta, target, self.accountant)
+                event = replace(asked, noise_multiplier=sigma)
+            else:
+                event = within(asked, self.delta, target, self.accountant)
+        return Schedule(
+            rows=rows,
+            rows_per_person=rows_per_person,
+            batch=self.batch,
+            clip=self.clip,
+            delta=self.delta,
+            accountant=self.accountant,
+            cap=None if self.epsilon is None else exact(self.epsilon),
+            steps_asked=asked.steps,
+            event=event,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Everything about a run that its privacy depends on, from one plan: sampling, noise, steps and cost agree.
+
+    Attributes:
+        rows: the public number of rows.
+        rows_per_person: most rows of one person.
+        batch: expected rows of a batch: what the noisy sum is divided by (public, unlike the rows drawn).
+        clip: the clipping norm C.
+        delta: δ of one row.
+        accountant: who accounts.
+        cap: the plan's ε, or ``None``.
+        steps_asked: steps of all epochs.
+        event: the run as it will be: sample rate, noise multiplier, steps (fewer than asked where the cap ends it).
+    """
+
+    rows: int
+    rows_per_person: int
+    batch: int
+    clip: float
+    delta: float
+    accountant: str
+    cap: Decimal | None
+    steps_asked: int
+    event: PoissonGaussian
+
+    @property
+    def steps(self) -> int:
+        """Steps that the run takes unless a clock or a person stops it."""
+        return self.event.steps
+
+    @property
+    def noise_scale(self) -> float:
+        """Standard deviation of the noise on each coordinate of the sum: σC (its variance is σ²C²)."""
+        return self.event.noise_multiplier * self.clip
+
+    def loss(self, steps: int | None = None) -> Loss:
+        """Return the bound on one row's ε after ``steps`` steps (all of them by default)."""
+        event = self.event if steps is None else replace(self.event, steps=steps)
+        return loss(event, self.delta, self.accountant)
+
+    def cost(self, steps: int | None = None) -> Cost:
+        """Return what ``steps`` steps (all of them by default) cost a person with all her rows; ε is rounded up.
+
+        No steps cost nothing, in δ neither.
+        """
+        event = self.event if steps is None else replace(self.event, steps=steps)
+        if event.steps == 0:
+            return Cost(Decimal(0), Decimal(0), event)
+        cost = for_person(Cost(round_up(self.loss(steps).epsilon), exact(self.delta), event), self.rows_per_person)
+        # Where the bound itself is within the cap, rounding it up for display must not take it beyond.
+        return cost if self.cap is None else replace(cost, epsilon=min(cost.epsilon, self.cap))
+
+    def epoch(self, step: int) -> float:
+        """Return how many times the table was passed, in expectation, after ``step`` steps."""
+        return step * self.event.sample_rate

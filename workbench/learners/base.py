@@ -1,0 +1,257 @@
+"""What every private learner shares: shares of ε, the size of its noise, checks of its input, its descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal, localcontext
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import Attribute
+from workbench.params import InputError, ParameterError, Parameters
+from workbench.privacy.central import CentralNoise, NoNoise
+from workbench.privacy.event import Charge, Cost
+
+EMPTY = -1
+"""Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
+
+NOISES = ("released", "study", "none")
+"""Where a model's noise came from: only what is ``released`` may leave; ``none`` has no privacy at all."""
+
+_SHARE_DIGITS = 12
+_EXACT_DIGITS = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """The descriptor of a learner: light, so that lists and forms can be shown before anything is computed.
+
+    Attributes:
+        name: the word of the command line.
+        title: how a person calls it.
+        task: what it predicts.
+        parameters: its declared parameters.
+        estimator: the class with ``fit``, ``predict`` and ``score``.
+    """
+
+    name: str
+    title: str
+    task: str
+    parameters: type[Parameters]
+    estimator: type[PrivateEstimator]
+
+
+class PrivateEstimator:
+    """The part of the scikit-learn protocol that is the same for all learners.
+
+    A subclass calls :meth:`_pay` in ``fit`` before it looks at a row.
+
+    Attributes:
+        attributes: the public facts about the columns of X, in order.
+        target: the public facts about y.
+        parameters: the learner's declared parameters.
+        noise: where the noise of the released numbers comes from.
+        charge: called with the cost before the data are read; a fit with releasable noise must have one.
+    """
+
+    parameters: Parameters
+
+    def __init__(
+        self,
+        attributes: Sequence[Attribute],
+        target: Attribute,
+        parameters: Parameters,
+        noise: CentralNoise,
+        charge: Charge | None = None,
+    ) -> None:
+        self.attributes = attributes
+        self.target = target
+        self.parameters = parameters
+        self.noise = noise
+        self.charge = charge
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's arguments, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in ("attributes", "target", "parameters", "noise", "charge")}
+
+    def set_params(self, **values: Any) -> Self:
+        """Replace constructor arguments; raise :class:`ParameterError` on an unknown name."""
+        for name, value in values.items():
+            if name not in self.get_params():
+                raise ParameterError(f"{name!r} is not an argument of {type(self).__name__}")
+            setattr(self, name, value)
+        return self
+
+    @property
+    def releasable(self) -> bool:
+        """Whether what ``fit`` computes may leave: true only of the cryptographic noise."""
+        return self.noise.releasable
+
+    def _pay(self, cost: Cost | None) -> None:
+        """Charge ``cost`` (``None`` where there is no noise), or refuse a fit that nobody could account for."""
+        if cost is None:
+            if self.charge is not None:
+                raise ParameterError(
+                    "a fit without noise has no privacy cost that a budget could carry", mend="give it no charge"
+                )
+        elif self.charge is not None:
+            self.charge(cost)
+        elif self.noise.releasable:
+            raise ParameterError("a fit that may be released has to be charged", mend="give it a ledger's charge")
+
+
+def noise_kind(noise: CentralNoise) -> str:
+    """Return which of :data:`NOISES` this is."""
+    if noise.releasable:
+        return "released"
+    return "none" if isinstance(noise, NoNoise) else "study"
+
+
+def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ...]:
+    """Split ε by weight into decimals that sum to ``total`` exactly.
+
+    Each share is rounded down to 12 digits; the first takes what the rounding left.
+
+    Raises:
+        ParameterError: there is no weight, or one is not above 0.
+    """
+    if not weights or not all(0 < w < float("inf") for w in weights):
+        raise ParameterError("the weights of a split of epsilon are not all numbers above 0")
+    whole = sum(weights)
+    with localcontext() as context:
+        context.prec, context.rounding = _SHARE_DIGITS, ROUND_DOWN
+        shares = [total * Decimal(repr(float(w / whole))) for w in weights]
+        context.prec = _EXACT_DIGITS
+        shares[0] = total - sum(shares[1:], Decimal(0))
+    return tuple(shares)
+
+
+def at_most(share: Decimal) -> float:
+    """Return the largest double that is not above ``share``: the noise is calibrated to it."""
+    value = float(share)
+    return value if Decimal(value) <= share else float(np.nextafter(value, 0.0))
+
+
+def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
+    """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
+    rate = epsilon / sensitivity
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def table_shape(X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute]) -> int:
+    """Return the number of rows (public under zero-out), from the shapes alone.
+
+    Raises:
+        InputError: X is not (n, d) with one column for each attribute, y is not (n,), or there is no row.
+    """
+    shape, length = np.shape(X), np.shape(y)
+    if len(shape) != 2 or shape[1] != len(attributes):
+        raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", mend="give one column an attribute")
+    if length != (shape[0],):
+        raise InputError(f"y has the shape {length}, not ({shape[0]},)", mend="give one class for each row")
+    if shape[0] < 1:
+        raise InputError("the table has no rows", mend="give at least one row")
+    return int(shape[0])
+
+
+def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
+    """Return X (n, d) as doubles after checking each cell against what is declared about its column.
+
+    Numeric cells are numbers, NaN where the value is missing; the others are codes 0 … k−1, k where it is missing.
+
+    Raises:
+        InputError: a value is infinite, no code of its domain, or missing in a column that refuses it; the message
+            names row (from 1) and column.
+    """
+    try:
+        columns = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("X is not a table of numbers", mend="give numbers and codes") from None
+    if columns.ndim != 2 or columns.shape[1] != len(attributes):
+        raise InputError(
+            f"X has the shape {columns.shape}, not (rows, {len(attributes)})", mend="give one column an attribute"
+        )
+    for attribute, column in zip(attributes, columns.T, strict=True):
+        if attribute.numeric:
+            attribute.bounds()
+            missing = np.isnan(column)
+            wrong = np.isinf(column)
+        else:
+            size = len(attribute.values())
+            missing = column == size
+            wrong = ~missing & ~((column >= 0) & (column < size) & (column == np.floor(column)))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"the value {column[row]:g} is no value of the column",
+                f"row {row + 1}, column {attribute.name}",
+                "give a finite number" if attribute.numeric else "give a code of the declared domain",
+            )
+        if attribute.missing == "refuse" and missing.any():
+            raise InputError(
+                "the value is missing",
+                f"row {int(np.argmax(missing)) + 1}, column {attribute.name}",
+                'fill it in, or declare missing = "own-value"',
+            )
+    return columns
+
+
+def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
+    """Return y (n,) as codes 0 … k−1 of the declared classes, or :data:`EMPTY`.
+
+    Raises:
+        InputError: a code is not one of them; the message names the row (from 1).
+    """
+    given = np.asarray(y)
+    if given.ndim != 1 or given.dtype.kind not in "iufb":
+        raise InputError("y is not a list of class codes", f"column {target.name}", "give whole numbers")
+    size = len(target.values())
+    wrong = ~((given >= EMPTY) & (given < size) & (given == np.floor(given)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"{given[row]:g} is no code of the {size} declared classes",
+            f"row {row + 1}, column {target.name}",
+            f"give 0 to {size - 1}, or {EMPTY} for an empty row",
+        )
+    return given.astype(np.int64)
+
+
+def checked_schema(attributes: Sequence[Attribute], target: Attribute) -> None:
+    """Check that a classifier can be learned from these columns.
+
+    Raises:
+        ParameterError: no attribute, a name given twice, a bound or domain that nobody declared, or a target without
+            classes.
+    """
+    if not attributes:
+        raise ParameterError("there is no attribute to learn from", mend="give at least one")
+    names = [a.name for a in (*attributes, target)]
+    for name in names:
+        if names.count(name) > 1:
+            raise ParameterError("two columns have one name", f"column {name}", "rename one of them")
+    for attribute in attributes:
+        if attribute.numeric:
+            attribute.bounds()
+        else:
+            attribute.values()
+    if target.numeric:
+        raise ParameterError(
+            f"the target is of kind {target.kind}, not category or boolean",
+            f"column {target.name}",
+            "declare its classes as a domain",
+        )
+    target.values()
+
+
+def plain_part(values: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:
+    """Return ``values[key]`` after checking its type; raise :class:`ParameterError` naming the key."""
+    if key not in values:
+        raise ParameterError(f"the key {key!r} is missing", "the model", "give a model that this program wrote")
+    value = values[key]
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ParameterError(f"the key {key!r} has a value of the wrong type", "the model", "give it as it was written")
+    return value

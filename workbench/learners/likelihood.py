@@ -1,0 +1,135 @@
+"""Class-conditional densities of one attribute, made from noisy sums of known noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.data.schema import Attribute
+from workbench.learners.denoise import Doubles, cell_probabilities, class_means, positive_mean
+from workbench.learners.sums import scaled
+
+LEAST_VARIANCE = 1e-9
+"""In squared half-ranges; a class whose values are all one cell has a narrow density, not an infinite one."""
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """Estimated sizes of the classes (k,) and the variance that the noise left in each (k,)."""
+
+    sizes: Doubles
+    variance: Doubles
+
+
+@dataclass(frozen=True)
+class GaussianDensity:
+    """One normal density a class, in the attribute's own units.
+
+    Attributes:
+        attribute: public facts; values outside the bounds are clamped to them, as in training.
+        means: of each class (k,), in half-ranges from the centre of the bounds.
+        variances: of each class (k,), in squared half-ranges.
+        presence: P(present | class) and P(missing | class) (k, 2), where the attribute may be missing.
+    """
+
+    attribute: Attribute
+    means: Doubles
+    variances: Doubles
+    presence: Doubles | None
+
+    def log_density(self, column: Doubles) -> Doubles:
+        """Return log p(x | class) of each row (n, k); a missing value has the probability of being missing."""
+        lower, upper = self.attribute.bounds()
+        z = scaled(column, lower, upper)[:, None]
+        unit = np.log(upper / 2 - lower / 2)
+        density = -0.5 * (np.log(2 * np.pi * self.variances) + (z - self.means) ** 2 / self.variances) - unit
+        if self.presence is None:
+            return np.asarray(density)
+        log_presence = np.log(np.maximum(self.presence, LEAST_VARIANCE))
+        return np.where(np.isnan(z), log_presence[:, 1], density + log_presence[:, 0])
+
+
+@dataclass(frozen=True)
+class CellDensity:
+    """One distribution over the cells of a categorical attribute a class (k, v); each row sums to 1."""
+
+    attribute: Attribute
+    probabilities: Doubles
+
+    def log_density(self, column: Doubles) -> Doubles:
+        """Return log P(x | class) of each row (n, k)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probabilities).T[column.astype(np.int64)])
+
+
+def smoothed(probabilities: Doubles, sizes: Doubles, pseudo_count: float) -> Doubles:
+    """Return (n_c·p + α)/(n_c + α·v): Lidstone smoothing with ``pseudo_count`` rows a cell."""
+    weight = sizes[:, None] + pseudo_count * probabilities.shape[1]
+    return np.asarray((sizes[:, None] * probabilities + pseudo_count) / np.maximum(weight, LEAST_VARIANCE))
+
+
+def histogram_cells(noisy: Sequence[int], classes: ClassSizes, variance: float) -> Doubles:
+    """Return P(cell | class) (k, v) from a released histogram, class slowest."""
+    counts = np.array(noisy, dtype=np.float64).reshape(len(classes.sizes), -1)
+    return cell_probabilities(counts, classes.sizes, classes.variance, variance)
+
+
+def gaussian_moments(
+    noisy: Sequence[int],
+    size: int,
+    classes: ClassSizes,
+    variance: float,
+    spread: float,
+    typical_variance: float,
+) -> tuple[Doubles, Doubles]:
+    """Return means and variances of the classes (k,), (k,), in half-ranges, from released moment sums.
+
+    The variance is E[z²] − mean², with Σz² = n − 2Σt. With noise, it is a positive posterior mean drawn towards
+    ``typical_variance`` (pooled over the classes) and from there to each class's own, where its sum was asked for; to
+    it is added what the mean's variance still is, so that an attribute that is hardly known hardly counts.
+
+    Args:
+        noisy: Σi of each class, then Σt of each class or of all rows, on a grid of ``size``.
+        size: K of the grid.
+        classes: rows of each class in which the attribute is present.
+        variance: of the noise of each sum, in units of K².
+        spread: prior deviation of class means about the common mean, in half-ranges.
+        typical_variance: public prior mean of the variance within a class, in squared half-ranges.
+    """
+    sizes, k = classes.sizes, len(classes.sizes)
+    sums = np.array(noisy[:k], dtype=np.float64) / size
+    complements = np.array(noisy[k:], dtype=np.float64) / size
+    per_class = len(complements) == k
+    raw = sums / sizes
+    mean_variance = (variance + np.clip(raw, -1, 1) ** 2 * classes.variance) / sizes**2
+    means, left, weight = class_means(raw, mean_variance, spread)
+    total = sizes.sum()
+    share = sizes / total
+    if variance <= 0 and per_class:
+        return means, np.maximum(1 - 2 * complements / sizes - means**2, LEAST_VARIANCE)
+
+    terms = k if per_class else 1
+    # Two parts of noise: 2Σt/n, and the squared means, whose derivative is 2·mean.
+    deviation = np.sqrt(4 * terms * variance / total**2 + 4 * (share**2 * means**2 * mean_variance * weight**2).sum())
+    within = 1 - 2 * complements.sum() / total - (share * means**2).sum()
+    variances = np.full(k, float(positive_mean(within, deviation, typical_variance)))
+    if per_class:
+        own = 1 - 2 * complements / sizes - means**2
+        own_deviation = np.sqrt((4 + 4 * means**2) * variance + (1 - own) ** 2 * classes.variance) / sizes
+        variances = positive_mean(own, own_deviation, np.maximum(variances, LEAST_VARIANCE))
+    return means, np.maximum(variances + left, LEAST_VARIANCE)
+
+
+def present_sizes(classes: ClassSizes, presence: Doubles | None, variance: float) -> ClassSizes:
+    """Return the rows of each class in which the attribute is present."""
+    if presence is None:
+        return classes
+    present = np.maximum(classes.sizes * presence[:, 0], LEAST_VARIANCE)
+    if variance > 0:
+        present = np.maximum(present, 0.5)
+    return ClassSizes(present, classes.variance * presence[:, 0] ** 2 + variance)
+
+
+Density = GaussianDensity | CellDensity

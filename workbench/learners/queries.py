@@ -1,0 +1,100 @@
+"""Vectors of integers asked of the rows: exact answer, sensitivity and share of ε in one frozen value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+from workbench.learners.base import EMPTY, at_most, discrete_laplace_variance
+from workbench.learners.sums import histogram, moment_sums, on_grid
+from workbench.params import ParameterError
+from workbench.privacy.event import PureDp
+
+
+@dataclass(frozen=True)
+class Query:
+    """One vector of integers asked of the rows.
+
+    Attributes:
+        label: what it is, for events and files.
+        form: ``sizes`` (of the classes), ``histogram`` (of codes, or of present and missing) or ``moments``.
+        column: index of the attribute; −1 for the class sizes.
+        length: how many integers.
+        sensitivity: L1 sensitivity of the vector under zero-out neighbours; K for moments.
+        share: its share of ε; ``None`` without noise.
+        per_class: whether the squares of moments are summed for each class.
+    """
+
+    label: str
+    form: str
+    column: int
+    length: int
+    sensitivity: int
+    share: Decimal | None
+    per_class: bool = False
+
+    @property
+    def epsilon(self) -> float:
+        """The share as a double that is not above it; infinite without noise."""
+        return math.inf if self.share is None else at_most(self.share)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise of each integer, in units of the squared sensitivity."""
+        if self.share is None:
+            return 0.0
+        return discrete_laplace_variance(self.sensitivity, self.epsilon) / self.sensitivity**2
+
+    def answer(
+        self,
+        columns: NDArray[np.float64],
+        classes: NDArray[np.int64],
+        attributes: Sequence[Attribute],
+        count: int,
+    ) -> list[int]:
+        """Return the exact integers.
+
+        Args:
+            columns: checked rows (n, d).
+            classes: checked class codes (n,); a row of class :data:`EMPTY` contributes nothing.
+            attributes: public facts about the columns.
+            count: number of declared classes.
+        """
+        here = classes != EMPTY
+        if self.form == "sizes":
+            return histogram(np.zeros(int(here.sum()), dtype=np.int64), classes[here], count, 1)
+        attribute, column = attributes[self.column], columns[:, self.column]
+        if self.form == "histogram":
+            codes = np.isnan(column) if attribute.numeric else column
+            return histogram(codes[here].astype(np.int64), classes[here], count, self.length // count)
+        here &= ~np.isnan(column)
+        cells = on_grid(column[here], *attribute.bounds(), self.sensitivity)
+        return moment_sums(cells, classes[here], count, self.sensitivity, self.per_class)
+
+
+def events(queries: Sequence[Query]) -> tuple[PureDp, ...]:
+    """Return one cost event a query; none without noise."""
+    return tuple(PureDp(q.share, q.label) for q in queries if q.share is not None)
+
+
+def checked_answers(answers: Mapping[str, Any], queries: Sequence[Query]) -> list[list[int]]:
+    """Return the answers of a file in the order of ``queries``.
+
+    Raises:
+        ParameterError: they are not those of these queries, or not whole numbers of 64 bits.
+    """
+    if set(answers) != {q.label for q in queries}:
+        raise ParameterError("the answers are not those of this model's queries", "the model")
+    for query in queries:
+        vector = answers[query.label]
+        whole = isinstance(vector, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in vector)
+        if not whole or len(vector) != query.length or not all(abs(v) < 2**63 for v in vector):
+            raise ParameterError(f"the answer is not {query.length} whole numbers", query.label)
+    return [answers[q.label] for q in queries]

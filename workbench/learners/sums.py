@@ -1,0 +1,86 @@
+"""Sums over the rows of a table on a public integer grid, with L1 sensitivities that hold in integers.
+
+Noise is added to integers only, so every record is rounded *before* it is summed: a numeric value x with public
+bounds [L, U] becomes i = round(K·(x−c)/h), an integer in [−K, K], about the public centre c = (L+U)/2 with half-range
+h = (U−L)/2. Its square enters as t = round((K² − i²)/2K), an integer in [0, K/2].
+
+Why not i² itself: |i| + (K² − i²)/2K = K − (K−|i|)²/2K ≤ K, and the rounding keeps it so, because K − |i| is an
+integer. A row's contribution to (Σi, Σt) therefore has an L1 norm of at most K: the sum of squares costs nothing
+beside the sum of values, where two separate queries would have to halve ε between them. A row belongs to one class,
+so the same holds for the vector of these sums over all classes, with one Σt or one for each class.
+
+Under zero-out neighbours one row becomes empty and contributes nothing: the L1 distance of two neighbours is the norm
+of one contribution.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+
+_FINEST_BITS = 30
+_SUM_BITS = 60
+_NOISE_BITS = 54
+
+
+def grid_size(rows: int, epsilon: float) -> int:
+    """Return K, a power of two: as fine as 64-bit sums of ``rows`` rows with noise of scale K/ε allow.
+
+    Args:
+        rows: public number of rows.
+        epsilon: share of the query; infinite where there is no noise.
+    """
+    bits = min(_FINEST_BITS, _SUM_BITS - max(rows - 1, 1).bit_length())
+    if epsilon < 1:
+        bits = min(bits, _NOISE_BITS + math.floor(math.log2(epsilon)))
+    return 1 << max(bits, 1)
+
+
+def on_grid(values: NDArray[np.float64], lower: float, upper: float, size: int) -> NDArray[np.int64]:
+    """Return round(K·(x−c)/h) for values clamped to the public bounds; NaN is not allowed here."""
+    cells = np.rint(scaled(values, lower, upper) * size).astype(np.int64)
+    # Again on the integers: the sensitivity must not hang on how a double was rounded.
+    return np.clip(cells, -size, size)
+
+
+def scaled(values: NDArray[np.float64], lower: float, upper: float) -> NDArray[np.float64]:
+    """Return (x−c)/h ∈ [−1, 1] of values clamped to [lower, upper]: the unit of all means and variances here."""
+    # Halved before they are added or subtracted: bounds near the largest double stay finite.
+    centre, half = lower / 2 + upper / 2, upper / 2 - lower / 2
+    if not half > 0:
+        raise ParameterError(f"the bounds {lower:g} and {upper:g} are too close to divide by their distance")
+    return np.clip((np.clip(values, lower, upper) - centre) / half, -1.0, 1.0)
+
+
+def square_complement(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return round((K² − i²)/2K) in integer arithmetic (halves upwards)."""
+    return (size * size - cells * cells + size) // (2 * size)
+
+
+def moment_sums(
+    cells: NDArray[np.int64], classes: NDArray[np.int64], count: int, size: int, per_class: bool
+) -> list[int]:
+    """Return (Σi of each class, then Σt of each class or of all rows); L1 sensitivity ``size``.
+
+    Args:
+        cells: values on the grid (n,).
+        classes: class codes (n,), each in 0 … count−1.
+        count: number of declared classes.
+        size: K.
+        per_class: whether Σt is summed for each class or once over all.
+    """
+    squares = square_complement(cells, size)
+    # Integer sums: numpy's bincount with weights would go through doubles.
+    sums, complements = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    np.add.at(sums, classes, cells)
+    np.add.at(complements, classes, squares)
+    return [int(s) for s in sums] + ([int(t) for t in complements] if per_class else [int(complements.sum())])
+
+
+def histogram(codes: NDArray[np.int64], classes: NDArray[np.int64], count: int, cells: int) -> list[int]:
+    """Return the number of rows of each class (slowest) and code (fastest); L1 sensitivity 1."""
+    return [int(v) for v in np.bincount(classes * cells + codes, minlength=count * cells)]

@@ -1,0 +1,64 @@
+"""What ε means for an observer: how far a belief about one person's row can move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workbench.params import ParameterError
+
+DELTA_NOTE = "with δ > 0 these bounds can fail, with a probability of the order of δ"
+"""Said wherever the bounds are shown for an (ε, δ) guarantee."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The range in which the belief of someone who sees the release must stay.
+
+    Attributes:
+        prior: the belief before.
+        low: the least it can become.
+        high: the most it can become.
+    """
+
+    prior: float
+    low: float
+    high: float
+
+
+def _check(epsilon: float) -> None:
+    if not 0 <= epsilon < math.inf:
+        raise ParameterError(f"epsilon = {epsilon} is not a number of at least 0", mend="give epsilon ≥ 0")
+
+
+def posterior(epsilon: float, prior: float) -> Belief:
+    """Return the bounds p/(p + e^(±ε)·(1−p)) on a belief that was ``prior`` before the release.
+
+    The belief is about one row under two neighbouring tables (the row is there, or it is empty): the release
+    multiplies the odds by at most e^ε either way. See :data:`DELTA_NOTE` for δ > 0.
+
+    Raises:
+        ParameterError: ε < 0 or the prior is not in [0, 1].
+    """
+    _check(epsilon)
+    if not 0 <= prior <= 1:
+        raise ParameterError(f"prior = {prior} is not a probability", mend="give a number from 0 to 1")
+
+    def after(shift: float) -> float:
+        if prior in (0.0, 1.0):  # certainty does not move, whatever the odds are multiplied with
+            return prior
+        return prior / (prior + math.exp(shift) * (1 - prior)) if shift < 700 else 0.0
+
+    return Belief(prior, after(epsilon), after(-epsilon))
+
+
+def total_variation(epsilon: float) -> float:
+    """Return the largest total variation distance of two outputs, (e^ε−1)/(e^ε+1) = tanh(ε/2); it is attained.
+
+    It is also the largest advantage (true minus false positive rate) of a membership test.
+
+    Raises:
+        ParameterError: ε < 0.
+    """
+    _check(epsilon)
+    return math.tanh(epsilon / 2)

@@ -1,0 +1,107 @@
+"""Adding up what was spent: exact basic composition, the advanced bound, and a person with several rows.
+
+Costs are decimals and their sums are exact, so that shares written by a person add up to her total to the last
+digit. Where a figure has to be rounded, it is rounded up: an ε that is shown is never below the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import ROUND_CEILING, Context, Decimal
+
+from workbench.params import ParameterError
+from workbench.privacy.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp
+from workbench.privacy.neighbours import group
+
+_EXACT = Context(prec=400, rounding=ROUND_CEILING)
+"""Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""
+
+SHOWN_PLACES = 6
+"""Decimal places of an ε that an accountant computed, where it is charged."""
+
+
+def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:
+    """Return ``value`` with ``places`` decimals, rounded up.
+
+    Raises:
+        ParameterError: the value is negative, infinite or not a number.
+    """
+    if not 0 <= value < math.inf:
+        raise ParameterError(f"the privacy loss {value} is not a finite number", mend="use more noise or fewer steps")
+    return Decimal(value).quantize(Decimal(1).scaleb(-places), context=_EXACT)
+
+
+def total(values: Iterable[Decimal]) -> Decimal:
+    """Return the exact sum."""
+    result = Decimal(0)
+    for value in values:
+        result = _EXACT.add(result, value)
+    return result
+
+
+def flatten(event: CostEvent) -> tuple[PureDp | PoissonGaussian, ...]:
+    """Return the events inside ``event`` in order, without nesting."""
+    if isinstance(event, Composed):
+        return tuple(leaf for part in event.events for leaf in flatten(part))
+    return (event,)
+
+
+def pure_epsilon(event: CostEvent) -> Decimal:
+    """Return the exact ε of an event that consists of pure releases only.
+
+    Raises:
+        ParameterError: a part of the event has a δ; its ε needs an accountant.
+    """
+    leaves = flatten(event)
+    for leaf in leaves:
+        if not isinstance(leaf, PureDp):
+            raise ParameterError(
+                f"{leaf.label or 'a Gaussian event'} has no pure epsilon", mend="use an accountant with a delta"
+            )
+    return total(leaf.epsilon for leaf in leaves if isinstance(leaf, PureDp))
+
+
+def basic(costs: Iterable[Cost], label: str = "") -> Cost:
+    """Return the cost of all ``costs`` on the same rows: (Σε, Σδ), exact (Dwork & Roth 2014, Theorem 3.16)."""
+    parts = tuple(costs)
+    return Cost(
+        epsilon=total(c.epsilon for c in parts),
+        delta=total(c.delta for c in parts),
+        event=Composed(tuple(c.event for c in parts), label),
+    )
+
+
+def advanced_epsilon(epsilon: float, count: int, slack: float) -> float:
+    """Return ε of ``count`` releases at ``epsilon`` each, at δ = ``slack`` (beside count·δ of their own).
+
+    ε·√(2k·ln(1/δ′)) + k·ε·(e^ε−1) (Dwork & Roth 2014, Theorem 3.20). Basic composition's k·ε is often smaller:
+    take the lesser of the two.
+
+    Raises:
+        ParameterError: ε ≤ 0, fewer than one release, or slack not in (0, 1).
+    """
+    if not 0 < epsilon <= 100:
+        raise ParameterError(f"epsilon = {epsilon} is not between 0 and 100", mend="give 0 < epsilon ≤ 100")
+    if isinstance(count, bool) or not 1 <= count <= 10**12:
+        raise ParameterError(f"{count} releases cannot be composed", mend="give a whole number of at least 1")
+    if not 0 < slack < 1:
+        raise ParameterError(f"delta = {slack} is not between 0 and 1", mend="give a δ such as 1e-6")
+    return epsilon * math.sqrt(2 * count * math.log(1 / slack)) + count * epsilon * math.expm1(epsilon)
+
+
+def for_person(cost: Cost, rows: int) -> Cost:
+    """Return what ``cost`` per row means for a person with ``rows`` rows: (kε, k·e^((k−1)ε)·δ), rounded up.
+
+    Raises:
+        ParameterError: fewer than one row.
+    """
+    if isinstance(rows, bool) or not rows >= 1:
+        raise ParameterError(f"{rows} rows per person is not a whole number of at least 1", mend="give 1 or more")
+    if rows == 1:
+        return cost
+    delta = cost.delta
+    if delta:
+        # One double above what floating point made of e^((k−1)ε), so that rounding cannot flatter.
+        delta = min(Decimal(1), Decimal(math.nextafter(group(float(cost.epsilon), float(delta), rows)[1], 2.0)))
+    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, cost.event)

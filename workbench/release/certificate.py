@@ -1,0 +1,177 @@
+"""The certificate of a sanitised table: what was done, for which ε, and what that ε does not cover."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.params import CheckFailedError, InputError
+from workbench.params.codec import read_json
+from workbench.paths import resources
+from workbench.privacy.neighbours import RELATION
+from workbench.release.ledger import Account, Release
+from workbench.sanitize.allocate import total
+from workbench.sanitize.forecast import charge_of, outside_guarantee
+from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.randomisers import ProtectedColumn
+
+SUFFIX = ".certificate.json"
+_FORMAT = "privacy-workbench-certificate"
+
+
+@dataclass(frozen=True)
+class Output:
+    """The released file: its name, format, SHA-256 and size (the file is public, so its hash may be)."""
+
+    file: str
+    format: str
+    sha256: str
+    bytes: int
+
+
+def certificate_path(target: Path) -> Path:
+    """Return where the certificate of ``target`` stands."""
+    return target.with_name(target.name + SUFFIX)
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return ``value`` in plain digits, without an exponent."""
+    return f"{value.normalize():f}"
+
+
+def certificate(
+    plan: Plan, columns: tuple[ProtectedColumn, ...], rows: int, release: Release, account: Account, output: Output
+) -> dict[str, Any]:
+    """Return the certificate of a release as JSON holds it.
+
+    Args:
+        plan: what was done.
+        columns: the mechanisms that ran.
+        rows: number of rows, public under zero-out neighbours.
+        release: the reservation in the ledger.
+        account: the dataset's budget with this release counted.
+        output: the file.
+    """
+    charged = charge_of(plan)
+    made = {c.column.name: c for c in columns}
+    assert account.cap is not None
+    used = account.spent[0] + account.reserved[0]
+    return {
+        "format": _FORMAT,
+        "version": 1,
+        "release_id": release.release_id,
+        "time": release.time,
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        "dataset": release.dataset,
+        "rows": rows,
+        "guarantee": {
+            "relation": RELATION,
+            "statement": _statement(plan),
+            "epsilon": decimal_text(charged),
+            "delta": "0",
+            "epsilon_row": decimal_text(total(plan)),
+            "rows_per_person": plan.rows_per_person,
+            # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
+            "replace_one": {"epsilon": float(charged), "delta": 0.0},
+            "randomness": "operating-system entropy; every value drawn exactly from its integer table",
+        },
+        "columns": [_column(c, made.get(c.name)) for c in plan.columns],
+        "keep_order": plan.keep_order,
+        "outside_guarantee": list(outside_guarantee(plan)),
+        "budget": {
+            "cap_epsilon": decimal_text(account.cap[0]),
+            "spent_before": decimal_text(used - charged),
+            "remaining_after": decimal_text(account.cap[0] - used),
+            "cap_raised": _raises(account),
+        },
+        "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
+        "plan": plan.to_toml(),
+    }
+
+
+def _statement(plan: Plan) -> str:
+    unit = "one row" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} rows"
+    return (
+        f"Emptying {unit} changes the probability of any released table by a factor of at most e^epsilon, and so does "
+        f"replacing the values; the number of rows is public. The protected columns alone are covered."
+    )
+
+
+def _column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]:
+    plain: dict[str, Any] = {"name": column.name, "action": column.action}
+    if column.kind is not None:
+        plain["kind"] = column.kind
+    if column.role is not None:
+        plain["role"] = column.role
+    if protected is None:
+        return plain
+    grid = protected.grid
+    plain |= {
+        "mechanism": protected.mechanism.name,
+        "epsilon": decimal_text(protected.share),
+        "exact_epsilon": protected.randomiser.exact_epsilon,
+        "cells": grid.cells.total,
+        "missing": column.missing,
+        "bounds_origin": column.bounds_origin,
+        "table_digest": protected.randomiser.digest(),
+    }
+    if grid.cells.numeric:
+        plain |= {"lower": grid.labels[0], "upper": grid.labels[-1]}
+    else:
+        plain["domain"] = list(grid.labels)
+    if protected.note:
+        plain["note"] = protected.note
+    return plain
+
+
+def _raises(account: Account) -> list[dict[str, str]]:
+    """Return every cap above the one before it: a raised cap is named in later certificates."""
+    caps = [(Decimal(c["epsilon"]), c["time"]) for c in account.cap_history]
+    steps = itertools.pairwise(caps)
+    return [{"epsilon": decimal_text(new), "time": time} for (old, _), (new, time) in steps if new > old]
+
+
+def encode(document: dict[str, Any]) -> bytes:
+    """Return the certificate's bytes, after checking it against its published schema."""
+    problems = schema_problems(document)
+    if problems:
+        raise CheckFailedError(f"the certificate does not fit its own schema: {problems[0]}")
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Return the certificate in ``path``.
+
+    Raises:
+        InputError: it cannot be read or is not a certificate of a known version.
+    """
+    document = read_json(path, "certificate")
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
+    if document.get("version") != 1:
+        raise InputError(f"the certificate has version {document.get('version')!r}, not 1", str(path))
+    problems = schema_problems(document)
+    if problems:
+        raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
+    return document
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = (resources() / "schemas" / "certificate.v1.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def schema_problems(document: Any) -> list[str]:
+    """Return what in ``document`` the schema refuses, the place first."""
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(_schema())
+    return [f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(document)]

@@ -1,0 +1,247 @@
+"""The release of a trained model: a folder of data files with a card, charged before the rows are read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.data.table import Table
+from workbench.params import CheckFailedError, InputError
+from workbench.params.codec import read_json
+from workbench.paths import resources
+from workbench.privacy.event import Charge, Cost
+from workbench.privacy.neighbours import RELATION
+from workbench.release.atomic import part_folder
+from workbench.release.certificate import decimal_text
+from workbench.release.fingerprint import fingerprint
+from workbench.release.ledger import Ledger
+from workbench.release.recover import recover
+
+CARD = "card.json"
+PRIVATE = "private"
+"""Sub-folder of figures computed from private rows; not part of the release."""
+
+_FORMAT = "privacy-workbench-model-card"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gave to be released.
+
+    Attributes:
+        model: the model's name.
+        parameters: the plan it was trained with, as JSON holds it.
+        inputs: the attributes it reads, as plan columns.
+        statement: one sentence on what the guarantee means here.
+        randomness: where its noise came from.
+        outside: sentences on what its ε does not cover.
+        training: facts that cost nothing (steps, noise multiplier) or were computed on public data.
+        settled: (ε, δ) where the run cost less than it reserved, for a reason decided without data.
+        releasable: whether all randomness was cryptographic.
+    """
+
+    model: str
+    parameters: dict[str, Any]
+    inputs: list[dict[str, Any]]
+    statement: str
+    randomness: str
+    releasable: bool
+    outside: tuple[str, ...] = ()
+    training: dict[str, Any] = field(default_factory=dict)
+    settled: tuple[Decimal, Decimal] | None = None
+
+
+@dataclass(frozen=True)
+class ModelRelease:
+    """What the ledger says of a released model; ε and δ are what is charged for good."""
+
+    release_id: str
+    epsilon: Decimal
+    delta: Decimal
+    remaining: Decimal
+    output: Path
+
+
+Train = Callable[[Charge, Path], Trained]
+"""Calls the charge before it reads rows, then writes its files into the folder."""
+
+
+def release_model(
+    table: Table,
+    target: Path,
+    ledger: Ledger,
+    work: str,
+    train: Train,
+    *,
+    watched: Callable[[], bool] | None = None,
+) -> ModelRelease:
+    """Train on ``table`` and release the model as the folder ``target``.
+
+    Args:
+        table: the rows.
+        target: a new folder; it appears whole or not at all.
+        ledger: the account.
+        work: the kind of work, for the ledger.
+        train: does the training.
+        watched: for work whose private figures a person sees while it runs: whether she has seen any yet. Then a
+            run that is cancelled or fails stays charged.
+
+    Raises:
+        InputError: the folder exists or cannot be written.
+        BudgetRefusedError: the cap does not allow it.
+        CancelledError: the training was cancelled.
+    """
+    recover(ledger)
+    dataset = fingerprint(table, ledger.key)
+    with part_folder(target) as folder:
+        details = {"output": str(target.resolve()), "part": str(folder.resolve()), "watched": watched is not None}
+        charger = _Charger(ledger, dataset, work, details)
+        try:
+            trained = train(charger, folder)
+            cost, release_id = charger.only()
+            if not trained.releasable:
+                raise AssertionError("a model trained with seeded noise cannot be released")
+            charged = trained.settled or (cost.epsilon, cost.delta)
+            card = _card(trained, table.rows, charged, cost, ledger, release_id, folder)
+            (folder / CARD).write_bytes((json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
+        except BaseException as error:
+            charger.failed(type(error).__name__, keep=watched is not None and watched())
+            raise
+    if trained.settled is not None:
+        ledger.settle(release_id, *trained.settled)
+    else:
+        ledger.complete(release_id)
+    remaining = ledger.account(dataset).remaining
+    assert remaining is not None
+    return ModelRelease(release_id, *charged, remaining, target)
+
+
+class _Charger:
+    """The charge callable that the work is given: one durable reservation."""
+
+    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
+        self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
+        self._made: tuple[Cost, str] | None = None
+
+    def __call__(self, cost: Cost) -> None:
+        if self._made is not None:
+            raise AssertionError("one release is charged once")
+        self._made = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
+
+    def only(self) -> tuple[Cost, str]:
+        if self._made is None:
+            raise AssertionError("the work never charged for what it read")
+        return self._made
+
+    def failed(self, reason: str, *, keep: bool) -> None:
+        if self._made is None:
+            return
+        if keep:
+            self._ledger.complete(self._made[1])
+        else:
+            self._ledger.void(self._made[1], reason)
+
+
+def _card(
+    trained: Trained,
+    rows: int,
+    charged: tuple[Decimal, Decimal],
+    cost: Cost,
+    ledger: Ledger,
+    release_id: str,
+    folder: Path,
+) -> dict[str, Any]:
+    release = ledger.release(release_id)
+    assert release is not None
+    epsilon, delta = Cost(*charged, cost.event).replace_one()
+    card = {
+        "format": _FORMAT,
+        "version": 1,
+        "release_id": release_id,
+        "time": release.time,
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        "dataset": release.dataset,
+        "rows": rows,
+        "model": trained.model,
+        "guarantee": {
+            "relation": RELATION,
+            "statement": trained.statement,
+            "epsilon": decimal_text(charged[0]),
+            "delta": decimal_text(charged[1]),
+            "replace_one": {"epsilon": epsilon, "delta": delta},
+            "randomness": trained.randomness,
+        },
+        "parameters": trained.parameters,
+        "inputs": trained.inputs,
+        "outside_guarantee": list(trained.outside),
+        "training": trained.training,
+        "files": {p.name: _sha256(p) for p in sorted(folder.iterdir()) if p.is_file()},
+    }
+    problems = card_problems(card)
+    if problems:
+        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
+    return card
+
+
+def is_model(path: Path) -> bool:
+    """Return whether ``path`` is the folder of a released model."""
+    return (path / CARD).is_file()
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """Return the card of a released model.
+
+    Raises:
+        InputError: it cannot be read or is not a card of a known version.
+    """
+    card = read_json(folder / CARD, "model card")
+    if not isinstance(card, dict) or card.get("format") != _FORMAT or card.get("version") != 1:
+        raise InputError("this is not a model card of this version of the workbench", str(folder / CARD))
+    problems = card_problems(card)
+    if problems:
+        raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
+    return card
+
+
+def verify_model(folder: Path) -> list[str]:
+    """Return a sentence for every fault of the model in ``folder``."""
+    card = read_card(folder)
+    problems = []
+    for name, digest in card["files"].items():
+        file = folder / name
+        if Path(name).name != name or not file.is_file():
+            problems.append(f"the file {name} is missing")
+        elif _sha256(file) != digest:
+            problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
+    known = {*card["files"], CARD, PRIVATE}
+    problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
+    guarantee = card["guarantee"]
+    epsilon = 2 * float(guarantee["epsilon"])
+    if abs(guarantee["replace_one"]["epsilon"] - epsilon) > 1e-9 * epsilon:
+        problems.append("the replace-one figure is not twice the zero-out epsilon")
+    return problems
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = (resources() / "schemas" / "card.v1.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def card_problems(card: Any) -> list[str]:
+    """Return what in ``card`` its schema refuses, the place first."""
+    import jsonschema
+
+    return [f"{e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(_schema()).iter_errors(card)]
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,131 @@
+"""A released table read back through its certificate: the public side of a release, no raw data involved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from workbench.data.grid import Grid
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.table import Table
+from workbench.params import InputError, ParameterError
+from workbench.release.certificate import SUFFIX, read_certificate
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """A release as anyone can read it.
+
+    Attributes:
+        path: the file.
+        certificate: its certificate.
+        plan: the plan in the certificate.
+        columns: the mechanisms, rebuilt from the plan.
+        table: the released rows as text.
+    """
+
+    path: Path
+    certificate: dict[str, Any]
+    plan: Plan
+    columns: tuple[ProtectedColumn, ...]
+    table: Table
+
+    def cells(self, column: ProtectedColumn) -> Any:
+        """Return the (n,) released cells of ``column``.
+
+        Raises:
+            InputError: a value is not on the column's public grid; its row is named.
+        """
+        return released_cells(column.grid, self.table)
+
+
+def read_release(path: Path, certificate: Path | None = None) -> Released:
+    """Return the release in ``path``, a table or its certificate.
+
+    Raises:
+        InputError: a file is missing, or they do not belong together.
+    """
+    path, certificate = located(path, certificate)
+    document = read_certificate(certificate)
+    plan = plan_of(document, certificate)
+    kind = document["output"]["format"]
+    options = ReadOptions()
+    if kind in _DELIMITERS:
+        options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
+    names = [c.name for c in plan.columns if c.action != "drop"]
+    table = read_table(path, options, names)
+    if sorted(table.names) != sorted(names):
+        raise InputError("the table and its certificate name different columns", str(path))
+    return Released(path, document, plan, protected_columns(plan), table)
+
+
+def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
+    """Return (table, certificate) for a table, its certificate, or a folder that holds one release.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    if path.is_dir():
+        found = sorted(path.glob(f"*{SUFFIX}"))
+        if len(found) != 1:
+            count = "no certificate" if not found else f"{len(found)} certificates"
+            raise InputError(f"the folder holds {count}", str(path), "name the released file")
+        path = found[0]
+    if path.name.endswith(SUFFIX):
+        return path.with_name(path.name.removesuffix(SUFFIX)), certificate or path
+    if not path.exists():
+        raise InputError("the file does not exist", str(path), "check the name")
+    certificate = certificate or path.with_name(path.name + SUFFIX)
+    if not certificate.exists():
+        raise InputError("the file has no certificate beside it", str(certificate), "name it with its certificate")
+    return path, certificate
+
+
+def plan_of(document: dict[str, Any], where: Path) -> Plan:
+    """Return the plan that a certificate holds.
+
+    Raises:
+        InputError: it is not a plan.
+    """
+    import tomllib
+
+    try:
+        return Plan.from_plain(tomllib.loads(document["plan"]), where=str(where))
+    except (tomllib.TOMLDecodeError, ParameterError) as error:
+        raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
+
+
+def released_cells(grid: Grid, table: Table) -> Any:
+    """Return the cells of released text.
+
+    Raises:
+        InputError: a value is not one of the grid's; its row is named.
+    """
+    series = table.column(grid.attribute.name)
+    labels = pl.Series(grid.labels, dtype=pl.String)
+    if grid.cells.numeric and grid.attribute.kind != "date":
+        # A typed file writes 0.50 as 0.5: numbers are compared as numbers.
+        keys, labels = series.cast(pl.Float64, strict=False), labels.cast(pl.Float64)
+    else:
+        keys = series
+    index = pl.DataFrame({"key": labels, "cell": np.arange(len(labels), dtype=np.uint32)})
+    found = pl.DataFrame({"key": keys}).join(index, on="key", how="left", maintain_order="left")["cell"]
+    if grid.cells.missing:
+        found = found.zip_with(series.is_not_null(), pl.Series([grid.cells.size], dtype=pl.UInt32))
+    if found.null_count():
+        row = int(found.is_null().arg_true()[0])
+        raise InputError(
+            f"{series[row]!r} is not a value that column {grid.attribute.name} can release",
+            f"{table.source}, {table.row_name(row)}",
+            "the file was changed after its release, or belongs to another certificate",
+        )
+    dtype = np.uint16 if grid.cells.total <= np.iinfo(np.uint16).max else np.uint32
+    return found.to_numpy().astype(dtype)

@@ -1,0 +1,159 @@
+"""A metric against ε: lines with bands over a logarithmic axis, levels beside them, labels at the line ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QBrush, QColor, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QGraphicsPolygonItem
+
+from workbench.render.palette import BAND_OPACITY, STYLES, SeriesStyle, Theme
+from workbench.render.scaffold import EndLabel, Scaffold, Surroundings, line_pen, marker_path
+from workbench.render.ticks import linear_ticks, log_ticks
+from workbench.render.values import CurveFigure, Series
+
+X_MARGIN = 0.03
+"""Room left and right of the points, as a share of the axis, so that no marker is cut."""
+
+Y_MARGIN = 0.06
+LEAST_SPAN = 0.02
+"""Shortest vertical axis: values that agree are drawn as agreeing."""
+
+
+class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
+    """The figure as a widget of the window, and the source of its PNG and SVG.
+
+    Horizontal positions inside the plot are log10 ε.
+
+    Args:
+        figure: what it shows.
+        theme: its colours.
+        pixel_ratio: device pixels per logical pixel; the screen's where none is given.
+    """
+
+    def __init__(self, figure: CurveFigure, theme: Theme, pixel_ratio: float | None = None) -> None:
+        super().__init__(background=theme.surface)
+        self.figure, self.theme = figure, theme
+        self._pixel_ratio = self.devicePixelRatioF() if pixel_ratio is None else pixel_ratio
+        self.box = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.box.setBackgroundColor(None)
+        self.scaffold = Scaffold(_surroundings(figure), theme)
+        self.addItem(self.scaffold)
+        self.addItem(self.box)
+        for series in figure.series:
+            self._add_band(series)
+        for baseline in figure.baselines:
+            style = STYLES[baseline.style]
+            pen = self._plot_pen(style)
+            self.box.addItem(pg.InfiniteLine(baseline.value, angle=0, pen=pen), ignoreBounds=True)
+        for series in figure.series:
+            self._add_line(series)
+        (x_low, x_high), (y_low, y_high) = x_range(figure), y_range(figure)
+        self.box.setRange(xRange=(math.log10(x_low), math.log10(x_high)), yRange=(y_low, y_high), padding=0)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:  # noqa: N802 - Qt's name
+        """Arrange the figure anew; Qt calls this."""
+        super().resizeEvent(event)
+        if hasattr(self, "scaffold"):  # the base class resizes itself before it is made whole
+            self._arrange()
+
+    def _arrange(self) -> None:
+        plot = self.scaffold.place(self.width(), self.height())
+        self.box.setGeometry(plot)
+        (x_low, x_high), (y_low, y_high) = x_range(self.figure), y_range(self.figure)
+        start, decades = math.log10(x_low), math.log10(x_high / x_low)
+
+        def to_x(value: float) -> float:
+            return plot.left() + (math.log10(value) - start) / decades * plot.width()
+
+        def to_y(value: float) -> float:
+            return plot.bottom() - (value - y_low) / (y_high - y_low) * plot.height()
+
+        self.scaffold.map_with(to_x, to_y)
+
+    def _plot_pen(self, style: SeriesStyle) -> QPen:
+        """Return a pen for items in axis units: its width is in device pixels, whatever the axes are."""
+        pen = line_pen(style, QColor(self.theme.series(style)))
+        pen.setWidthF(pen.widthF() * self._pixel_ratio)
+        pen.setCosmetic(True)
+        return pen
+
+    def _add_band(self, series: Series) -> None:
+        if series.low == series.high:
+            return
+        upper = list(zip(map(math.log10, series.x), series.high, strict=True))
+        lower = list(zip(map(math.log10, series.x), series.low, strict=True))
+        band = QGraphicsPolygonItem(QPolygonF([QPointF(x, y) for x, y in [*upper, *reversed(lower)]]))
+        colour = QColor(self.theme.series(STYLES[series.style]))
+        colour.setAlphaF(BAND_OPACITY)
+        band.setPen(QPen(Qt.PenStyle.NoPen))
+        band.setBrush(QBrush(colour))
+        self.box.addItem(band, ignoreBounds=True)
+
+    def _add_line(self, series: Series) -> None:
+        style = STYLES[series.style]
+        colour = QColor(self.theme.series(style))
+        x = [math.log10(v) for v in series.x]
+        line = pg.PlotCurveItem(x, list(series.mean), pen=self._plot_pen(style), antialias=True)
+        self.box.addItem(line, ignoreBounds=True)
+        if style.marker:
+            # Not from pyqtgraph's cache of bitmaps: those are blurred at twice the resolution and in an SVG.
+            points = pg.ScatterPlotItem(
+                x,
+                list(series.mean),
+                symbol=marker_path(style.marker, 1.0),
+                size=8,
+                pen=None,
+                brush=colour,
+                antialias=True,
+                useCache=False,
+            )
+            self.box.addItem(points, ignoreBounds=True)
+
+
+def view(figure: CurveFigure, theme: Theme, pixel_ratio: float | None = None) -> CurveView:
+    """Return the widget that shows ``figure``."""
+    return CurveView(figure, theme, pixel_ratio)
+
+
+def x_range(figure: CurveFigure) -> tuple[float, float]:
+    """Return the ends of the horizontal axis."""
+    low, high = _extent([x for series in figure.series for x in series.x])
+    if low == high:
+        return low / 2, high * 2
+    room = (high / low) ** X_MARGIN
+    return low / room, high * room
+
+
+def y_range(figure: CurveFigure) -> tuple[float, float]:
+    """Return the ends of the vertical axis: everything drawn, and a little room."""
+    levels = [baseline.value for baseline in figure.baselines]
+    low, high = _extent([v for series in figure.series for v in (*series.low, *series.high, *series.mean)] + levels)
+    room = max((high - low) * Y_MARGIN, (LEAST_SPAN - (high - low)) / 2)
+    return low - room, high + room
+
+
+def _extent(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)
+
+
+def _surroundings(figure: CurveFigure) -> Surroundings:
+    ends = [
+        EndLabel(series.name, f"{series.mean[-1]:.3f}", STYLES[series.style], series.mean[-1], series.x[-1])
+        for series in figure.series
+    ]
+    levels = [EndLabel(b.name, f"{b.value:.3f}", STYLES[b.style], b.value) for b in figure.baselines]
+    return Surroundings(
+        title=figure.title,
+        subtitle=figure.subtitle,
+        badge=figure.badge,
+        x_label=figure.x_label,
+        y_label=figure.y_label,
+        x_ticks=log_ticks(*x_range(figure)),
+        y_ticks=linear_ticks(*y_range(figure)),
+        labels=[*ends, *levels],
+    )

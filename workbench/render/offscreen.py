@@ -1,0 +1,177 @@
+"""PNG and SVG files without a window: drawn by a child process, so that the command line never loads Qt."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from workbench.params import InputError, WorkbenchError
+from workbench.render.palette import THEMES
+from workbench.render.values import FIGURES, CurveFigure, kind_of
+
+WIDTH, HEIGHT, SCALE = 1280, 800, 2.0
+SUFFIXES = (".png", ".svg")
+PATIENCE = 120.0
+"""Seconds that a drawing may take."""
+
+APT = "apt install libgl1 libegl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0"
+NO_QT = 3
+"""Exit status of the child where Qt cannot be loaded."""
+
+
+def write_figure(
+    figure: CurveFigure,
+    path: Path,
+    *,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    scale: float = SCALE,
+    theme: str = "light",
+) -> None:
+    """Draw ``figure`` into ``path``; the file appears whole or not at all.
+
+    Args:
+        figure: what to draw.
+        path: ends in .png or .svg.
+        width: logical pixels; a PNG is ``scale`` times as wide.
+        height: logical pixels.
+        scale: pixels per logical pixel of a PNG.
+        theme: ``light`` or ``dark``.
+
+    Raises:
+        InputError: the suffix is another, or the place cannot be written.
+        WorkbenchError: a library of Qt is missing, or the drawing failed.
+    """
+    check_plot_path(path)
+    request = {
+        "kind": kind_of(figure).name,
+        "figure": figure.to_plain(),
+        "path": str(path.absolute()),
+        "width": width,
+        "height": height,
+        "scale": scale,
+        "theme": theme,
+    }
+    package = str(Path(__file__).resolve().parents[2])
+    environment = {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "PYQTGRAPH_QT_LIB": "PySide6",
+        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
+    }
+    part = _part(path)
+    try:
+        # -P: a file that happens to be named like a module in the working folder is not imported.
+        child = subprocess.run(
+            [sys.executable, "-P", "-m", "workbench.render.offscreen"],
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            env=environment,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkbenchError(f"the figure was not drawn in {PATIENCE:.0f} seconds", str(path), "try again") from None
+    finally:
+        part.unlink(missing_ok=True)
+    if child.returncode == 0:
+        return
+    said = child.stderr.decode(errors="replace").strip().splitlines()
+    last = said[-1] if said else ""
+    if child.returncode == NO_QT or "platform plugin" in " ".join(said):
+        raise WorkbenchError(f"Qt cannot draw the figure: {last}", str(path), f"on Debian or Ubuntu: {APT}")
+    if child.returncode == InputError.exit_code:
+        raise InputError(last, str(path), "choose another place")
+    raise WorkbenchError(f"the figure could not be drawn: {last}", str(path), "report this with the figure's data")
+
+
+def check_plot_path(path: Path) -> None:
+    """Refuse, before any work, a name that is no picture's.
+
+    Raises:
+        InputError: the suffix is neither .png nor .svg.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError("a plot is a .png or .svg file", str(path), "end the name in .png or .svg")
+
+
+def main() -> int:
+    """Draw what standard input asks for; the child's whole life."""
+    request: dict[str, Any] = json.load(sys.stdin)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    kind = next(kind for kind in FIGURES if kind.name == request["kind"])
+    try:
+        module = importlib.import_module(kind.module)
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        return NO_QT
+    figure = kind.value.from_plain(request["figure"])
+    path = Path(request["path"])
+    from PySide6.QtWidgets import QApplication
+
+    # Held to the end of the process: Qt crashes where a widget outlives its application.
+    application = QApplication([])
+    try:
+        _draw(module, figure, request, path)
+    except OSError as error:
+        sys.stderr.write(f"the figure cannot be written: {error.strerror or error}\n")
+        return InputError.exit_code
+    application.quit()
+    return 0
+
+
+def _draw(module: Any, figure: CurveFigure, request: dict[str, Any], path: Path) -> None:
+    from PySide6.QtCore import QBuffer, QRect, QRectF, QSize
+    from PySide6.QtGui import QImage, QImageWriter, QPainter
+    from PySide6.QtSvg import QSvgGenerator
+
+    width, height = request["width"], request["height"]
+    vector = path.suffix.lower() == ".svg"
+    scale = 1.0 if vector else request["scale"]
+    view = module.view(figure, THEMES[request["theme"]], scale)
+    view.resize(width, height)
+    view.show()
+    whole, memory = QRectF(0, 0, width, height), QBuffer()
+    memory.open(QBuffer.OpenModeFlag.WriteOnly)
+    if vector:
+        drawing = QSvgGenerator()
+        drawing.setOutputDevice(memory)
+        drawing.setSize(QSize(width, height))
+        drawing.setViewBox(QRect(0, 0, width, height))
+        drawing.setTitle(figure.title)
+        drawing.setDescription(figure.badge)
+        _paint(view, QPainter(drawing), whole)
+    else:
+        image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(scale)
+        _paint(view, QPainter(image), whole)
+        writer = QImageWriter(memory, b"png")
+        if not writer.write(image):
+            raise OSError(writer.errorString())
+    # The whole figure is in memory before the first byte is written, then the name appears at once.
+    part = _part(path)
+    with part.open("wb") as file:
+        file.write(memory.data().data())
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def _paint(view: Any, painter: Any, whole: Any) -> None:
+    painter.setRenderHint(painter.RenderHint.Antialiasing)
+    painter.fillRect(whole, view.backgroundBrush())
+    view.scene().render(painter, whole, whole)
+    painter.end()
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(path.name + ".part")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,262 @@
+"""Everything around the lines of a plot: header, badge, grid, ticks, axis titles and the labels at line ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from workbench.render.fonts import font
+from workbench.render.labels import spread
+from workbench.render.palette import Dash, Marker, SeriesStyle, Theme
+from workbench.render.ticks import Tick
+
+MARGIN = 24.0
+GAP = 8.0
+KEY = 26.0
+"""Length of the piece of line drawn before a label."""
+
+LONGEST_LABEL = 190.0
+STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted": [1.0, 2.5]}
+"""Dash and gap in multiples of the pen's width."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndLabel:
+    """A label beside the right end of a line.
+
+    Attributes:
+        name: what the line is.
+        value: its last value, written out.
+        style: colour, marker and dash of its key.
+        y: where the line ends, in the units of the axis.
+        x: where it ends, in the units of the axis; ``None`` for a line across the whole plot.
+    """
+
+    name: str
+    value: str
+    style: SeriesStyle
+    y: float
+    x: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What :class:`Scaffold` draws.
+
+    Attributes:
+        title: top left, in the text colour.
+        subtitle: under it, muted.
+        badge: top right, in a frame; empty for none.
+        x_label: under the horizontal axis.
+        y_label: above the vertical axis, horizontal so that it can be read.
+        x_ticks: positions in axis units, with what is written there.
+        y_ticks: the same for the vertical axis.
+        labels: the labels at the line ends.
+    """
+
+    title: str
+    subtitle: str
+    badge: str
+    x_label: str
+    y_label: str
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    labels: Sequence[EndLabel]
+
+
+class Scaffold(QGraphicsItem):
+    """Draws the surroundings of a plot in logical pixels of its scene and says where the plot itself goes."""
+
+    def __init__(self, content: Surroundings, theme: Theme) -> None:
+        super().__init__()
+        self._content, self._theme = content, theme
+        self._title = font(18, QFont.Weight.DemiBold)
+        self._body, self._strong = font(13), font(13, QFont.Weight.Medium)
+        self._caps = font(12, QFont.Weight.Bold)
+        self._size = QRectF()
+        self._plot = QRectF()
+        self._to_x: Callable[[float], float] = float
+        self._to_y: Callable[[float], float] = float
+        self.setZValue(-1000)  # the grid lies under the plot's own box, which pyqtgraph puts at -100
+
+    def place(self, width: float, height: float) -> QRectF:
+        """Take the size of the whole figure and return the rectangle that is left for the plot."""
+        self.prepareGeometryChange()
+        body, content = QFontMetricsF(self._body), self._content
+        self._size = QRectF(0, 0, width, height)
+        ticks = max((body.horizontalAdvance(text) for _, text in content.y_ticks), default=0.0)
+        left = MARGIN + ticks + GAP
+        top = MARGIN + self._line(self._title) + (self._line(self._body) if content.subtitle else 0)
+        top += 2 * GAP + self._line(self._body) + GAP
+        right = width - MARGIN - self._gutter()
+        bottom = height - MARGIN - 2 * self._line(self._body) - 1.5 * GAP
+        self._plot = QRectF(left, top, max(right - left, 1), max(bottom - top, 1))
+        return self._plot
+
+    def map_with(self, to_x: Callable[[float], float], to_y: Callable[[float], float]) -> None:
+        """Take the maps from axis units to logical pixels."""
+        self._to_x, self._to_y = to_x, to_y
+        self.update()
+
+    def label_boxes(self) -> list[QRectF]:
+        """Return where each end label stands."""
+        height = self._line(self._strong)
+        content, left = self._content, self._plot.right() + GAP
+        centres = spread(
+            [self._to_y(label.y) for label in content.labels],
+            [height] * len(content.labels),
+            self._plot.top(),
+            self._plot.bottom() + height / 2,
+        )
+        return [QRectF(left, y - height / 2, self._gutter() - GAP, height) for y in centres]
+
+    def boundingRect(self) -> QRectF:  # noqa: N802 - Qt's name
+        """Return the size of the whole figure."""
+        return self._size
+
+    def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None) -> None:
+        """Draw everything; Qt calls this."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_header(painter)
+        self._paint_axes(painter)
+        for label, box in zip(self._content.labels, self.label_boxes(), strict=True):
+            self._paint_label(painter, label, box)
+
+    def _paint_header(self, painter: QPainter) -> None:
+        content, theme = self._content, self._theme
+        right = self._size.right() - MARGIN
+        if content.badge:
+            metrics = QFontMetricsF(self._caps)
+            text = content.badge.upper()
+            wide, high = metrics.horizontalAdvance(text) + 2 * 14, metrics.height() + GAP
+            box = QRectF(right - wide, MARGIN, wide, high)
+            painter.setPen(QPen(QColor(theme.danger), 1.2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box, 4, 4)
+            painter.setFont(self._caps)
+            painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+            right = box.left() - 2 * GAP
+        top, width = MARGIN, right - MARGIN
+        self._text(painter, QRectF(MARGIN, top, width, self._line(self._title)), content.title, self._title, theme.text)
+        top += self._line(self._title)
+        if content.subtitle:
+            box = QRectF(MARGIN, top, width, self._line(self._body))
+            self._text(painter, box, content.subtitle, self._body, theme.muted)
+
+    def _paint_axes(self, painter: QPainter) -> None:
+        content, theme, plot = self._content, self._theme, self._plot
+        line, body = self._line(self._body), self._body
+        grid = QPen(QColor(theme.line), 1)
+        for value, text in content.y_ticks:
+            y = _crisp(self._to_y(value))
+            painter.setPen(grid)
+            painter.drawLine(QLineF(plot.left(), y, plot.right(), y))
+            box = QRectF(MARGIN, y - line / 2, plot.left() - GAP - MARGIN, line)
+            self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignRight)
+        for value, text in content.x_ticks:
+            x = _crisp(self._to_x(value))
+            painter.setPen(grid)
+            painter.drawLine(QLineF(x, plot.bottom(), x, plot.bottom() + 5))
+            box = QRectF(x - 40, plot.bottom() + GAP, 80, line)
+            self._text(painter, box, text, body, theme.muted, Qt.AlignmentFlag.AlignHCenter)
+        painter.setPen(grid)
+        painter.drawLine(QLineF(plot.left(), _crisp(plot.bottom()), plot.right(), _crisp(plot.bottom())))
+        box = QRectF(plot.left(), plot.bottom() + 1.5 * GAP + line, plot.width(), line)
+        self._text(painter, box, content.x_label, body, theme.muted, Qt.AlignmentFlag.AlignHCenter)
+        box = QRectF(MARGIN, plot.top() - GAP - line, self._size.width() - 2 * MARGIN, line)
+        self._text(painter, box, content.y_label, body, theme.muted)
+
+    def _paint_label(self, painter: QPainter, label: EndLabel, box: QRectF) -> None:
+        colour = QColor(self._theme.series(label.style))
+        middle = box.center().y()
+        ends = QPointF(self._plot.right() if label.x is None else self._to_x(label.x) + 6, self._to_y(label.y))
+        leader = QPen(QColor(colour), 1)
+        if label.x is None:
+            leader = line_pen(label.style, colour)
+        painter.setPen(leader)
+        painter.drawLine(QLineF(ends, QPointF(box.left(), middle)))
+        painter.setPen(line_pen(label.style, colour))
+        painter.drawLine(QLineF(box.left(), middle, box.left() + KEY, middle))
+        draw_marker(painter, label.style.marker, QPointF(box.left() + KEY / 2, middle), 8, colour)
+        words = box.adjusted(KEY + GAP, 0, 0, 0)
+        self._text(painter, words, label.name, self._strong, colour.name())
+        self._text(painter, words, label.value, self._body, self._theme.text, Qt.AlignmentFlag.AlignRight)
+
+    def _gutter(self) -> float:
+        """Return the room the end labels need, from the plot's right edge on."""
+        if not self._content.labels:
+            return GAP
+        names, values = QFontMetricsF(self._strong), QFontMetricsF(self._body)
+        name = max(names.horizontalAdvance(label.name) for label in self._content.labels)
+        value = max(values.horizontalAdvance(label.value) for label in self._content.labels)
+        return GAP + KEY + GAP + min(name, LONGEST_LABEL) + 1.5 * GAP + value
+
+    def _text(
+        self,
+        painter: QPainter,
+        box: QRectF,
+        text: str,
+        face: QFont,
+        colour: str,
+        align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    ) -> None:
+        painter.setFont(face)
+        painter.setPen(QColor(colour))
+        shown = QFontMetricsF(face).elidedText(text, Qt.TextElideMode.ElideRight, box.width() + 0.5)
+        painter.drawText(box, align | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, shown)
+
+    @staticmethod
+    def _line(face: QFont) -> float:
+        return QFontMetricsF(face).height() + 4
+
+
+def line_pen(style: SeriesStyle, colour: QColor) -> QPen:
+    """Return the pen of a line, in logical pixels."""
+    pen = QPen(colour, 2.0 if style.dash == "solid" else 1.4)
+    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    if STROKES[style.dash]:
+        pen.setDashPattern(STROKES[style.dash])
+    return pen
+
+
+def draw_marker(painter: QPainter, marker: Marker, centre: QPointF, size: float, colour: QColor) -> None:
+    """Draw the sign of a series."""
+    if not marker:
+        return
+    painter.save()
+    painter.translate(centre)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QBrush(colour))
+    painter.drawPath(marker_path(marker, size))
+    painter.restore()
+
+
+def marker_path(marker: Marker, size: float) -> QPainterPath:
+    """Return the outline of a sign about the origin."""
+    half, path = size / 2, QPainterPath()
+    match marker:
+        case "circle":
+            path.addEllipse(QPointF(), half, half)
+        case "square":
+            path.addRect(QRectF(-half * 0.9, -half * 0.9, size * 0.9, size * 0.9))
+        case "diamond":
+            path.addPolygon(_closed((0, -half * 1.2), (half * 1.2, 0), (0, half * 1.2), (-half * 1.2, 0)))
+        case "triangle":
+            path.addPolygon(_closed((0, -half * 1.15), (half * 1.1, half * 0.85), (-half * 1.1, half * 0.85)))
+        case "triangle-down":
+            path.addPolygon(_closed((0, half * 1.15), (half * 1.1, -half * 0.85), (-half * 1.1, -half * 0.85)))
+    return path
+
+
+def _closed(*points: tuple[float, float]) -> QPolygonF:
+    return QPolygonF([QPointF(*p) for p in (*points, points[0])])
+
+
+def _crisp(position: float) -> float:
+    """Return the centre of the nearest pixel: a line of one pixel there is not smeared over two."""
+    return int(position) + 0.5

@@ -1,0 +1,139 @@
+"""What a figure shows, as immutable values: no Qt, and plain enough to cross a pipe as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from workbench.params import ParameterError
+from workbench.render.palette import STYLES
+
+PRIVATE_BADGE = "private – not for release"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line with its band.
+
+    Attributes:
+        name: the label at the line's end.
+        style: a key of :data:`workbench.render.palette.STYLES`.
+        x: positions, ascending.
+        mean: the line at each position.
+        low: lower edge of the band at each position; equal to ``mean`` where there is no band.
+        high: upper edge of the band.
+    """
+
+    name: str
+    style: str
+    x: tuple[float, ...]
+    mean: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        _check_style(self.style)
+        columns = (self.x, self.mean, self.low, self.high)
+        if not self.x or any(len(column) != len(self.x) for column in columns):
+            raise ParameterError(
+                f"the series {self.name!r} needs as many values as positions, and at least one of each"
+            )
+        if not all(math.isfinite(v) for column in columns for v in column):
+            raise ParameterError(f"the series {self.name!r} holds a value that is not a finite number")
+        if any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
+            raise ParameterError(f"the positions of the series {self.name!r} do not ascend")
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make the series from its JSON object (lists where this has tuples)."""
+        columns = {key: tuple(plain[key]) for key in ("x", "mean", "low", "high")}
+        return cls(name=plain["name"], style=plain["style"], **columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A level that does not depend on ε, drawn across the figure."""
+
+    name: str
+    style: str
+    value: float
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        _check_style(self.style)
+        if not math.isfinite(self.value):
+            raise ParameterError(f"the baseline {self.name!r} is not a finite number")
+
+
+@dataclass(frozen=True, slots=True)
+class CurveFigure:
+    """A metric against ε on a logarithmic axis.
+
+    Attributes:
+        title: what the figure shows, in a few words.
+        subtitle: how it was made (data, model, repeats).
+        x_label: the horizontal axis with its unit.
+        y_label: the vertical axis with its unit.
+        series: the lines.
+        baselines: the levels beside them.
+        badge: the provenance, top right; empty for public figures.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    baselines: tuple[Baseline, ...] = ()
+    subtitle: str = ""
+    badge: str = PRIVATE_BADGE
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn."""
+        if not self.series:
+            raise ParameterError("a curve needs at least one series")
+        if any(not x > 0 for series in self.series for x in series.x):
+            raise ParameterError("a position on a logarithmic axis must be above 0")
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the figure as JSON holds it."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make the figure from what :meth:`to_plain` returned."""
+        series = tuple(Series.from_plain(s) for s in plain["series"])
+        baselines = tuple(Baseline(**b) for b in plain["baselines"])
+        return cls(**{**plain, "series": series, "baselines": baselines})
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """A kind of figure that can be drawn.
+
+    Attributes:
+        name: the word for it in a request to the drawing process.
+        value: the class of its values.
+        module: the file of this folder that draws it (it imports Qt) with ``view(value, theme)``.
+    """
+
+    name: str
+    value: type[CurveFigure]
+    module: str
+
+
+FIGURES: tuple[FigureKind, ...] = (FigureKind("curve", CurveFigure, "workbench.render.curve"),)
+"""Every kind of figure, one line each."""
+
+
+def kind_of(figure: CurveFigure) -> FigureKind:
+    """Return the kind that draws ``figure``."""
+    return next(kind for kind in FIGURES if isinstance(figure, kind.value))
+
+
+def _check_style(style: str) -> None:
+    if style not in STYLES:
+        raise ParameterError(f"the style {style!r} is not known", mend="choose one of " + ", ".join(STYLES))

@@ -1,0 +1,67 @@
+"""The split of a plan's ε over its columns: decimal shares that sum to it exactly."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from workbench.params import ParameterError
+from workbench.privacy.event import exact
+from workbench.privacy.table import EPSILON_LEAST
+
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Plan
+
+_DIGITS = Decimal("1e-12")
+
+
+def shares(plan: Plan) -> dict[str, Decimal]:
+    """Return each protected column's share of ``plan.epsilon``.
+
+    Fixed shares are taken as they are written; what is left is split by weight, in units of 1e-12, and the first
+    unfixed column takes the remainder, so that the sum is the plan's ε exactly whenever a column is not fixed.
+
+    Raises:
+        ParameterError: the fixed shares exceed ε, or leave too little for the others.
+    """
+    total = exact(plan.epsilon)
+    fixed = {c.name: exact(c.epsilon) for c in plan.protected if c.epsilon is not None}
+    left = total - sum(fixed.values(), Decimal(0))
+    open_columns = [c for c in plan.protected if c.epsilon is None]
+    if left < 0:
+        raise ParameterError(
+            f"the fixed shares sum to {float(total - left):g}, above epsilon = {plan.epsilon:g}", mend="lower a share"
+        )
+    if open_columns and left < exact(EPSILON_LEAST) * len(open_columns):
+        raise ParameterError(
+            f"the fixed shares leave {float(left):g} of epsilon = {plan.epsilon:g} for {len(open_columns)} columns",
+            f"first of them {open_columns[0].name}",
+            "lower a fixed share or raise epsilon",
+        )
+    weights = sum((Fraction(c.weight) for c in open_columns), Fraction(0))
+    split: dict[str, Decimal] = {}
+    for column in open_columns:
+        portion = Fraction(left) * Fraction(column.weight) / weights
+        split[column.name] = (Decimal(portion.numerator) / Decimal(portion.denominator)).quantize(
+            _DIGITS, rounding=ROUND_FLOOR
+        )
+    if open_columns:
+        first = open_columns[0].name
+        split[first] += left - sum(split.values(), Decimal(0))
+        small = next((c.name for c in open_columns if split[c.name] < exact(EPSILON_LEAST)), None)
+        if small is not None:
+            raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", mend="raise its weight")
+    return {c.name: fixed[c.name] if c.name in fixed else split[c.name] for c in plan.protected}
+
+
+def total(plan: Plan) -> Decimal:
+    """Return the ε of one row's whole record: the sum of the shares (below ``plan.epsilon`` only if all are fixed)."""
+    return sum(shares(plan).values(), Decimal(0))
+
+
+def floor_double(share: Decimal) -> float:
+    """Return the largest double that is at most ``share``: a table built for it never exceeds the share."""
+    nearest = float(share)
+    return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)

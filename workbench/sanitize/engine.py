@@ -1,0 +1,137 @@
+"""The engine for one machine: rows in, sanitised rows out, in random order.
+
+It draws; it does not charge and does not write. The release door does both, in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.grid import CellArray
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.params.field import did_you_mean
+from workbench.privacy.entropy import Entropy, permutation
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+_ROWS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One draw of a sanitised table, as cells.
+
+    Attributes:
+        plan: what was done.
+        columns: the protected columns that were sampled.
+        cells: (n,) output cells by column name, rows already in the order they leave.
+        kept: text of the columns published as they are, in the same order of rows.
+        names: the columns that leave, in the order of the original table.
+        rows: number of rows, n.
+        releasable: whether the randomness was cryptographic.
+    """
+
+    plan: Plan
+    columns: tuple[ProtectedColumn, ...]
+    cells: dict[str, CellArray]
+    kept: dict[str, pl.Series]
+    names: tuple[str, ...]
+    rows: int
+    releasable: bool
+
+    def frame(self, start: int = 0, stop: int | None = None) -> pl.DataFrame:
+        """Return rows ``start`` to ``stop`` as released text."""
+        window = slice(start, self.rows if stop is None else stop)
+        grids = {c.column.name: c.grid for c in self.columns}
+        return pl.DataFrame(
+            [
+                grids[n].decode(self.cells[n][window]) if n in grids else self.kept[n][window].alias(n)
+                for n in self.names
+            ]
+        )
+
+
+def check_columns(plan: Plan, table: Table) -> None:
+    """Raise :class:`InputError` unless plan and table name the same columns.
+
+    A column the plan does not mention is an error, not a default: forgetting one must not publish it.
+    """
+    planned = [c.name for c in plan.columns]
+    for name in planned:
+        if name not in table.names:
+            raise InputError(
+                f"the plan's column {name!r} is not in the table{did_you_mean(name, table.names)}",
+                table.source,
+                "rename it in the plan or remove it",
+            )
+    for name in table.names:
+        if name not in planned:
+            raise InputError(
+                f"the plan does not say what to do with the column {name!r}",
+                table.source,
+                'add a [[column]] with action = "protect", "drop" or "keep"',
+            )
+
+
+def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel: CancelToken | None = None) -> Draw:
+    """Sanitise ``table``: each protected value through its column's table, rows in random order.
+
+    Args:
+        plan: what to do.
+        table: the rows, n of them.
+        entropy: operating-system entropy for a release; a seeded stream for previews and studies.
+        emit: told of progress, a column at a time.
+        cancel: checked between columns and chunks.
+
+    Raises:
+        InputError: plan and table do not fit, or a value cannot be put on its column's grid.
+        CancelledError: ``cancel`` was set.
+    """
+    check_columns(plan, table)
+    cancel = cancel or CancelToken()
+    columns = protected_columns(plan)
+    total = len(columns) + 1
+    order = None if plan.keep_order else permutation(table.rows, entropy)
+    cells: dict[str, CellArray] = {}
+    for done, column in enumerate(columns):
+        emit(Progress(done, total, f"column {column.column.name}"))
+        cancel.check()
+        cells[column.column.name] = _sampled(column, column.grid.encode(table), order, entropy, cancel)
+    emit(Progress(len(columns), total, "order of rows"))
+    kept = {c.name: _reordered(table.frame[c.name], order) for c in plan.columns if c.action == "keep"}
+    dropped = {c.name for c in plan.columns if c.action == "drop"}
+    emit(Progress(total, total, "sanitised"))
+    return Draw(
+        plan=plan,
+        columns=columns,
+        cells=cells,
+        kept=kept,
+        names=tuple(n for n in table.names if n not in dropped),
+        rows=table.rows,
+        releasable=entropy.releasable,
+    )
+
+
+def _sampled(
+    column: ProtectedColumn, cells: CellArray, order: NDArray[np.int64] | None, entropy: Entropy, cancel: CancelToken
+) -> CellArray:
+    if order is not None:
+        cells = cells[order]
+    out = np.empty_like(cells)
+    for start in range(0, cells.size, _ROWS_AT_ONCE):
+        cancel.check()
+        window = slice(start, start + _ROWS_AT_ONCE)
+        out[window] = column.randomiser.sample(cells[window], entropy)
+    return out
+
+
+def _reordered(series: pl.Series, order: NDArray[np.int64] | None) -> pl.Series:
+    return series if order is None else series.gather(pl.Series(order.astype(np.uint32)))

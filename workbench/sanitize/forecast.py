@@ -1,0 +1,107 @@
+"""What a plan will do, before a unit of budget is spent: no data are touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from workbench.sanitize.allocate import total
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.randomisers import ProtectedColumn, candidates, protected_columns
+
+
+@dataclass(frozen=True)
+class ColumnForecast:
+    """The forecast of one column; errors are in the attribute's unit (for names: probability of a change)."""
+
+    name: str
+    mechanism: str
+    epsilon: Decimal
+    exact_epsilon: float
+    cells: int
+    bias_max: float
+    sd: float
+    expected_absolute_error: float
+    constant_error: float
+    advised: str
+    candidates: dict[str, float]
+    note: str
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the column as JSON holds it."""
+        plain = {k: getattr(self, k) for k in self.__dataclass_fields__}
+        return {**plain, "epsilon": float(self.epsilon)}
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The forecast of a plan.
+
+    Attributes:
+        epsilon_row: ε of one row's whole record.
+        epsilon_total: what is charged: ``rows_per_person`` times as much.
+        replace_one_epsilon: the figure for replace-one neighbours.
+        columns: one forecast per protected column.
+        outside: sentences on what stands outside the guarantee.
+    """
+
+    epsilon_row: Decimal
+    epsilon_total: Decimal
+    replace_one_epsilon: float
+    columns: tuple[ColumnForecast, ...]
+    outside: tuple[str, ...]
+
+
+def forecast(plan: Plan) -> Forecast:
+    """Return what ``plan`` will cost and do.
+
+    Raises:
+        ParameterError: the plan protects no column, or a mechanism does not fit.
+    """
+    row = total(plan)
+    return Forecast(
+        epsilon_row=row,
+        epsilon_total=charge_of(plan),
+        # Local mechanisms hold for replace-one at the same ε: both relations have one figure.
+        replace_one_epsilon=float(charge_of(plan)),
+        columns=tuple(_column(c) for c in protected_columns(plan)),
+        outside=outside_guarantee(plan),
+    )
+
+
+def charge_of(plan: Plan) -> Decimal:
+    """Return the ε a release of ``plan`` is charged: k rows of one person cost k times one row."""
+    return total(plan) * plan.rows_per_person
+
+
+def outside_guarantee(plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for everything in ``plan`` that its ε does not cover."""
+    out = []
+    for column in plan.columns:
+        if column.action == "keep":
+            out.append(f"The column {column.name} is published as it is.")
+        elif column.action == "protect" and column.bounds_origin == "data":
+            out.append(f"The bounds or domain of {column.name} were read off the data.")
+    if plan.keep_order:
+        out.append("Rows keep their original order: what the table was sorted by is published.")
+    return tuple(out)
+
+
+def _column(protected: ProtectedColumn) -> ColumnForecast:
+    facts = protected.facts
+    options = candidates(protected.grid.cells, protected.share)
+    return ColumnForecast(
+        name=protected.column.name,
+        mechanism=protected.mechanism.name,
+        epsilon=protected.share,
+        exact_epsilon=facts.exact_epsilon,
+        cells=protected.grid.cells.total,
+        bias_max=facts.bias_max,
+        sd=facts.sd_mean,
+        expected_absolute_error=facts.expected_absolute_error,
+        constant_error=facts.constant_error,
+        advised=options[0][0].name,
+        candidates={m.name: f.expected_absolute_error for m, f in options},
+        note=protected.note,
+    )

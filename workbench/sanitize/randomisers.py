@@ -1,0 +1,112 @@
+"""The calibrated mechanism of each protected column of a plan: what the engine samples and the forecast reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+import numpy as np
+
+from workbench.data.grid import Grid
+from workbench.params import ParameterError
+from workbench.privacy.cells import Cells
+from workbench.privacy.facts import Facts, facts
+from workbench.privacy.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
+from workbench.privacy.table import EPSILON_SERVED
+from workbench.sanitize.allocate import floor_double, shares
+from workbench.sanitize.plan import AUTO, Column, Plan
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectedColumn:
+    """One column ready to be sampled.
+
+    Attributes:
+        column: its line in the plan.
+        grid: its public cells.
+        share: its share of ε.
+        mechanism: the mechanism used (the advisor's where the plan says auto).
+        randomiser: the calibrated table.
+    """
+
+    column: Column
+    grid: Grid
+    share: Decimal
+    mechanism: Mechanism
+    randomiser: Randomiser
+
+    @property
+    def facts(self) -> Facts:
+        """What the table does to a value."""
+        return _facts(self.mechanism.name, _Key(self.grid.cells), floor_double(self.share))
+
+    @property
+    def note(self) -> str:
+        """What a person must know about this column, or nothing."""
+        notes = []
+        if self.share > Decimal(EPSILON_SERVED):
+            notes.append(f"a share of {self.share.normalize():f} is served by the table for ε = {EPSILON_SERVED:g}")
+        if self.facts.useless:
+            notes.append("a constant answer is as near as this and costs nothing: give it more ε, or drop it")
+        if self.column.bounds_origin == "data":
+            notes.append("its bounds were read off the rows, which is outside the guarantee")
+        return "; ".join(notes)
+
+
+def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
+    """Return the protected columns of ``plan``, calibrated; touches no data.
+
+    Raises:
+        ParameterError: the plan protects no column, or a mechanism does not fit.
+    """
+    if not plan.protected:
+        raise ParameterError(
+            "the plan protects no column: it would publish the table as it is",
+            mend='write action = "protect" for a column',
+        )
+    split = shares(plan)
+    return tuple(_protected(c, split[c.name]) for c in plan.protected)
+
+
+def candidates(cells: Cells, share: Decimal) -> tuple[tuple[Mechanism, Facts], ...]:
+    """Return every mechanism that fits ``cells`` at this share, the one with the least expected error first."""
+    key, epsilon = _Key(cells), floor_double(share)
+    fitting = [(m, _facts(m.name, key, epsilon)) for m in MECHANISMS if not m.refusal(cells)]
+    return tuple(sorted(fitting, key=lambda option: option[1].expected_absolute_error))
+
+
+def _protected(column: Column, share: Decimal) -> ProtectedColumn:
+    made = column.grid()
+    wanted = candidates(made.cells, share)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
+    try:
+        randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
+    except ParameterError as error:
+        raise ParameterError(error.what, f"column {column.name}", error.mend) from None
+    return ProtectedColumn(column, made, share, wanted, randomiser)
+
+
+class _Key:
+    """Cells as a key of the caches: equal where the mechanisms built on them are."""
+
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
+        values = b"" if cells.values is None else np.ascontiguousarray(cells.values).tobytes()
+        self._key = (cells.size, cells.missing, cells.numeric, values)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._key == other._key
+
+
+# Small: one table of 4,096 cells and its sampler take 256 MB. Facts are light and may be many.
+@lru_cache(maxsize=8)
+def _randomiser(name: str, key: _Key, epsilon: float) -> Randomiser:
+    return mechanism(name).build(key.cells, epsilon)
+
+
+@lru_cache(maxsize=4096)
+def _facts(name: str, key: _Key, epsilon: float) -> Facts:
+    return facts(_randomiser(name, key, epsilon), key.cells)

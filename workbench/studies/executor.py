@@ -1,0 +1,181 @@
+"""Many independent, seeded tasks on the cores of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar, cast
+
+from workbench.params import ParameterError, WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.studies.worker import serve
+
+S = TypeVar("S")
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST_JOBS = 256
+LOOK = 0.05
+"""Seconds between two looks at the cancel token while every worker is busy."""
+
+PATIENCE = 5.0
+"""Seconds that a terminated process may take to end before it is killed."""
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST_JOBS)
+
+
+def run_tasks(
+    work: Callable[[S, T], R],
+    shared: S,
+    tasks: Sequence[T],
+    *,
+    jobs: int,
+    cancel: CancelToken,
+    name: Callable[[T], str] = str,
+) -> Iterator[tuple[T, R]]:
+    """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
+
+    With ``jobs = 1`` the tasks run here, one after another. With more, each worker is a spawned process with one
+    BLAS thread. It gets ``shared`` (the table) once and then only tasks, so both and the results must pickle; they
+    pass between processes of this run and are never stored. Results cannot depend on the number of workers as long
+    as a task carries its own seed.
+
+    When the iterator ends in any way (exhausted, closed, cancelled, an error), every worker has ended too.
+
+    Args:
+        work: a function of a module (a spawned process imports it by name).
+        shared: what all tasks read.
+        tasks: what to do.
+        jobs: how many processes; no more are started than there are tasks.
+        cancel: polled between tasks, and many times a second while waiting; running workers are then stopped at once.
+        name: says which task it was in an error sentence.
+
+    Raises:
+        CancelledError: a stop was asked for.
+        WorkbenchError: a task raised it, or a worker process died; the sentence names the task.
+        WorkerFaultError: a task raised anything else.
+    """
+    if not 1 <= jobs <= MOST_JOBS:
+        raise ParameterError(f"jobs = {jobs} is not a whole number from 1 to {MOST_JOBS}")
+    if jobs == 1 or len(tasks) <= 1:
+        for task in tasks:
+            cancel.check()
+            yield task, work(shared, task)
+        return
+    with _workers(min(jobs, len(tasks))) as workers:
+        yield from _distribute(workers, work, shared, deque(tasks), cancel, name)
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    task: Any = None
+
+    def died(self, name: Callable[[Any], str]) -> WorkbenchError:
+        self.process.join(PATIENCE)
+        doing = f"at {name(self.task)}" if self.task is not None else "while it started"
+        return WorkbenchError(
+            f"a worker process died (exit code {self.process.exitcode})",
+            doing,
+            "the system may be short of memory: use fewer jobs and run again",
+        )
+
+
+def _distribute(
+    workers: Sequence[_Worker],
+    work: Callable[[S, T], R],
+    shared: S,
+    waiting: deque[T],
+    cancel: CancelToken,
+    name: Callable[[T], str],
+) -> Iterator[tuple[T, R]]:
+    busy: dict[Connection, _Worker] = {}
+
+    def send(worker: _Worker, message: object) -> None:
+        try:
+            worker.pipe.send(message)
+        except (BrokenPipeError, ConnectionResetError):
+            raise worker.died(name) from None
+
+    def hand_out(worker: _Worker) -> None:
+        if waiting:
+            worker.task = waiting.popleft()
+            send(worker, worker.task)
+            busy[worker.pipe] = worker
+
+    for worker in workers:
+        cancel.check()
+        send(worker, (work, shared))
+        hand_out(worker)
+    while busy:
+        cancel.check()
+        for pipe in wait(tuple(busy), timeout=LOOK):
+            worker = busy.pop(cast("Connection", pipe))
+            try:
+                done, answer = worker.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                raise worker.died(name) from None
+            if not done:
+                raise answer
+            task: T = worker.task
+            hand_out(worker)  # before the caller looks at the result: a worker need not wait for that
+            yield task, answer
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[list[_Worker]]:
+    """Start ``count`` processes; whatever happens, none is alive after the block."""
+    # Spawned on every system: a fork copies locks that other threads hold at that instant.
+    context = multiprocessing.get_context("spawn")
+    workers: list[_Worker] = []
+    try:
+        with _no_ctrl_c_at_birth():
+            for number in range(count):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=serve, args=(theirs,), name=f"worker {number + 1}", daemon=True)
+                workers.append(_Worker(process, ours))
+                process.start()
+                # Only the child holds this end now, so that its death is an end of file here.
+                theirs.close()
+        yield workers
+    finally:
+        for worker in workers:
+            worker.pipe.close()
+            if worker.process.pid is not None:
+                worker.process.terminate()
+        for worker in workers:
+            if worker.process.pid is not None:
+                worker.process.join(PATIENCE)
+                if worker.process.is_alive():
+                    worker.process.kill()
+                    worker.process.join()
+                worker.process.close()
+
+
+@contextmanager
+def _no_ctrl_c_at_birth() -> Iterator[None]:
+    """Let children be born with Ctrl+C blocked: Python would print a traceback before the worker's own code runs.
+
+    The mask belongs to this thread alone and is inherited through ``exec``. Where a system has no such masks
+    (Windows), a Ctrl+C in the first tenths of a second may print one.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)

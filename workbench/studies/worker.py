@@ -1,0 +1,74 @@
+"""The other end of the pipe: a process that does one task after another for :mod:`workbench.studies.executor`.
+
+This module imports nothing but the standard library, because a worker sets the thread limits below before the
+numeric libraries are loaded: they read them once, when they load.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import PurePath
+from typing import Any
+
+from workbench.params import WorkbenchError
+
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+class WorkerFaultError(RuntimeError):
+    """A task failed in a worker process for a reason that is a fault of the program.
+
+    Attributes:
+        trace: type, file, line and function of what happened there, without values.
+    """
+
+    def __init__(self, trace: str) -> None:
+        super().__init__("a task failed in a worker process")
+        self.trace = trace
+
+
+def serve(pipe: Connection) -> None:
+    """Receive the work and the shared value once, then answer task after task until the pipe closes.
+
+    An answer is ``(True, result)`` or ``(False, exception)``. The pipe also closes when the parent dies in whatever
+    way, so no worker outlives it by more than its present task.
+    """
+    # Ctrl+C reaches the whole foreground group; stopping the workers is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        work: Callable[[Any, Any], Any]
+        work, shared = pipe.recv()
+        while True:
+            pipe.send(_answer(work, shared, pipe.recv()))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+
+
+def _answer(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[bool, Any]:
+    try:
+        return True, work(shared, task)
+    except WorkbenchError as error:
+        return False, error
+    except MemoryError:
+        return False, MemoryError()
+    except Exception as error:  # noqa: BLE001 - raised again in the parent, without the values in its text
+        return False, WorkerFaultError(_trace(error))
+
+
+def _trace(error: Exception) -> str:
+    frames = [
+        f"  worker: {PurePath(frame.f_code.co_filename).name}:{line} {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    return "\n".join([*frames, type(error).__qualname__])
