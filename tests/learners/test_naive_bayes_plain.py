@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -80,7 +81,9 @@ def test_mixed_attributes_multiply_their_densities() -> None:
     number = Attribute(name="number", kind="real", lower=-10, upper=10)
     flag = Attribute(name="flag", kind="boolean")
     both = NaiveBayes([number, flag], category("y", "n", "p"), PLAIN, NoNoise())
-    joint = both.fit(np.column_stack([numbers, codes]), y).model_.joint_log_likelihood(np.column_stack([numbers, codes]))
+    joint = both.fit(np.column_stack([numbers, codes]), y).model_.joint_log_likelihood(
+        np.column_stack([numbers, codes])
+    )
     gauss = GaussianNB(var_smoothing=0).fit(numbers[:, None], y).predict_joint_log_proba(numbers[:, None])
     cells = CategoricalNB().fit(codes[:, None], y)
     np.testing.assert_allclose(
@@ -99,18 +102,13 @@ def test_golden_missed_payment(shared_data: Path) -> None:
     exact = NaiveBayesParameters(smoothing=0)
     model = NaiveBayes(attributes, category("Missed", "No", "Yes"), exact, NoNoise()).fit(X, y).model_
 
-    wanted = (values["bayes_missed_no"], values["bayes_missed_yes"])
-    candidates = [[a, i, g] for a in range(3) for i in range(3) for g in range(2)]
-    joint = np.exp(model.joint_log_likelihood(np.array(candidates, dtype=float)))
-    found = [
-        row
-        for row, pair in zip(candidates, joint, strict=True)
-        if all(abs(p - value) <= tolerance for p, (value, tolerance) in zip(pair, wanted, strict=True))
-    ]
-    assert [0, 0, 1] in found or found, "no combination of values has the quoted joint probabilities"
+    person = np.array([[0, 1, 1]], dtype=float)  # Young, Medium, Female
+    joint = np.exp(model.joint_log_likelihood(person)[0])
+    for found, key in ((joint[0], "bayes_missed_no"), (joint[1], "bayes_missed_yes")):
+        value, tolerance = values[key]
+        assert found == pytest.approx(value, abs=tolerance)
     value, tolerance = values["bayes_posterior_yes"]
-    for row in found:
-        assert model.predict_proba(np.array([row], dtype=float))[0, 1] == pytest.approx(value, abs=tolerance)
+    assert model.predict_proba(person)[0, 1] == pytest.approx(value, abs=tolerance)
 
 
 def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> None:
@@ -122,17 +120,21 @@ def test_golden_sex_classification_with_sample_variances(shared_data: Path) -> N
     named = table(X, y, bounds)
     model = NaiveBayes(named.attributes, named.target, PLAIN, NoNoise()).fit(X, y).model_
 
-    person = (183.0, 59.0, 20.0)  # replaced below: the quoted densities fix whose they are
-    del person
-    for j, name in enumerate(bounds):
+    person = np.array([183.0, 59.0, 20.0])
+    joint = np.array([0.5, 0.5])
+    for j, (name, (lower, upper)) in enumerate(bounds.items()):
         density = model.densities_[j]
         assert isinstance(density, GaussianDensity)
-        half = (bounds[name][1] - bounds[name][0]) / 2
-        for c, letter in enumerate("mf"):
-            # The source divides by n−1, maximum likelihood by n.
-            sample = density.variances[c] * half**2 * 4 / 3
-            value, _ = values[f"bayes_var_{name}_{letter}"]
-            assert sample == pytest.approx(value, rel=1e-7)
+        # The source divides by n − 1, maximum likelihood by n = 4.
+        sample = dataclasses.replace(density, variances=density.variances * 4 / 3)
+        found = np.exp(sample.log_density(person[j : j + 1])[0])
+        joint *= found
+        for c, sex in enumerate("mf"):
+            variance, _ = values[f"bayes_var_{name}_{sex}"]
+            assert sample.variances[c] * ((upper - lower) / 2) ** 2 == pytest.approx(variance, rel=1e-6)
+            assert found[c] == pytest.approx(values[f"bayes_pdf_{name[0]}_{sex}"][0], rel=1e-5)
+    assert joint == pytest.approx([values["bayes_male_joint"][0], values["bayes_female_joint"][0]], rel=1e-5)
+    assert model.predict(person[None]) == [1]
 
 
 def test_an_unseen_category_without_smoothing_falls_back_to_the_class_sizes() -> None:

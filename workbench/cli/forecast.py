@@ -62,7 +62,10 @@ def _text(result: Mapping[str, Any]) -> str:
         "error: expected distance between a value and what replaces it, in the column's unit, all values alike; for",
         "names the probability of a change. constant: the same for an answer that never looks at the value.",
     ]
-    lines += [f"{c['name']}: {c['note']}." for c in result["columns"] if c["note"]]
+    noted: dict[str, list[str]] = {}
+    for column in result["columns"]:
+        noted.setdefault(column["note"], []).append(column["name"])
+    lines += [f"{', '.join(names)}: {note}." for note, names in noted.items() if note]
     lines += [f"Outside the guarantee: {s}" for s in result["outside_guarantee"]]
     return "\n".join(lines)
 

@@ -12,9 +12,9 @@ from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_h
 from workbench.params import ParameterError
 from workbench.release.export import format_of, release_table
 from workbench.release.ledger import Ledger
+from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
-from workbench.signals.events import Emit
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     not_here(options, "scheduler", "bundle")
     format_of(options.output)
     plan = load_plan(options.plan)
-    _warn(plan.columns, context.emit)
+    for sentence in outside_guarantee(plan):
+        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     table = read_data(options, context, [c.name for c in plan.columns])
     with Ledger.open(options.ledger) as ledger:
         done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
@@ -48,14 +49,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
     }
-
-
-def _warn(columns: Any, emit: Emit) -> None:
-    for column in columns:
-        if column.action == "keep":
-            emit(Notice("warning", f"column {column.name} is published as it is: no epsilon covers it"))
-        elif column.action == "protect" and column.bounds_origin == "data":
-            emit(Notice("warning", f"the bounds of {column.name} were read off the data, outside the guarantee"))
 
 
 def _text(result: Mapping[str, Any]) -> str:

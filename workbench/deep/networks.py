@@ -55,8 +55,8 @@ class Network:
         generator = torch.Generator().manual_seed(INITIAL_SEED)
         layers: list[nn.Module] = []
         for fan_in, fan_out in itertools.pairwise(self.widths(inputs, classes)):
-            # skip_init: the module's own first weights would come from (and move) the global generator.
-            linear = nn.utils.skip_init(nn.Linear, fan_in, fan_out)
+            # Made without storage: the module's own first weights would come from (and move) the global generator.
+            linear = nn.Linear(fan_in, fan_out, device="meta").to_empty(device="cpu")
             with torch.no_grad():
                 bound = (6 / (fan_in + fan_out)) ** 0.5 if self.hidden else 0.0
                 linear.weight.uniform_(-bound, bound, generator=generator)

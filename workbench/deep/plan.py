@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -66,7 +67,8 @@ class DpSgdPlan(Parameters):
         asked = event_of(rows, self.batch, self.epochs, self.noise or 1.0, label=f"DP-SGD {self.network}")
         event = asked
         if self.epsilon is not None:
-            target = self.epsilon / rows_per_person
+            # k times the share of one row must not come out above the whole.
+            target = self.epsilon if rows_per_person == 1 else math.nextafter(self.epsilon / rows_per_person, 0.0)
             if self.noise is None:
                 sigma = noise_for(asked, self.delta, target, self.accountant)
                 event = replace(asked, noise_multiplier=sigma)

@@ -78,16 +78,20 @@ class BackgroundCurve:
     Use as a context manager: leaving it stops the thread.
     """
 
-    def __init__(self, event: PoissonGaussian, delta: float, whole: float, accountant: str = "pld") -> None:
+    def __init__(
+        self, event: PoissonGaussian, delta: float, whole: float, accountant: str = "pld", rows_per_person: int = 1
+    ) -> None:
         """Prepare the curve.
 
         Args:
             event: the whole run.
-            delta: δ.
-            whole: ε of the whole run, an upper bound at every step.
+            delta: δ of one row.
+            whole: ε of the whole run for a person, an upper bound at every step.
             accountant: who accounts.
+            rows_per_person: k: a person's ε is k times that of a row.
         """
         self._event, self._delta, self._accountant, self._whole = event, delta, accountant, whole
+        self._rows_per_person = rows_per_person
         self._cancel = CancelToken()
         self._curve: EpsilonCurve | None = None
         self._error: BaseException | None = None
@@ -107,7 +111,8 @@ class BackgroundCurve:
 
     def _build(self) -> None:
         try:
-            self._curve = EpsilonCurve.build(self._event, self._delta, self._accountant, cancel=self._cancel)
+            row = EpsilonCurve.build(self._event, self._delta, self._accountant, cancel=self._cancel)
+            self._curve = EpsilonCurve(row.knots, tuple(self._rows_per_person * e for e in row.epsilons))
         except CancelledError:
             pass  # the run left before the curve was there: nobody will ask for it
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asks for the curve

@@ -189,7 +189,8 @@ def maximum_likelihood(chances: Floats, counts: NDArray[np.int64]) -> Floats:
         frequencies = following
         if moved < 1e-6:
             break
-    return frequencies / frequencies.sum()
+    out: Floats = frequencies / frequencies.sum()
+    return out
 
 
 class _Ridge:

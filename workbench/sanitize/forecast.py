@@ -76,13 +76,14 @@ def charge_of(plan: Plan) -> Decimal:
 
 
 def outside_guarantee(plan: Plan) -> tuple[str, ...]:
-    """Return a sentence for everything in ``plan`` that its ε does not cover."""
+    """Return a sentence for each way in which something in ``plan`` is not covered by its ε."""
     out = []
-    for column in plan.columns:
-        if column.action == "keep":
-            out.append(f"The column {column.name} is published as it is.")
-        elif column.action == "protect" and column.bounds_origin == "data":
-            out.append(f"The bounds or domain of {column.name} were read off the data.")
+    kept = [c.name for c in plan.columns if c.action == "keep"]
+    if kept:
+        out.append(f"Published as it is, covered by no epsilon: {', '.join(kept)}.")
+    from_data = [c.name for c in plan.protected if c.bounds_origin == "data"]
+    if from_data:
+        out.append(f"Bounds or domain were read off the data, which publishes them: {', '.join(from_data)}.")
     if plan.keep_order:
         out.append("Rows keep their original order: what the table was sorted by is published.")
     return tuple(out)

@@ -18,6 +18,9 @@ from workbench.sanitize.allocate import floor_double, shares
 from workbench.sanitize.plan import AUTO, Column, Plan
 
 
+USELESS = "a constant answer is as near as this and costs nothing: give it more ε, or drop it"
+
+
 @dataclass(frozen=True, eq=False)
 class ProtectedColumn:
     """One column ready to be sampled.
@@ -48,9 +51,7 @@ class ProtectedColumn:
         if self.share > Decimal(EPSILON_SERVED):
             notes.append(f"a share of {self.share.normalize():f} is served by the table for ε = {EPSILON_SERVED:g}")
         if self.facts.useless:
-            notes.append("a constant answer is as near as this and costs nothing: give it more ε, or drop it")
-        if self.column.bounds_origin == "data":
-            notes.append("its bounds were read off the rows, which is outside the guarantee")
+            notes.append(USELESS)
         return "; ".join(notes)
 
 

@@ -1,0 +1,52 @@
+"""The list of learners is complete, and shares of ε are exact."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import workbench.learners
+from workbench.learners import LEARNERS, NAIVE_BAYES, Learner, learner
+from workbench.learners.base import at_most, split_epsilon
+from workbench.params import ParameterError
+from workbench.privacy.event import exact
+
+
+def test_every_descriptor_of_the_folder_is_listed() -> None:
+    modules = [
+        importlib.import_module(f"workbench.learners.{m.name}")
+        for m in pkgutil.iter_modules(workbench.learners.__path__)
+    ]
+    declared = {id(v): v for module in modules for v in vars(module).values() if isinstance(v, Learner)}
+    assert {entry.name for entry in declared.values()} == {entry.name for entry in LEARNERS}
+    assert len({entry.name for entry in LEARNERS}) == len(LEARNERS)
+
+
+def test_learners_are_found_by_name() -> None:
+    assert learner("naive-bayes") is NAIVE_BAYES
+    with pytest.raises(ParameterError, match="did you mean 'naive-bayes'"):
+        learner("naive-bays")
+    with pytest.raises(ParameterError, match="not in this version"):
+        learner("kmeans")
+
+
+@given(st.floats(1e-9, 1e6), st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=80))
+def test_shares_sum_to_epsilon_exactly_and_doubles_never_pass_them(epsilon: float, weights: list[float]) -> None:
+    total = exact(epsilon)
+    shares = split_epsilon(total, weights)
+    assert sum(shares, Decimal(0)) == total
+    for share, weight in zip(shares, weights, strict=True):
+        assert share > 0
+        assert Decimal(at_most(share)) <= share
+        assert float(share) == pytest.approx(epsilon * weight / sum(weights), rel=1e-4)
+
+
+@pytest.mark.parametrize("weights", [[], [1.0, 0.0], [1.0, float("nan")], [-1.0], [float("inf")]])
+def test_weights_that_are_no_weights_are_refused(weights: list[float]) -> None:
+    with pytest.raises(ParameterError):
+        split_epsilon(Decimal(1), weights)

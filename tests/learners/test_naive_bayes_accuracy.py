@@ -1,0 +1,60 @@
+"""What the private model is worth, on 20 stratified 80/20 splits with seeded noise of the released distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from classification_tables import (
+    DIFFPRIVLIB,
+    Table,
+    breast_cancer,
+    deviation_of_mean,
+    diabetes,
+    iris,
+)
+
+GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+
+
+@pytest.fixture(scope="module")
+def tables(shared_data: Path) -> Callable[[str], Table]:
+    made = {"diabetes": diabetes(shared_data), "iris": iris(), "breast cancer": breast_cancer()}
+    return made.__getitem__
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "peer"), [(n, e, mean) for n, means in DIFFPRIVLIB.items() for e, mean in means.items()]
+)
+def test_ahead_of_diffprivlib(tables: Callable[[str], Table], name: str, epsilon: float, peer: float) -> None:
+    accuracies = tables(name).accuracies(epsilon)
+    assert accuracies.mean() - 2 * deviation_of_mean(accuracies) > peer
+
+
+@pytest.mark.parametrize("name", DIFFPRIVLIB)
+def test_curve_rises_to_the_regime_without_privacy_and_not_above_it(tables: Callable[[str], Table], name: str) -> None:
+    plain = tables(name).accuracies(None)
+    curve = {epsilon: tables(name).accuracies(epsilon) for epsilon in GRID}
+    for private in curve.values():
+        assert private.mean() <= plain.mean() + 2 * np.hypot(deviation_of_mean(private), deviation_of_mean(plain))
+    assert abs(curve[100.0].mean() - plain.mean()) < 0.01
+    assert curve[0.1].mean() < curve[1.0].mean() < curve[10.0].mean() + 0.01
+
+
+def test_tends_to_the_plain_model_as_epsilon_grows(tables: Callable[[str], Table]) -> None:
+    data = tables("iris")
+    train, test = data.split(0)
+    from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
+    from workbench.privacy.central import NoNoise, StudyNoise
+
+    def probabilities(epsilon: float | None) -> np.ndarray:
+        noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng(1))
+        learner = NaiveBayes(data.attributes, data.target, NaiveBayesParameters(epsilon=epsilon), noise)
+        return learner.fit(data.X[train], data.y[train]).predict_proba(data.X[test])
+
+    plain = probabilities(None)
+    gaps = [np.abs(probabilities(epsilon) - plain).max() for epsilon in (1e2, 1e4, 1e6)]
+    assert gaps[2] < gaps[1] < gaps[0]
+    assert gaps[2] < 1e-3

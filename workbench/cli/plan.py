@@ -1,0 +1,88 @@
+"""``workbench plan``: a first plan for a table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import add_data, add_output, read_data
+from workbench.data.profile import profile
+from workbench.data.read import SAMPLE_PREFIX
+from workbench.data.schema import Attribute
+from workbench.privacy.mechanisms import MECHANISMS
+from workbench.privacy.mechanisms.base import LocalParameters
+from workbench.release.atomic import PartFile, write_error
+from workbench.sanitize.draft import draft
+from workbench.sanitize.plan import AUTO
+from workbench.signals import Notice
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_options(parser, LocalParameters, "epsilon")
+    parser.add_argument("--target", metavar="COL", help="the column to predict")
+    names = ", ".join(m.name for m in MECHANISMS)
+    parser.add_argument(
+        "--mechanism", default=AUTO, metavar="M", help=f"for every column it fits: {names}, or auto (default)"
+    )
+    parser.add_argument("--drop", action="append", default=[], metavar="COL", help="leave COL out; may be repeated")
+    parser.add_argument(
+        "--from-data", action="store_true", help="read bounds and domains off the rows: outside the guarantee"
+    )
+    add_output(parser, "the plan file (TOML)")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    epsilon = read_options(options, LocalParameters).epsilon
+    table = read_data(options, context)
+    made = draft(
+        profile(table, cancel=context.cancel, emit=context.emit),
+        epsilon,
+        declared=_declared(options.data),
+        target=options.target,
+        mechanism_name=options.mechanism,
+        dropped=options.drop,
+        from_data=options.from_data,
+    )
+    for note in made.notes:
+        context.emit(Notice("info", note))
+    if options.from_data:
+        context.emit(Notice("warning", "bounds and domains were read off the rows: every certificate will say so"))
+    try:
+        with PartFile(options.output) as part:
+            part.stream.write(made.toml.encode())
+            part.publish()
+    except OSError as error:
+        raise write_error(error, options.output) from None
+    return {"plan": str(options.output), "unfilled": list(made.unfilled), "notes": list(made.notes)}
+
+
+def _declared(data: str) -> tuple[Attribute, ...]:
+    """Return the public facts that come with a bundled sample."""
+    if not data.startswith(SAMPLE_PREFIX):
+        return ()
+    from workbench.data.samples import sample_attributes
+
+    return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    lines = [f"wrote {result['plan']}", *(f"note: {n}" for n in result["notes"])]
+    if result["unfilled"]:
+        lines += [f'{len(result["unfilled"])} public facts are still "?": {", ".join(result["unfilled"])}']
+        lines += ["Open the file and fill them in from what is publicly known; then run `workbench forecast`."]
+    else:
+        lines += [f"next: workbench forecast --plan {result['plan']}"]
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="plan",
+    help="write a first plan for a table, with the public facts left to fill in",
+    example="workbench plan sample:people --epsilon 3 --target label -o plan.toml",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,37 @@
+"""``workbench samples``: the tables that come with the program."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.data.samples import SAMPLES
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the command takes no arguments of its own."""
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    return {
+        "samples": [sample.name for sample in SAMPLES],
+        "about": {sample.name: {"help": sample.help, "target": sample.target} for sample in SAMPLES},
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    width = max(len(name) for name in result["samples"]) + len("sample:")
+    lines = [f"{'sample:' + name:<{width}}  {result['about'][name]['help']}" for name in result["samples"]]
+    return "\n".join([*lines, "", "Name one where a command wants DATA, for example: workbench describe sample:people"])
+
+
+COMMAND = Command(
+    name="samples",
+    help="list the tables that come with the program",
+    example="workbench samples",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,205 @@
+"""Tables that come with the program, each with public facts that were declared from general knowledge.
+
+The bounds and domains below are round numbers that somebody who never saw the rows would write: percentages of
+alcohol in wine, the size of a cell nucleus, grey levels of a scanner. None of them was read from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from workbench.data.people import ZIPS, people
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.params.field import did_you_mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One bundled table.
+
+    Attributes:
+        name: what stands after ``sample:``.
+        help: one line about it.
+        target: the column that is usually predicted.
+        attributes: the public facts about its columns, in their order.
+        load: makes its cells as text.
+    """
+
+    name: str
+    help: str
+    target: str
+    attributes: tuple[Attribute, ...]
+    load: Callable[[], pl.DataFrame]
+
+
+def sample(name: str) -> Sample:
+    """Return the bundled table ``name``, or raise :class:`InputError` that names the nearest one."""
+    names = [s.name for s in SAMPLES]
+    if name not in names:
+        raise InputError(
+            f"there is no sample {name!r}{did_you_mean(name, names)}", mend="the samples are " + ", ".join(names)
+        )
+    return SAMPLES[names.index(name)]
+
+
+def sample_table(name: str) -> Table:
+    """Return the cells of a bundled table."""
+    return Table(sample(name).load(), f"sample:{name}")
+
+
+def sample_attributes(name: str) -> tuple[Attribute, ...]:
+    """Return the declared attributes of a bundled table; identifiers have neither bounds nor a domain."""
+    return sample(name).attributes
+
+
+def _from_scikit_learn(
+    loader: str, columns: tuple[Attribute, ...], target: Mapping[int, str] | None, **options: bool
+) -> pl.DataFrame:
+    """Return a table of scikit-learn's own data; class numbers become names by ``target``."""
+    from sklearn import datasets
+
+    x, y = getattr(datasets, loader)(return_X_y=True, **options)
+    out = []
+    for attribute, values in zip(columns[:-1], x.T, strict=True):
+        series = pl.Series(attribute.name, values)
+        out.append(series.cast(pl.Float64) if attribute.kind == "real" else series.cast(pl.Int64))
+    labels = [target[int(value)] for value in y] if target else [str(value) for value in y]
+    return pl.DataFrame([*(series.cast(pl.String) for series in out), pl.Series(columns[-1].name, labels)])
+
+
+def _real(name: str, lower: float, upper: float) -> Attribute:
+    return Attribute(name=name, kind="real", lower=lower, upper=upper)
+
+
+def _whole(name: str, lower: int, upper: int, role: str | None = None) -> Attribute:
+    return Attribute(name=name, kind="integer", lower=lower, upper=upper, role=role)
+
+
+def _names(name: str, domain: tuple[str, ...], role: str | None = None) -> Attribute:
+    return Attribute(name=name, kind="category", domain=domain, role=role)
+
+
+_PEOPLE = (
+    Attribute(name="id", kind="category", role="identifier"),
+    Attribute(name="name", kind="category", role="identifier"),
+    _whole("age", 18, 100, "quasi-identifier"),
+    _names("sex", ("female", "male"), "quasi-identifier"),
+    _names("zip", ZIPS, "quasi-identifier"),
+    _whole("income", 0, 150_000, "sensitive"),
+    _names("label", ("no", "yes"), "target"),
+)
+
+_IRIS = (
+    _real("sepal_length", 0, 10),
+    _real("sepal_width", 0, 10),
+    _real("petal_length", 0, 10),
+    _real("petal_width", 0, 5),
+    _names("species", ("setosa", "versicolor", "virginica"), "target"),
+)
+
+_WINE = (
+    _real("alcohol", 8, 16),
+    _real("malic_acid", 0, 8),
+    _real("ash", 0, 5),
+    _real("alcalinity_of_ash", 0, 40),
+    _real("magnesium", 0, 200),
+    _real("total_phenols", 0, 5),
+    _real("flavanoids", 0, 6),
+    _real("nonflavanoid_phenols", 0, 1),
+    _real("proanthocyanins", 0, 5),
+    _real("color_intensity", 0, 15),
+    _real("hue", 0, 2),
+    _real("od280_od315", 0, 5),
+    _real("proline", 0, 2000),
+    _names("cultivar", ("1", "2", "3"), "target"),
+)
+
+# A nucleus of radius r (5 to 30 pixels) has a perimeter near 2πr and an area near πr²; the other measures are ratios.
+_NUCLEUS = {
+    "radius": (30, 3, 40),
+    "texture": (50, 5, 60),
+    "perimeter": (200, 20, 250),
+    "area": (3000, 500, 5000),
+    "smoothness": (0.2, 0.05, 0.3),
+    "compactness": (0.5, 0.2, 1.0),
+    "concavity": (0.5, 0.4, 1.0),
+    "concave_points": (0.25, 0.1, 0.5),
+    "symmetry": (0.5, 0.1, 0.8),
+    "fractal_dimension": (0.1, 0.05, 0.25),
+}
+_BREAST_CANCER = (
+    *(_real(f"mean_{name}", 0, upper) for name, (upper, _, _) in _NUCLEUS.items()),
+    *(_real(f"{name}_error", 0, upper) for name, (_, upper, _) in _NUCLEUS.items()),
+    *(_real(f"worst_{name}", 0, upper) for name, (_, _, upper) in _NUCLEUS.items()),
+    _names("diagnosis", ("benign", "malignant"), "target"),
+)
+
+_DIGITS = (
+    *(_whole(f"pixel_{row}_{column}", 0, 16) for row in range(8) for column in range(8)),
+    _names("digit", tuple("0123456789"), "target"),
+)
+
+_DIABETES = (
+    _whole("age", 18, 100, "quasi-identifier"),
+    _names("sex", ("1", "2"), "quasi-identifier"),
+    _real("bmi", 15, 50),
+    _real("blood_pressure", 50, 150),
+    _real("cholesterol", 50, 350),
+    _real("ldl", 0, 300),
+    _real("hdl", 0, 120),
+    _real("cholesterol_ratio", 0, 12),
+    _real("log_triglycerides", 2, 7),
+    _real("glucose", 40, 150),
+    Attribute(name="progression", kind="real", lower=0, upper=400, role="target"),
+)
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        name="people",
+        help="2,000 generated people with an income and a yes-or-no label; nobody in it exists",
+        target="label",
+        attributes=_PEOPLE,
+        load=people,
+    ),
+    Sample(
+        name="iris",
+        help="150 flowers of three species by the size of their petals and sepals (Fisher 1936)",
+        target="species",
+        attributes=_IRIS,
+        load=lambda: _from_scikit_learn("load_iris", _IRIS, {0: "setosa", 1: "versicolor", 2: "virginica"}),
+    ),
+    Sample(
+        name="wine",
+        help="178 wines of three cultivars by 13 chemical measurements",
+        target="cultivar",
+        attributes=_WINE,
+        load=lambda: _from_scikit_learn("load_wine", _WINE, {0: "1", 1: "2", 2: "3"}),
+    ),
+    Sample(
+        name="breast-cancer",
+        help="569 tumours, benign or malignant, by 30 measurements of their cell nuclei (Wisconsin)",
+        target="diagnosis",
+        attributes=_BREAST_CANCER,
+        load=lambda: _from_scikit_learn("load_breast_cancer", _BREAST_CANCER, {0: "malignant", 1: "benign"}),
+    ),
+    Sample(
+        name="digits",
+        help="1,797 handwritten digits of 8 by 8 pixels",
+        target="digit",
+        attributes=_DIGITS,
+        load=lambda: _from_scikit_learn("load_digits", _DIGITS, {k: str(k) for k in range(10)}),
+    ),
+    Sample(
+        name="diabetes-progression",
+        help="442 patients by ten baseline measurements, and how far their diabetes went in a year",
+        target="progression",
+        attributes=_DIABETES,
+        load=lambda: _from_scikit_learn("load_diabetes", _DIABETES, None, scaled=False),
+    ),
+)
+"""Every bundled table, in the order in which it is listed."""

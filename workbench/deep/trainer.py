@@ -1,0 +1,314 @@
+"""DP-SGD from the charge to the last step (Abadi et al. 2016, Algorithm 1, with Poisson sampling)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from workbench.deep.clipping import ClippedSum, PerRowClippedSum, StepSums
+from workbench.deep.features import Features, TrainingData
+from workbench.deep.memory import MemoryWatch, predict
+from workbench.deep.networks import Network, network
+from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
+from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.poisson import PoissonSampler
+from workbench.params import CancelledError, InputError
+from workbench.privacy.curve import BackgroundCurve
+from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.event import Charge, Cost
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Budget, Emit, Memory, Metric, Notice, Progress, ignore
+
+REPORTS = 200
+"""Most rows of the metrics table, evenly over the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of the metrics table; loss and accuracy are means over the rows drawn since the last, and private.
+
+    ``None`` where every batch since the last record was empty.
+    """
+
+    step: int
+    epoch: float
+    loss: float | None
+    accuracy: float | None
+    epsilon: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Training:
+    """What a run gave.
+
+    Attributes:
+        network: the architecture.
+        features: the public map from rows to its inputs.
+        weights: its parameters by name.
+        plan: what was asked for.
+        schedule: what followed for this table.
+        steps: steps run.
+        stopped: why it ended: ``epochs`` (all run), ``cap`` or ``clock``.
+        cost: what the steps run cost.
+        records: the private metrics.
+        peak_memory_bytes: measured, above the start.
+        predicted_peak_bytes: predicted.
+        seconds: of the steps, without reading and accounting.
+        device: where it ran.
+        releasable: whether all its randomness was cryptographic.
+    """
+
+    network: Network
+    features: Features
+    weights: dict[str, NDArray[np.float32]]
+    plan: DpSgdPlan
+    schedule: Schedule
+    steps: int
+    stopped: str
+    cost: Cost
+    records: tuple[Record, ...]
+    peak_memory_bytes: int
+    predicted_peak_bytes: int
+    seconds: float
+    device: str
+    releasable: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The private step, made from one schedule, so that sampling, clipping, noise and event cannot disagree."""
+
+    sampler: PoissonSampler
+    clipped_sum: ClippedSum
+    noise: GaussianNoise
+    batch: int
+
+    @classmethod
+    def of(
+        cls, schedule: Schedule, clipped_sum: Callable[[float], ClippedSum], coins: Entropy, noise: Entropy
+    ) -> Mechanism:
+        """Make the parts of ``schedule``; ``clipped_sum`` makes the engine for a clipping norm."""
+        return cls(
+            sampler=PoissonSampler(schedule.rows, schedule.event.sample_rate, coins),
+            clipped_sum=clipped_sum(schedule.clip),
+            noise=GaussianNoise(schedule.noise_scale, noise),
+            batch=schedule.batch,
+        )
+
+    def step(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, StepSums]:
+        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
+        sums = self.clipped_sum(inputs[drawn], targets[drawn])
+        noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
+        return (sums.total + noise) / self.batch, sums
+
+
+def train(
+    plan: DpSgdPlan,
+    data: TrainingData,
+    charge: Charge,
+    *,
+    settle: Charge | None = None,
+    rows_per_person: int = 1,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    coins: Entropy | None = None,
+    noise: Entropy | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Training:
+    """Train ``plan`` on ``data``.
+
+    The number of steps depends on nothing but the plan, the public number of rows and the clock. A run that a person
+    cancels stays charged in full: she watched private numbers, and stopping on what one saw is selection.
+
+    Args:
+        plan: what to do.
+        data: read once, after the charge.
+        charge: called with the cost of the whole run before a row is read.
+        settle: called with the cost of the steps begun if the run ends early for a reason decided without data.
+        rows_per_person: most rows of one person.
+        emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
+        cancel: looked at before each step.
+        coins: entropy of the sampler, the operating system's by default.
+        noise: entropy of the noise, a ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        clock: seconds, for ``plan.seconds``.
+
+    Raises:
+        BudgetRefusedError: the cap does not allow the run, or not its first step.
+        InputError: a value does not fit its column, or the device is not there.
+        CancelledError: ``cancel`` was set.
+    """
+    cancel = cancel or CancelToken()
+    schedule = plan.schedule(data.rows, rows_per_person)
+    device = _device(plan.device, emit)
+    features = data.features
+    architecture = network(plan.network)
+    module = architecture.build(features.width, len(features.classes)).to(device)
+    predicted = predict(
+        architecture,
+        data.rows,
+        features.width,
+        len(features.classes),
+        batch=plan.batch,
+        physical_batch=plan.physical_batch,
+        optimizer=plan.optimizer,
+        momentum=plan.momentum,
+    ).peak
+    with _one_thread():
+        _warm_up(module, features, plan, device)
+        watch = MemoryWatch(device)
+        mechanism = Mechanism.of(
+            schedule,
+            lambda clip: PerRowClippedSum(module, clip, plan.physical_batch, watch.look),
+            coins or OsEntropy(),
+            noise or ChaCha20Entropy(),
+        )
+        begun, stopped = 0, "epochs" if schedule.steps == schedule.steps_asked else "cap"
+        whole = schedule.cost()
+        charge(whole)
+        try:
+            inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
+            watch.look()
+            optimizer = _optimizer(plan, module)
+            report = _Report(schedule, whole, emit, watch, predicted)
+            started = clock()
+            with BackgroundCurve(
+                schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
+            ) as curve:
+                for step in range(1, schedule.steps + 1):
+                    cancel.check()
+                    if plan.seconds is not None and clock() - started >= plan.seconds:
+                        stopped = "clock"
+                        break
+                    begun = step
+                    gradient, sums = mechanism.step(inputs, targets)
+                    _assign(module, gradient)
+                    optimizer.step()
+                    report.after(step, sums, curve.at(step))
+                seconds = clock() - started
+                records = report.finish(curve.wait().at)
+        except (CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException:
+            # A fault is not decided by what someone saw; the step that failed counts as run.
+            if settle is not None:
+                settle(schedule.cost(begun))
+            raise
+        if begun < schedule.steps and settle is not None:
+            settle(schedule.cost(begun))
+    return Training(
+        network=architecture,
+        features=features,
+        weights={name: p.detach().cpu().numpy().copy() for name, p in module.named_parameters()},
+        plan=plan,
+        schedule=schedule,
+        steps=begun,
+        stopped=stopped,
+        cost=schedule.cost(begun),
+        records=records,
+        peak_memory_bytes=watch.peak,
+        predicted_peak_bytes=predicted,
+        seconds=seconds,
+        device=device,
+        releasable=mechanism.sampler.releasable and mechanism.noise.releasable,
+    )
+
+
+@dataclass(eq=False)
+class _Report:
+    """Says how a run goes, and keeps its metrics."""
+
+    schedule: Schedule
+    whole: Cost
+    emit: Emit
+    watch: MemoryWatch
+    predicted: int
+    _records: list[Record] = field(default_factory=list)
+    _rows: int = 0
+    _loss: float = 0.0
+    _correct: int = 0
+
+    def after(self, step: int, sums: StepSums, epsilon: float) -> None:
+        """Take note of a step."""
+        self._rows, self._loss, self._correct = (
+            self._rows + sums.rows,
+            self._loss + sums.loss,
+            self._correct + sums.correct,
+        )
+        steps = self.schedule.steps
+        self.watch.look()
+        self.emit(Progress(step, steps, "training steps"))
+        cap = self.schedule.cap or self.whole.epsilon
+        self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
+        self.emit(Memory(self.watch.now, self.watch.peak, self.predicted, device=self.watch.device))
+        # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
+        if step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps:
+            self._record(step, epsilon)
+
+    def _record(self, step: int, epsilon: float) -> None:
+        loss = accuracy = None
+        if self._rows:
+            loss, accuracy = self._loss / self._rows, self._correct / self._rows
+            self.emit(Metric("loss", step, loss))
+            self.emit(Metric("accuracy", step, accuracy))
+        self._records.append(Record(step, self.schedule.epoch(step), loss, accuracy, epsilon, self.watch.now))
+        self._rows, self._loss, self._correct = 0, 0.0, 0
+
+    def finish(self, epsilon_at: Callable[[int], float]) -> tuple[Record, ...]:
+        """Return the records with ε from the finished curve."""
+        whole = float(self.whole.epsilon)
+        return tuple(
+            Record(r.step, r.epoch, r.loss, r.accuracy, min(whole, epsilon_at(r.step)), r.memory_bytes)
+            for r in self._records
+        )
+
+
+def _device(wanted: str, emit: Emit) -> str:
+    """Return where to compute; say so where ``auto`` finds no GPU."""
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise InputError("there is no CUDA device", "--device cuda", "use --device cpu or auto")
+    if wanted == "auto" and not there:
+        emit(Notice("info", "no GPU was found; training runs on the processor"))
+    return "cuda" if there and wanted != "cpu" else "cpu"
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute in one thread: on networks this small a second one only waits, and beside a busy core it is slower."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _warm_up(module: nn.Module, features: Features, plan: DpSgdPlan, device: str) -> None:
+    """Compute once on zeros, so that libraries loaded at first use do not count as memory of the run."""
+    engine = PerRowClippedSum(module, plan.clip, plan.physical_batch)
+    engine(torch.zeros(2, features.width, device=device), torch.zeros(2, dtype=torch.int64, device=device))
+
+
+def _optimizer(plan: DpSgdPlan, module: nn.Module) -> torch.optim.Optimizer:
+    """Return what turns noisy gradients into steps: post-processing, whatever it does."""
+    if plan.optimizer == "adam":
+        return torch.optim.Adam(module.parameters(), lr=plan.lr)
+    return torch.optim.SGD(module.parameters(), lr=plan.lr, momentum=plan.momentum)
+
+
+def _assign(module: nn.Module, gradient: Tensor) -> None:
+    """Cut the flat noisy gradient (P,) into the parameters' ``grad``."""
+    start = 0
+    for parameter in module.parameters():
+        part = gradient[start : start + parameter.numel()]
+        parameter.grad = part.view_as(parameter).to(parameter.dtype)
+        start += parameter.numel()

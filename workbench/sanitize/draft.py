@@ -1,0 +1,147 @@
+"""A first plan for a table: what a person edits, with "?" wherever a public fact is hers to declare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.data.profile import ColumnProfile, attribute_from_data
+from workbench.data.schema import Attribute
+from workbench.params import InputError, ParameterError
+from workbench.params.codec import write_toml
+from workbench.params.field import did_you_mean
+from workbench.privacy.mechanisms import mechanism
+from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
+
+_MOST_CLASSES = 20
+
+_HEADER = """A plan of the privacy workbench.
+epsilon is the privacy loss of one row's whole record; the shares of the columns sum to it.
+action: protect (through a mechanism), drop, or keep (published as it is: no epsilon covers it).
+Bounds and domains are public facts: declare them from what everybody may know, never from the rows."""
+
+_OPEN = """
+Replace every "?" : lower and upper of numbers, domain = ["…", "…"] of names."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A plan to be: its TOML and the public facts nobody declared yet.
+
+    Attributes:
+        toml: the text of the plan file.
+        unfilled: ``KEY of COLUMN`` for each ``"?"``.
+        notes: sentences on choices that were made for the person.
+    """
+
+    toml: str
+    unfilled: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def draft(
+    columns: Sequence[ColumnProfile],
+    epsilon: float,
+    *,
+    declared: Sequence[Attribute] = (),
+    target: str | None = None,
+    mechanism_name: str = AUTO,
+    dropped: Sequence[str] = (),
+    from_data: bool = False,
+) -> Draft:
+    """Return a first plan for a table.
+
+    Args:
+        columns: the private profile; only names and kinds enter the plan unless ``from_data``.
+        epsilon: ε of one row's whole record.
+        declared: public facts that are known already (a bundled sample's).
+        target: the column to predict, planned as a category.
+        mechanism_name: the mechanism of every column it fits; the advisor's choice elsewhere.
+        dropped: columns to leave out.
+        from_data: whether bounds and domains are read off the rows and marked as such.
+
+    Raises:
+        ParameterError: a named column does not exist, or the mechanism is not known.
+    """
+    names = [c.name for c in columns]
+    for name in [*dropped, *([target] if target else [])]:
+        if name not in names:
+            raise ParameterError(
+                f"the table has no column {name!r}{did_you_mean(name, names)}", mend=f"choose from {', '.join(names)}"
+            )
+    if mechanism_name != AUTO:
+        mechanism(mechanism_name)
+    known = {a.name: a for a in declared}
+    tables, notes = [], []
+    for column in columns:
+        table, note = _column(column, known.get(column.name), target, mechanism_name, dropped, from_data)
+        tables.append(table)
+        notes += [note] if note else []
+    raw: dict[str, Any] = {"version": 1, "epsilon": epsilon, "column": tables}
+    still_open = tuple(unfilled(raw, "the draft"))
+    if not still_open:
+        Plan.from_plain(raw, where="the draft")
+    return Draft(write_toml(raw, {"version": _HEADER + (_OPEN if still_open else "")}), still_open, tuple(notes))
+
+
+def _column(
+    column: ColumnProfile,
+    declared: Attribute | None,
+    target: str | None,
+    mechanism_name: str,
+    dropped: Sequence[str],
+    from_data: bool,
+) -> tuple[dict[str, Any], str]:
+    """Return the ``[[column]]`` table of one column and a note for the person."""
+    if column.name in dropped:
+        return {"name": column.name, "action": "drop"}, ""
+    identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
+    if identifier is not None and declared is None and column.name != target:
+        note = f"{column.name} is dropped: {identifier.reason}, so it looks like an identifier"
+        return {"name": column.name, "action": "drop", "role": "identifier"}, note
+    note = ""
+    if declared is not None:
+        table = Column(**{n: getattr(declared, n) for n in Attribute.declared()}, action="drop").to_plain()
+        table["action"] = "protect"
+    elif from_data:
+        try:
+            facts = attribute_from_data(_as_class(column) if column.name == target else column)
+        except InputError as error:
+            return {"name": column.name, "action": "drop"}, f"{column.name} is dropped: {error.what}"
+        table = Column(**{n: getattr(facts, n) for n in Attribute.declared()}, action="drop").to_plain()
+        table["action"] = "protect"
+    else:
+        kind = "category" if column.name == target and column.distinct <= _MOST_CLASSES else column.kind
+        table = {"name": column.name, "action": "protect", "kind": kind}
+        if kind in ("integer", "real", "date"):
+            table |= {"lower": UNFILLED, "upper": UNFILLED}
+        elif kind == "category":
+            table["domain"] = UNFILLED
+        if column.missing:
+            table["missing"] = "own-value"
+    if column.missing:
+        note = f"{column.name} has missing values, which are planned as a value of their own"
+    if column.name == target:
+        table["role"] = "target"
+    table["mechanism"] = _mechanism(mechanism_name, table)
+    return table, note
+
+
+def _mechanism(name: str, table: dict[str, Any]) -> str:
+    """Return ``name`` where it fits the column's kind, else the advisor's choice."""
+    if name == AUTO:
+        return AUTO
+    wanted = mechanism(name)
+    numeric = table["kind"] in ("integer", "real", "date")
+    if (wanted.line_only and not numeric) or (wanted.two_values and len(table.get("domain", ())) != 2):
+        return AUTO
+    return name
+
+
+def _as_class(column: ColumnProfile) -> ColumnProfile:
+    """Return the profile of a target as a category of the numbers that occur, where they are few."""
+    if column.lower is None or column.kind != "integer" or column.distinct > _MOST_CLASSES:
+        return column
+    labels = tuple(bar.label for bar in column.histogram if bar.count)
+    return ColumnProfile(name=column.name, kind="category", missing=column.missing, distinct=len(labels), values=labels)

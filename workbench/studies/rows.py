@@ -1,0 +1,82 @@
+"""Results as tidy rows, and what many repeats say together."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+HEADER = "regime,epsilon,repeat,metric,value"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Row:
+    """One figure of one run.
+
+    Attributes:
+        regime: the way of training, as the person named it.
+        epsilon: ε of a whole row; a regime without privacy repeats its figure at every ε.
+        repeat: number of the split, from 0.
+        metric: what was measured.
+        value: the figure.
+    """
+
+    regime: str
+    epsilon: float
+    repeat: int
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What the repeats of one regime say at one ε.
+
+    Attributes:
+        regime: the way of training.
+        epsilon: ε of a whole row.
+        metric: what was measured.
+        count: number of repeats.
+        mean: mean over the repeats.
+        sd: standard deviation over the repeats (n − 1); 0 of a single one.
+    """
+
+    regime: str
+    epsilon: float
+    metric: str
+    count: int
+    mean: float
+    sd: float
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean. Splits share rows, so it is a little too small (Nadeau & Bengio 2003)."""
+        return self.sd / math.sqrt(self.count)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the two-sided Student interval of the mean; (−∞, ∞) of a single repeat with any spread unknown."""
+        if self.count < 2:
+            return -math.inf, math.inf
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.count - 1, (1 + level) / 2)) * self.standard_error
+        return self.mean - reach, self.mean + reach
+
+
+def aggregate(rows: Iterable[Row]) -> tuple[Point, ...]:
+    """Return one point for each regime, ε and metric, in the order in which they first occur."""
+    groups: dict[tuple[str, float, str], list[float]] = {}
+    for row in rows:
+        groups.setdefault((row.regime, row.epsilon, row.metric), []).append(row.value)
+    return tuple(
+        Point(regime, epsilon, metric, len(v), statistics.fmean(v), statistics.stdev(v) if len(v) > 1 else 0.0)
+        for (regime, epsilon, metric), v in groups.items()
+    )
+
+
+def to_csv(rows: Iterable[Row]) -> str:
+    """Return the rows as CSV with the header :data:`HEADER`."""
+    lines = [HEADER]
+    lines += [f"{r.regime},{r.epsilon:.12g},{r.repeat},{r.metric},{r.value!r}" for r in rows]
+    return "\n".join(lines) + "\n"
