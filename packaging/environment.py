@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib.util
 import json
 import os
 import platform
@@ -20,13 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import apt
 import failure
 from console import Progress, say, stream
 from failure import SetupError
 
 EXTRAS = ("deep", "dist", "dev")
-# What a set-up writes: 2.2 GiB installed (measured on Linux with the CPU build of torch) and its largest archive.
-NEEDED_BYTES = 2_700_000_000
+# What a set-up writes: 2.3 GB installed (measured on Linux with the CPU build of torch) and the archives.
+NEEDED_BYTES = 3_000_000_000
 KEPT = {"setup.lock", "setup.log"}
 # Run by the environment's own Python: its version, and the metadata of what pip did not finish. pip writes a
 # RECORD that names INSTALLER last of all; compiled files may come and go.
@@ -204,12 +206,10 @@ def probe(environment: Environment) -> list[Path] | None:
 
 def remake(environment: Environment, lock: int) -> None:
     """Make an empty environment, in place of whatever is there."""
-    try:
-        import ensurepip
-        import venv
-    except ImportError as error:
-        raise failure.without_venv() from error
-    del ensurepip, venv
+    if not makes_environments() and apt.may_install():
+        apt.install(["python{}.{}-venv".format(*sys.version_info[:2])], environment.log)
+    if not makes_environments():
+        raise failure.without_venv()
     folder = environment.folder
     for entry in folder.iterdir():
         if entry.name in KEPT:
@@ -231,6 +231,12 @@ def remake(environment: Environment, lock: int) -> None:
         raise failure.from_output("venv", output, environment.log)
 
 
+def makes_environments() -> bool:
+    """Return whether this Python has what makes an environment (Debian ships that apart)."""
+    importlib.invalidate_caches()
+    return all(importlib.util.find_spec(module) for module in ("venv", "ensurepip"))
+
+
 def install(environment: Environment, lock: int) -> None:
     """Install the workbench, editable, and everything it needs at the versions of the constraints."""
     # On the environment's own disk: the system's folder of temporary files is often too small for torch.
@@ -240,7 +246,17 @@ def install(environment: Environment, lock: int) -> None:
     try:
         status, output = stream(
             [
-                *(environment.python, "-m", "pip", "install", "--no-compile", "--progress-bar", "off", "--retries", "3"),
+                *(
+                    environment.python,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--no-compile",
+                    "--progress-bar",
+                    "off",
+                    "--retries",
+                    "3",
+                ),
                 *("-c", Path("packaging", "constraints.txt"), "-e", f".[{','.join(EXTRAS)}]"),
             ],
             log=environment.log,
@@ -253,6 +269,16 @@ def install(environment: Environment, lock: int) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
     if status:
         raise failure.from_output("pip", output, environment.log)
+    # pip compiles on one core and the tests of every package, too: three times as long. The status tells nothing, as
+    # some packages carry templates that are no Python.
+    stream(
+        [environment.python, "-m", "compileall", "-q", "-j", "0", "-x", r"[/\\]tests?[/\\]", environment.packages],
+        log=environment.log,
+        env=environment.variables(),
+        cwd=environment.root,
+        lock=lock,
+        progress=Progress("compiling"),
+    )
 
 
 def size(folder: Path) -> int:

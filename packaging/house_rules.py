@@ -158,17 +158,18 @@ def pinned(tree: Tree) -> Iterator[str]:
 def catalogues(tree: Tree) -> Iterator[str]:
     """What is found by a list is in the list: mechanisms, learners, commands, figures, pages."""
     for folder, name in CATALOGUES.items():
-        init = PurePosixPath(folder, "__init__.py")
-        if init not in tree.files:
-            continue
-        listing = assigned(ast.parse(tree.text(init)), name)
-        modules = {
-            f.stem: ast.parse(tree.text(f)) for f in tree.python(folder) if f.parent == init.parent and f != init
-        }
-        entries, kind = ([], "") if listing is None else (listed_modules(tree.text(init), listing), element_of(listing))
-        for stem, module in sorted(modules.items()):
-            if describes(module, name.removesuffix("S"), kind) and stem not in entries:
-                yield f"{folder}/{stem}.py is not listed in {name} of {init}; add it there"
+        here = [f for f in tree.python(folder) if f.parent == PurePosixPath(folder)]
+        modules = {file.stem: ast.parse(tree.text(file)) for file in here}
+        place, listing = next(
+            ((stem, found) for stem, module in modules.items() if (found := assigned(module, name))), ("__init__", None)
+        )
+        kind = element_of(listing) if listing else ""
+        listed = modules_of(modules[place], listing) if listing else set()
+        for stem in sorted(modules):
+            if describes(modules[stem], name.removesuffix("S"), kind) and stem not in listed:
+                yield f"{folder}/{stem}.py is not listed in {name} of {folder}/{place}.py; add it there"
+        for stem in sorted(listed - set(modules)):
+            yield f"{name} of {folder}/{place}.py lists {stem}, but there is no {folder}/{stem}.py"
 
 
 def assigned(module: ast.Module, name: str) -> ast.Assign | ast.AnnAssign | None:
@@ -189,23 +190,27 @@ def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
     return found[1] if found else ""
 
 
-def listed_modules(init: str, listing: ast.Assign | ast.AnnAssign) -> list[str]:
-    """Return the modules that the entries of a catalogue come from.
+def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> set[str]:
+    """Return the names of the modules that the entries of a catalogue come from.
 
-    An entry names its module by what it imports (``from folder.module import ENTRY``, ``module.ENTRY``) or in a string.
+    An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
+    ``grr.GRR``), or by a string: the module's name in a list of strings, ``workbench.folder.module`` elsewhere.
     """
     origins: dict[str, str] = {}
-    for node in ast.walk(ast.parse(init)):
+    for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                origins[alias.asname or alias.name] = (node.module or "").rpartition(".")[2]
-    entries: list[str] = []
+                of_the_folder = (node.module or "").rpartition(".")[2]
+                origins[alias.asname or alias.name] = alias.name if alias.name.islower() else of_the_folder
+    found: set[str] = set()
     for node in ast.walk(listing.value) if listing.value else ():
-        if isinstance(node, ast.Name):
-            entries += [node.id, origins.get(node.id, "")]
+        if isinstance(node, ast.Name) and node.id in origins:
+            found.add(origins[node.id])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            entries.append(node.value.rpartition(".")[2].replace("-", "_"))
-    return entries
+            package, _, stem = node.value.rpartition(".")
+            if package.startswith("workbench.") or element_of(listing) == "str":
+                found.add(stem)
+    return found
 
 
 def describes(module: ast.Module, constant: str, kind: str) -> bool:

@@ -21,7 +21,7 @@ from console import call, say
 from environment import Environment
 from failure import SetupError
 
-SAMPLE = "people"
+SAMPLE, SAMPLE_TARGET = "people", "label"
 EPSILON = "3"
 MODEL = "naive-bayes"
 MECHANISM = "staircase"
@@ -177,7 +177,8 @@ class MainJob:
         if self.plan.exists():
             say(f"Using the plan {self.plan}")
             return 0
-        target = ["--target", self.target] if self.target else []
+        chosen = self.target or (None if self.table else SAMPLE_TARGET)
+        target = ["--target", chosen] if chosen else []
         return self.step("Plan", "plan", self.data, "--epsilon", EPSILON, *target, "-o", str(self.plan))
 
     def ask_for(self, waiting: list[str]) -> int:

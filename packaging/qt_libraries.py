@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from console import Progress, say, stream
+import apt
 
 # What Qt loads to draw without a screen, and in addition for a window on X; library → Debian package.
 OFFSCREEN = {
@@ -45,23 +43,19 @@ def missing(libraries: Mapping[str, str], loads: Callable[[str], bool] = loads) 
     return {library: package for library, package in libraries.items() if not loads(library)}
 
 
-def command(packages: list[str]) -> str:
-    """Return the line that a person who is not root types to install ``packages``."""
-    return f"sudo apt-get update && sudo apt-get install -y --no-install-recommends {' '.join(packages)}"
-
-
 def advice(lacking: Mapping[str, str]) -> str:
     """Return how to get the libraries that are lacking, as one sentence."""
-    if shutil.which("apt-get"):
-        return f"Qt needs system libraries that are missing here; install them with: {command(list(lacking.values()))}"
+    line = apt.command(list(lacking.values()))
+    if apt.is_here():
+        return f"Qt needs system libraries that are missing here; install them with: {line}"
     return (
         f"Qt needs system libraries that are missing here; install {', '.join(lacking)} with this system's package "
-        f"manager (on Debian and Ubuntu: {command(list(lacking.values()))})"
+        f"manager (on Debian and Ubuntu: {line})"
     )
 
 
 def ensure(libraries: Mapping[str, str], log: Path) -> dict[str, str]:
-    """Install what is missing of ``libraries`` where this is Debian or Ubuntu and we are root.
+    """Install what is missing of ``libraries`` where we may.
 
     Args:
         libraries: library → Debian package.
@@ -71,15 +65,7 @@ def ensure(libraries: Mapping[str, str], log: Path) -> dict[str, str]:
         What is still missing.
     """
     lacking = missing(libraries)
-    if not lacking or not shutil.which("apt-get") or os.geteuid() != 0:
-        return lacking
-    say(f"Installing Qt's system libraries with apt: {' '.join(lacking.values())}")
-    quietly = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    wait = ("-o", "DPkg::Lock::Timeout=120")
-    for arguments in (
-        ["apt-get", *wait, "update"],
-        ["apt-get", *wait, "install", "-y", "--no-install-recommends", *lacking.values()],
-    ):
-        # An update that reached only some sources may still do, so the second command judges.
-        stream(arguments, log=log, env=quietly, cwd=log.parent, progress=Progress(" ".join(arguments[3:4])))
-    return missing(libraries)
+    if lacking and apt.may_install():
+        apt.install(list(lacking.values()), log)
+        lacking = missing(libraries)
+    return lacking

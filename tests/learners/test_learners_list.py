@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -27,6 +29,13 @@ def test_every_descriptor_of_the_folder_is_listed() -> None:
     assert len({entry.name for entry in LEARNERS}) == len(LEARNERS)
 
 
+def test_the_list_is_light() -> None:
+    heavy = "sklearn", "scipy", "polars", "opendp", "torch"
+    code = f"import sys, workbench.learners; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
 def test_learners_are_found_by_name() -> None:
     assert learner("naive-bayes") is NAIVE_BAYES
     with pytest.raises(ParameterError, match="did you mean 'naive-bayes'"):
@@ -43,7 +52,7 @@ def test_shares_sum_to_epsilon_exactly_and_doubles_never_pass_them(epsilon: floa
     for share, weight in zip(shares, weights, strict=True):
         assert share > 0
         assert Decimal(at_most(share)) <= share
-        assert float(share) == pytest.approx(epsilon * weight / sum(weights), rel=1e-4)
+        assert float(share) == pytest.approx(epsilon * weight / sum(weights), rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[], [1.0, 0.0], [1.0, float("nan")], [-1.0], [float("inf")]])

@@ -16,6 +16,9 @@ from classification_tables import (
     iris,
 )
 
+from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
+from workbench.privacy.central import NoNoise, StudyNoise
+
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -46,8 +49,6 @@ def test_curve_rises_to_the_regime_without_privacy_and_not_above_it(tables: Call
 def test_tends_to_the_plain_model_as_epsilon_grows(tables: Callable[[str], Table]) -> None:
     data = tables("iris")
     train, test = data.split(0)
-    from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
-    from workbench.privacy.central import NoNoise, StudyNoise
 
     def probabilities(epsilon: float | None) -> np.ndarray:
         noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng(1))

@@ -7,25 +7,17 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import add_data, columns_text, read_data
 from workbench.data.profile import ColumnProfile, profile
-from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Dialect
 from workbench.params.errors import one_line
-from workbench.signals.events import Notice
 
 _LONGEST_NAME = 40
 
 
-def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="DATA", help="a file, or sample:NAME")
-    add_options(parser, ReadOptions)
-
-
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    table = read_table(options.data, read_options(options, ReadOptions), cancel=context.cancel)
-    for notice in table.notices:
-        context.emit(Notice("warning", notice))
+    table = read_data(options, context)
     columns = profile(table, cancel=context.cancel, emit=context.emit)
     return {
         "source": table.source,
@@ -62,17 +54,14 @@ def _text(result: Mapping[str, Any]) -> str:
             f"read as {dialect['encoding']}, delimiter {between}, quote {dialect['quote'] or 'none'}, "
             f"decimal mark {dialect['decimal']}, header {'yes' if dialect['header'] else 'no'}"
         )
-    rows = [("column", "kind", "missing", "distinct", "")]
+    rows = []
     for column in result["columns"]:
-        told = "; ".join(suspicion["reason"] for suspicion in column["suspicions"])
         name = one_line(column["name"])
         name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-        rows.append((name, column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", one_line(told)))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines.append("")
-    for name, kind, missing, distinct, told in rows:
-        figures = f"{missing:>{widths[2]}}  {distinct:>{widths[3]}}"
-        lines.append(f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {figures}  {told}".rstrip())
+        told = one_line("; ".join(suspicion["reason"] for suspicion in column["suspicions"]))
+        rows.append((name, column["kind"], f"{column['missing']:,}", f"{column['distinct']:,}", told))
+    header = ("column", "kind", "missing", "distinct", "look at" if any(row[-1] for row in rows) else "")
+    lines += ["", columns_text(header, rows, right=(2, 3))]
     lines += ["", "Everything above is private: it is computed from the rows, without noise. Not for release."]
     return "\n".join(lines)
 
@@ -81,7 +70,7 @@ COMMAND = Command(
     name="describe",
     help="read a table and say what is in its columns (private)",
     example="workbench describe sample:people",
-    configure=_configure,
+    configure=add_data,
     run=_run,
     text=_text,
 )

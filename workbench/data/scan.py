@@ -65,7 +65,7 @@ def regular_shape(
             within = (np.cumsum(marks, dtype=np.uint8) + np.uint8(inside)) & 1
             inside = int(within[-1]) if len(within) else inside
             outer = (within == 0) & ~marks
-            one_line_each &= not np.any((kinds == _LF) & ~outer)
+            one_line_each &= not np.any(((kinds == _LF) | (kinds == _CR)) & ~outer)
             positions, kinds = positions[outer], kinds[outer]
         returns = kinds == _CR
         if returns.any():

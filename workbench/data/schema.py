@@ -44,6 +44,10 @@ class Attribute(Parameters):
                 "swap or mend them",
             )
 
+    def facts(self) -> Attribute:
+        """Return the public facts alone, without what a subclass adds."""
+        return Attribute(**{name: getattr(self, name) for name in Attribute.declared()})
+
     @property
     def numeric(self) -> bool:
         """Whether the values lie on a line with bounds."""

@@ -109,7 +109,9 @@ def _score(found: list[Record], dialect: Dialect, names: Sequence[str] | None) -
     width = max(widths, key=lambda w: (widths[w], w))
     clean = _clean_share(found, dialect.delimiter)
     if dialect.delimiter == "":
-        return 0.5 if clean >= 0.9 else 0.0
+        # A first line with a delimiter speaks for several columns: a row too short is then a fault to be named.
+        one = all(other not in _PROSE.sub("", found[0].cells[0]) for other in DELIMITERS)
+        return 0.5 if one and clean >= 0.9 else 0.0
     if width < 2:
         return 0.25 * clean if len(found[0].cells) > 1 else 0.0
     return _consistency(found) * (0.5 + 0.5 * clean) * (1.0 if len(found[0].cells) > 1 else 0.6)

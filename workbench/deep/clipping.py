@@ -113,14 +113,13 @@ def clipped_sum(gradients: list[Tensor], clip: float, watch: Callable[[], None] 
         clip: C.
         watch: called while all gradients are in memory.
     """
-    flat = [g.flatten(1) for g in gradients]
-    norms = torch.stack([torch.linalg.vector_norm(g, dim=1, dtype=torch.float64) for g in flat]).norm(dim=0)
-    finite = norms.isfinite()
+    flat = [g.flatten(1).double() for g in gradients]
+    norms = torch.stack([torch.linalg.vector_norm(g, dim=1) for g in flat]).norm(dim=0)
     # max(‖g‖, C) also serves rows without a gradient, where C/‖g‖ is a division by zero.
-    factors = torch.where(finite, clip / norms.clamp_min(clip) * _ROUNDING, 0.0)
+    factors = clip / norms.clamp_min(clip) * _ROUNDING
     watch()
-    parts = []
-    for g in flat:
-        weighted = torch.where(finite[:, None], g, 0.0).double()
-        parts.append(factors @ weighted)
-    return torch.cat(parts)
+    finite = norms.isfinite()
+    if not finite.all():
+        factors = torch.where(finite, factors, 0.0)
+        flat = [torch.where(finite[:, None], g, 0.0) for g in flat]
+    return torch.cat([factors @ g for g in flat])

@@ -21,7 +21,7 @@ class MemoryForecast:
         model: parameters, the gradient that the optimiser reads, the optimiser's slots.
         data: inputs and classes of all rows.
         batch: one physical batch and the coins that drew it.
-        backward: its activations and per-row gradients, with the copy in double precision of the largest.
+        backward: its activations and per-row gradients, with their copy in double precision.
         step: the sum, its noise and the noisy gradient.
     """
 
@@ -60,12 +60,11 @@ def predict(
     widths = network.widths(inputs, classes)[1:]
     # Each layer keeps its output before and after the activation, and their gradients on the way back.
     activations = 4 * _FLOAT * sum(widths)
-    largest = network.largest_parameter(inputs, classes)
     return MemoryForecast(
         model=(2 + slots) * _FLOAT * parameters,
         data=rows * row,
         batch=drawn * row + rows,
-        backward=chunk * (activations + _FLOAT * parameters + (_FLOAT + _DOUBLE) * largest),
+        backward=chunk * (activations + (_FLOAT + _DOUBLE) * parameters),
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
     )
 

@@ -39,10 +39,6 @@ class Network:
         """Return the number of weights and biases."""
         return sum((a + 1) * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
 
-    def largest_parameter(self, inputs: int, classes: int) -> int:
-        """Return the number of weights of the largest matrix."""
-        return max(a * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
-
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights.
 

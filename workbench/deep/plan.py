@@ -39,7 +39,7 @@ class DpSgdPlan(Parameters):
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="who accounts")
     device: str = choice(choices=DEVICES, default="auto", help="where to compute")
     physical_batch: int = integer(
-        default=256, at_least=1, upto=10**6, help="most rows in memory at once; changes neither result nor cost"
+        default=128, at_least=1, upto=10**6, help="most rows in memory at once; changes neither result nor cost"
     )
     seconds: float | None = real(default=None, above=0, unit="s", help="stop after this time, at a lower cost")
 

@@ -194,7 +194,7 @@ def train(
                     optimizer.step()
                     report.after(step, sums, curve.at(step))
                 seconds = clock() - started
-                records = report.finish(curve.wait().at)
+                records = report.finish(begun, curve.wait().at)
         except (CancelledError, KeyboardInterrupt):
             raise
         except BaseException:
@@ -262,8 +262,10 @@ class _Report:
         self._records.append(Record(step, self.schedule.epoch(step), loss, accuracy, epsilon, self.watch.now))
         self._rows, self._loss, self._correct = 0, 0.0, 0
 
-    def finish(self, epsilon_at: Callable[[int], float]) -> tuple[Record, ...]:
-        """Return the records with ε from the finished curve."""
+    def finish(self, step: int, epsilon_at: Callable[[int], float]) -> tuple[Record, ...]:
+        """Return the records up to ``step``, the last one, with ε from the finished curve."""
+        if step and (not self._records or self._records[-1].step < step):
+            self._record(step, 0.0)
         whole = float(self.whole.epsilon)
         return tuple(
             Record(r.step, r.epoch, r.loss, r.accuracy, min(whole, epsilon_at(r.step)), r.memory_bytes)

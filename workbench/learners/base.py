@@ -113,7 +113,7 @@ def noise_kind(noise: CentralNoise) -> str:
 def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ...]:
     """Split ε by weight into decimals that sum to ``total`` exactly.
 
-    Each share is rounded down to 12 digits; the first takes what the rounding left.
+    Each share is rounded down to 12 digits; the largest takes what the rounding left, so that none comes near 0.
 
     Raises:
         ParameterError: there is no weight, or one is not above 0.
@@ -125,7 +125,8 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
         context.prec, context.rounding = _SHARE_DIGITS, ROUND_DOWN
         shares = [total * Decimal(repr(float(w / whole))) for w in weights]
         context.prec = _EXACT_DIGITS
-        shares[0] = total - sum(shares[1:], Decimal(0))
+        largest = shares.index(max(shares))
+        shares[largest] += total - sum(shares, Decimal(0))
     return tuple(shares)
 
 

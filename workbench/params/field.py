@@ -275,7 +275,7 @@ class Parameters:
     def __post_init__(self) -> None:
         """Check every declared value; raise :class:`ParameterError` on the first that is refused."""
         for name, field in self.declared().items():
-            object.__setattr__(self, name, field.check(getattr(self, name), name))
+            object.__setattr__(self, name, field.check(getattr(self, name), self.key_of(name)))
 
     @classmethod
     def declared(cls) -> dict[str, Field]:
@@ -307,7 +307,8 @@ class Parameters:
         try:
             return cls(**{keys[k]: v for k, v in values.items()})
         except ParameterError as error:
-            raise ParameterError(error.what, error.where or where, error.mend) from None
+            place = ", ".join(w for w in (where, error.where) if w)
+            raise ParameterError(error.what, place, error.mend) from None
 
     @classmethod
     def key_of(cls, name: str) -> str:

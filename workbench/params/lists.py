@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -33,7 +34,7 @@ class LevelsField(Field):
         if isinstance(value, str) or not isinstance(value, (list, tuple)) or not 1 <= len(value) <= self.most:
             raise self.refuse(value, name)
         levels = sorted(self._number().check(v, f"a number of {name}") for v in value)
-        for former, level in zip(levels, levels[1:], strict=False):
+        for former, level in itertools.pairwise(levels):
             if former == level:
                 raise ParameterError(f"{name} names {level:g} twice", mend="name each number once")
         return tuple(levels)

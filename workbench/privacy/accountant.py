@@ -200,7 +200,7 @@ def _epsilon(bound: Loss) -> float:
 
 
 def _around(holds: Callable[[float], bool], start: float, ratio: float) -> tuple[float, float]:
-    """Return (low, high) near ``start``, ``ratio`` apart, with ``holds`` true at ``high`` and, if it can, false at ``low``."""
+    """Return (low, high), ``ratio`` apart: ``holds`` at ``high`` and not at ``low``, unless that is the least."""
     low = high = start
     while not holds(high):
         low, high = high, high * ratio

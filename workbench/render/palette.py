@@ -41,10 +41,14 @@ STYLES: dict[str, SeriesStyle] = {
     "third": SeriesStyle("#009E73", "#2BBF94", "triangle"),
     "fourth": SeriesStyle("#CC79A7", "#DD94BC", "diamond"),
     "fifth": SeriesStyle("#56B4E9", "#8CCBF2", "triangle-down"),
+    # The colours come to an end here: the same ones with another stroke and sign.
+    "sixth": SeriesStyle("#009E73", "#2BBF94", "circle", "dashed"),
+    "seventh": SeriesStyle("#CC79A7", "#DD94BC", "square", "dashed"),
+    "eighth": SeriesStyle("#56B4E9", "#8CCBF2", "diamond", "dashed"),
 }
 """Every style a figure may name, by role."""
 
-FREE_STYLES = ("third", "fourth", "fifth")
+FREE_STYLES = ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
 """Roles for further series, in order."""
 
 

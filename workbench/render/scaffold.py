@@ -183,8 +183,9 @@ class Scaffold(QGraphicsItem):
         painter.drawLine(QLineF(box.left(), middle, box.left() + KEY, middle))
         draw_marker(painter, label.style.marker, QPointF(box.left() + KEY / 2, middle), 8, colour)
         words = box.adjusted(KEY + GAP, 0, 0, 0)
-        self._text(painter, words, label.name, self._strong, colour.name())
-        self._text(painter, words, label.value, self._body, self._theme.text, Qt.AlignmentFlag.AlignRight)
+        # Not in the series' colour: half of those are too pale for text (WCAG 2.1 asks for 4.5 : 1).
+        self._text(painter, words, label.name, self._strong, self._theme.text)
+        self._text(painter, words, label.value, self._body, self._theme.muted, Qt.AlignmentFlag.AlignRight)
 
     def _gutter(self) -> float:
         """Return the room the end labels need, from the plot's right edge on."""

@@ -58,7 +58,8 @@ def shares(plan: Plan) -> dict[str, Decimal]:
 
 def total(plan: Plan) -> Decimal:
     """Return the ε of one row's whole record: the sum of the shares (below ``plan.epsilon`` only if all are fixed)."""
-    return sum(shares(plan).values(), Decimal(0))
+    # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
+    return sum(shares(plan).values(), Decimal(0)).normalize() + 0
 
 
 def floor_double(share: Decimal) -> float:

@@ -102,15 +102,12 @@ def _column(
         return {"name": column.name, "action": "drop", "role": "identifier"}, note
     note = ""
     if declared is not None:
-        table = Column(**{n: getattr(declared, n) for n in Attribute.declared()}, action="drop").to_plain()
-        table["action"] = "protect"
+        table = _table(declared)
     elif from_data:
         try:
-            facts = attribute_from_data(_as_class(column) if column.name == target else column)
+            table = _table(attribute_from_data(_as_class(column) if column.name == target else column))
         except InputError as error:
             return {"name": column.name, "action": "drop"}, f"{column.name} is dropped: {error.what}"
-        table = Column(**{n: getattr(facts, n) for n in Attribute.declared()}, action="drop").to_plain()
-        table["action"] = "protect"
     else:
         kind = "category" if column.name == target and column.distinct <= _MOST_CLASSES else column.kind
         table = {"name": column.name, "action": "protect", "kind": kind}
@@ -126,6 +123,12 @@ def _column(
         table["role"] = "target"
     table["mechanism"] = _mechanism(mechanism_name, table)
     return table, note
+
+
+def _table(attribute: Attribute) -> dict[str, Any]:
+    """Return the ``[[column]]`` table of a protected attribute."""
+    facts = {name: getattr(attribute, name) for name in Attribute.declared()}
+    return Column(**facts).to_plain()
 
 
 def _mechanism(name: str, table: dict[str, Any]) -> str:

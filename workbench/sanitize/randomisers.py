@@ -17,7 +17,6 @@ from workbench.privacy.table import EPSILON_SERVED
 from workbench.sanitize.allocate import floor_double, shares
 from workbench.sanitize.plan import AUTO, Column, Plan
 
-
 USELESS = "a constant answer is as near as this and costs nothing: give it more ε, or drop it"
 
 

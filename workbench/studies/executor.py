@@ -6,12 +6,12 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from workbench.params import ParameterError, WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -43,7 +43,8 @@ def run_tasks(
     jobs: int,
     cancel: CancelToken,
     name: Callable[[T], str] = str,
-) -> Iterator[tuple[T, R]]:
+    group: Callable[[T], Hashable] = lambda task: None,
+) -> Generator[tuple[T, R], None, None]:
     """Yield ``(task, work(shared, task))`` for every task, in the order in which they end.
 
     With ``jobs = 1`` the tasks run here, one after another. With more, each worker is a spawned process with one
@@ -60,6 +61,8 @@ def run_tasks(
         jobs: how many processes; no more are started than there are tasks.
         cancel: polled between tasks, and many times a second while waiting; running workers are then stopped at once.
         name: says which task it was in an error sentence.
+        group: tasks of one group share something costly that a worker keeps; they go to one worker while others have
+            groups of their own.
 
     Raises:
         CancelledError: a stop was asked for.
@@ -74,7 +77,7 @@ def run_tasks(
             yield task, work(shared, task)
         return
     with _workers(min(jobs, len(tasks))) as workers:
-        yield from _distribute(workers, work, shared, deque(tasks), cancel, name)
+        yield from _distribute(workers, work, shared, _Waiting(tasks, group), cancel, name)
 
 
 @dataclass(eq=False)
@@ -82,6 +85,7 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     task: Any = None
+    group: Hashable = None
 
     def died(self, name: Callable[[Any], str]) -> WorkbenchError:
         self.process.join(PATIENCE)
@@ -93,11 +97,34 @@ class _Worker:
         )
 
 
+class _Waiting(Generic[T]):
+    """Tasks that nobody does yet, by group."""
+
+    def __init__(self, tasks: Sequence[T], group: Callable[[T], Hashable]) -> None:
+        self._groups: dict[Hashable, deque[T]] = {}
+        for task in tasks:
+            self._groups.setdefault(group(task), deque()).append(task)
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def take(self, last: Hashable, others: Container[Hashable]) -> tuple[Hashable, T]:
+        """Return a task of the group ``last``, else of one that none of ``others`` is at, else of the longest."""
+        group = last
+        if group not in self._groups:
+            free = (g for g in self._groups if g not in others)
+            group = next(free, max(self._groups, key=lambda g: len(self._groups[g])))
+        task = self._groups[group].popleft()
+        if not self._groups[group]:
+            del self._groups[group]
+        return group, task
+
+
 def _distribute(
     workers: Sequence[_Worker],
     work: Callable[[S, T], R],
     shared: S,
-    waiting: deque[T],
+    waiting: _Waiting[T],
     cancel: CancelToken,
     name: Callable[[T], str],
 ) -> Iterator[tuple[T, R]]:
@@ -111,7 +138,8 @@ def _distribute(
 
     def hand_out(worker: _Worker) -> None:
         if waiting:
-            worker.task = waiting.popleft()
+            others = {other.group for other in busy.values()}
+            worker.group, worker.task = waiting.take(worker.group, others)
             send(worker, worker.task)
             busy[worker.pipe] = worker
 

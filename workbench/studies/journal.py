@@ -16,6 +16,9 @@ from workbench.params import InputError
 SYNC_EVERY = 1.0
 """Seconds of work that a power cut may cost; a killed process loses nothing that was appended."""
 
+FORGET_AFTER = 30 * 86400.0
+"""Seconds after which the record of a study that nobody continued is removed."""
+
 Figures = dict[str, float]
 
 
@@ -47,6 +50,7 @@ class Journal:
         path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.jsonl"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _forget_old(folder)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
             raise _refused(error, path) from None
@@ -91,6 +95,13 @@ class Journal:
         # Windows refuses while a second run of the same study has it open; that run removes it.
         with contextlib.suppress(PermissionError):
             self.path.unlink(missing_ok=True)
+
+
+def _forget_old(folder: Path) -> None:
+    for path in folder.glob("*.jsonl"):
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # another run has removed it or has it open
+            if time.time() - path.stat().st_mtime > FORGET_AFTER:
+                path.unlink()
 
 
 def _read(content: bytes) -> tuple[dict[str, Figures], int]:

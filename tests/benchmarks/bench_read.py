@@ -1,0 +1,58 @@
+"""Reading with every check, beside polars without any: 5 million rows of 8 columns in the same run.
+
+``pytest tests/benchmarks/bench_read.py -m benchmark -s``
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from workbench.data.read import read_table
+
+ROWS = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    draw = np.random.default_rng(20240607)
+    return pl.DataFrame(
+        {
+            "id": np.arange(ROWS) + 10_000_000,
+            "age": draw.integers(0, 100, ROWS),
+            "income": draw.gamma(2, 20_000, ROWS).round(2),
+            "sex": draw.choice(np.array(["female", "male"]), ROWS),
+            "zip": draw.integers(10_000, 99_999, ROWS),
+            "x": draw.normal(size=ROWS).round(6),
+            "city": draw.choice(np.array(["amsterdam", "rotterdam", "utrecht"]), ROWS),
+            "y": draw.random(ROWS).round(5),
+        }
+    )
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Return the best of two runs: the machine may be busy with something else during one."""
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize(("quoting", "most"), [("necessary", 2.5), ("non_numeric", 3.0)])
+def test_checked_reading_costs_at_most_a_small_multiple_of_polars(
+    frame: pl.DataFrame, tmp_path: Path, quoting: str, most: float
+) -> None:
+    path = tmp_path / "large.csv"
+    frame.write_csv(path, quote_style=quoting)  # type: ignore[arg-type]
+    plain = seconds(lambda: pl.read_csv(path, infer_schema=False))
+    ours = seconds(lambda: read_table(path))
+    size = path.stat().st_size / 1e6
+    print(f"\n{quoting}: {size:.0f} MB, polars {plain:.2f} s, checked {ours:.2f} s, ratio {ours / plain:.2f}")
+    assert read_table(path).rows == ROWS
+    assert ours < most * plain

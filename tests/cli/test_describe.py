@@ -1,0 +1,73 @@
+"""``workbench describe`` and ``workbench samples`` by their contract."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench.cli import main
+
+
+def test_json_has_the_keys_of_the_contract(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("zip;age;note\n007;31;\n010;45;x\n")
+    assert main(["describe", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 2
+    keys = ("name", "kind", "missing", "distinct")
+    assert [tuple(column[key] for key in keys) for column in told["columns"]] == [
+        ("zip", "category", 0, 2),
+        ("age", "integer", 0, 2),
+        ("note", "category", 1, 1),
+    ]
+    dialect = {key: told["dialect"][key] for key in ("encoding", "delimiter", "quote", "header")}
+    assert dialect == {"encoding": "utf-8", "delimiter": ";", "quote": '"', "header": True}
+
+
+def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", "sample:people"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sample:people: 2,000 rows, 7 columns"
+    assert "private" in lines[-1]
+    header = next(line for line in lines if line.startswith("column"))
+    end = header.index("missing") + len("missing")
+    assert all(line[end - 1] == "0" for line in lines[3:10])
+
+
+def test_reading_options_win_over_the_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("Größe;Jahr\n'1,5';2019\n".encode("cp1252"))
+    words = "--encoding cp1252 --delimiter ; --quote ' --decimal , --header no --json".split()
+    assert main(["describe", str(path), *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 2
+    assert [column["name"] for column in told["columns"]] == ["column1", "column2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["absent.csv"], "error: there is no such file (absent.csv); check the path"),
+        (["sample:peple"], "error: there is no sample 'peple', did you mean 'people'?"),
+        (["sample:people", "--header", "maybe"], "error: --header = 'maybe' is not known"),
+        (["."], "error: this is a folder, not a file (.); name a file in it"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["describe", *words]) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err.startswith(sentence)
+    assert streams.err.count("\n") == 1
+
+
+def test_samples_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["samples", "--json"]) == 0
+    names = json.loads(capsys.readouterr().out)["samples"]
+    assert names[:2] == ["people", "iris"]
+    assert main(["samples"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"sample:{name} " in told for name in names)

@@ -1,0 +1,136 @@
+"""Profiles: the kind a column looks like, what should be looked at, and attributes made from the rows."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.data.profile import BINS, ColumnProfile, attribute_from_data, profile, profile_column
+from workbench.data.samples import sample_table
+from workbench.data.table import Table
+from workbench.data.values import codes, numbers
+from workbench.params import CancelledError, InputError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Event, Progress
+
+
+def column(cells: Sequence[str | None], name: str = "x") -> ColumnProfile:
+    return profile_column(Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv"), name)
+
+
+def suspected(profiled: ColumnProfile) -> dict[str, str]:
+    return {suspicion.what: suspicion.reason for suspicion in profiled.suspicions}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2", "35"], "integer"),
+        (["1.0", "2.0"], "integer"),
+        (["1.5", "2"], "real"),
+        (["1,5", "2,25"], "real"),
+        (["1.234.567", "12"], "integer"),
+        (["1e3", "2.5e-3"], "real"),
+        (["0", "1", "1"], "category"),
+        (["true", "False", "TRUE"], "boolean"),
+        (["yes", "no"], "category"),
+        (["2024-01-31", "2024-02-01"], "date"),
+        (["31/01/2024", "01/02/2024"], "date"),
+        (["007", "123"], "category"),
+        (["red", "green"], "category"),
+        ([None, None], "category"),
+        (["1", "NA", None, "3"], "integer"),
+    ],
+)
+def test_kind_is_guessed(cells: list[str | None], kind: str) -> None:
+    assert column(cells).kind == kind
+
+
+def test_missing_words_count_as_missing_among_numbers_only() -> None:
+    numeric = column(["1", "NA", None, "3", "3"])
+    assert (numeric.missing, numeric.distinct, numeric.lower, numeric.upper) == (2, 2, 1, 3)
+    assert suspected(numeric)["missing"] == "1 cells say 'NA' and count as missing"
+    named = column(["a", "NA", None])
+    assert (named.missing, named.distinct, named.values) == (1, 2, ("NA", "a"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "what"),
+    [
+        ([f"u{k}@example.org" for k in range(20)], "contact", "e-mail"),
+        ([f"+49 30 12345{k:02d}" for k in range(20)], "contact", "phone"),
+        ([f"{k:05d}" for k in range(1, 20)], "zip", "code"),
+        ([f"AB-{k:04d}" for k in range(20)], "part", "code"),
+        ([str(k) for k in range(1, 21)], "number", "identifier"),
+        ([str(97 * k % 1009) for k in range(20)], "customer_id", "identifier"),
+        ([f"word{'x' * k}" for k in range(20)], "text", "identifier"),
+        (["5"] * 20, "x", "constant"),
+        ([None] * 20, "x", "empty"),
+        ([f"{k}-Mar-14" for k in range(1, 21)], "when", "date"),
+        ([f"202401{k:02d}" for k in range(1, 21)], "when", "date"),
+        (["01/02/2024", "03/04/2024"], "when", "date"),
+        (["2024-01-31 10:00", "2024-02-01 11:00"], "when", "time"),
+        ([*map(str, range(19)), "-"], "x", "real"),
+        (["1.50", "1,5", "2,25"], "x", "real"),
+    ],
+)
+def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what: str) -> None:
+    assert suspected(column(cells, name))[what]
+
+
+def test_plain_columns_raise_no_suspicion() -> None:
+    for cells in (["1.5", "2.25", "3"] * 5, ["red", "green", "blue"] * 5, ["23", "35", "35", "61"] * 5):
+        assert column(cells).suspicions == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=40).map(lambda v: [str(x) for x in v])
+    | st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40).map(lambda v: [repr(x) for x in v])
+    | st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=1, max_size=40),
+    st.integers(0, 3),
+)
+def test_histogram_counts_every_row_that_has_a_value(cells: list[str], missing: int) -> None:
+    profiled = column([*cells, *[None] * missing])
+    assert sum(bar.count for bar in profiled.histogram) == len(cells)
+    assert len(profiled.histogram) <= BINS
+    assert profiled.missing == missing
+
+
+def test_attribute_from_data_takes_the_rows_and_says_so() -> None:
+    table = sample_table("iris")
+    for profiled in profile(table):
+        attribute = attribute_from_data(profiled)
+        assert attribute.bounds_origin == "data"
+        if attribute.numeric:
+            x = numbers(table, attribute)
+            assert attribute.bounds() == (x.min(), x.max())
+        else:
+            assert set(codes(table, attribute)) == {0, 1, 2}
+    assert attribute_from_data(column(["a", "b", None])).missing == "own-value"
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["5", "5"], "every row has the same value"),
+        (["a", "a"], "the column has fewer than two values"),
+        ([None], "the column has fewer than two values"),
+        ([f"v{k}" for k in range(5000)], "the column has 5000 different values, more than 4096"),
+    ],
+)
+def test_column_without_a_public_grid_is_refused(cells: list[str | None], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{sentence} .*column x"):
+        attribute_from_data(column(cells))
+
+
+def test_profile_tells_its_progress_and_can_be_cancelled() -> None:
+    events: list[Event] = []
+    profile(sample_table("iris"), emit=events.append)
+    assert events[-1] == Progress(5, 5, "columns")
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        profile(sample_table("iris"), cancel=token)

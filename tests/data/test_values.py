@@ -1,0 +1,190 @@
+"""Cells as numbers, days and codes: what is read, and how each refusal names column, row and value."""
+
+import datetime
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Dialect, Table
+from workbench.data.values import codes, numbers
+from workbench.params import InputError, ParameterError
+
+
+def table(cells: Sequence[str | None], **dialect: Any) -> Table:
+    return Table(pl.DataFrame({"x": pl.Series(cells, dtype=pl.String)}), "file.csv", Dialect(**dialect), 2)
+
+
+def attribute(kind: str = "real", **facts: Any) -> Attribute:
+    return Attribute(name="x", kind=kind, **facts)
+
+
+def day(year: int, month: int, day_of_month: int) -> float:
+    return float(datetime.date(year, month, day_of_month).toordinal())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_every_double_is_read_back_exactly(values: list[float]) -> None:
+    assert numbers(table([repr(v) for v in values]), attribute()).tolist() == values
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=20), st.sampled_from([".", ","]))
+def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(values: list[int], decimal: str) -> None:
+    other = "," if decimal == "." else "."
+    cells = [f"{v:,}".replace(",", other) for v in values]
+    read = numbers(table(cells, decimal=decimal, decimal_given=True), attribute("integer"))
+    assert read.tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("cells", "dialect", "expected"),
+    [
+        (["1", " 2", "+3.5", ".5", "5.", "1e3", "-0"], {}, [1, 2, 3.5, 0.5, 5, 1000, 0]),
+        (["1,5", "2"], {}, [1.5, 2]),  # the column shows its own decimal mark
+        (["1.50", "300.00"], {"decimal": ","}, [1.5, 300]),
+        (["100,000.00", "50"], {}, [100000, 50]),
+        (["200.000.000"], {}, [200000000]),
+        (["1.234"], {}, [1.234]),
+        (["1,234"], {"decimal": ","}, [1.234]),
+        (["1.234,5", "1.234"], {}, [1234.5, 1234]),
+    ],
+)
+def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list[float]) -> None:
+    assert numbers(table(cells, **dialect), attribute()).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "dialect", "sentence"),
+    [
+        (["1", "abc"], "real", {}, r"'abc' is not a number \(column x, row 2, line 3\)"),
+        (["1", "0x10"], "real", {}, r"'0x10' is not a number"),
+        (["$5"], "real", {}, r"'\$5' is not a number"),
+        (["1", "inf"], "real", {}, r"'inf' is not a finite number \(column x, row 2, line 3\)"),
+        (["1e999"], "integer", {}, r"'1e999' is not a finite number"),
+        (["1", "NaN"], "real", {}, r"the value is missing \('NaN'\) \(column x, row 2, line 3\); fill it in"),
+        (["1", None], "real", {}, r"the value is missing \(column x, row 2, line 3\)"),
+        (["1", "3.5"], "integer", {}, r"'3.5' is not a whole number \(column x, row 2, line 3\)"),
+        (["2", "1,234"], "real", {}, r"'1,234' can be read with or without decimals \(column x, row 2, line 3\)"),
+        (["1.234"], "real", {"decimal": ","}, r"'1.234' can be read with or without decimals"),
+        (["1.50", "1,5"], "real", {}, r"row 1, line 2 writes '1.50' and row 2, line 3 writes '1,5' \(column x\)"),
+        (["1.50"], "real", {"decimal": ",", "decimal_given": True}, r"'1.50' is not a number"),
+        (["1,23,456.5"], "real", {}, r"'1,23,456.5' is not a number"),
+        (["9" * 50 + "x"], "real", {}, r"'9{39}…' is not a number"),
+    ],
+)
+def test_what_is_no_number_is_refused(
+    cells: list[str | None], kind: str, dialect: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{sentence}"):
+        numbers(table(cells, **dialect), attribute(kind))
+
+
+def test_kept_missing_values_are_nan() -> None:
+    read = numbers(table(["1", None, "NA", " ", "null", "n/a"]), attribute(missing="own-value"))
+    assert read[0] == 1
+    assert np.isnan(read[1:]).all()
+
+
+def test_values_outside_the_bounds_are_no_error() -> None:
+    assert numbers(table(["-5", "500"]), attribute(lower=0, upper=10)).tolist() == [-5, 500]
+
+
+def test_names_have_no_numbers() -> None:
+    with pytest.raises(ParameterError, match="the column is declared as category, not as numbers"):
+        numbers(table(["1"]), attribute("category", domain=("1", "2")))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.dates(), min_size=1, max_size=10),
+    st.sampled_from([("{y:04d}-{m:02d}-{d:02d}", None), ("{y:04d}/{m}/{d} 10:30", None), ("{y:04d}{m:02d}{d:02d}", None)])
+    | st.sampled_from([("{d}/{m}/{y:04d}", "day-first"), ("{m:02d}-{d:02d}-{y:04d}", "month-first"), ("{d}.{m}.{y:04d}", None)]),
+)  # fmt: skip
+def test_dates_in_one_form_are_read(dates: list[datetime.date], form: tuple[str, Any]) -> None:
+    if form[0] == "{d}.{m}.{y:04d}":
+        dates = [*dates, datetime.date(2000, 1, 31)]
+    cells = [form[0].format(y=v.year, m=v.month, d=v.day) for v in dates]
+    assert numbers(table(cells), attribute("date"), order=form[1]).tolist() == [v.toordinal() for v in dates]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["31/01/2024", "01/02/2024"], [day(2024, 1, 31), day(2024, 2, 1)]),
+        (["01/31/2024", "01/02/2024"], [day(2024, 1, 31), day(2024, 1, 2)]),
+        (["2024-03-08T23:59:59", "2024-02-29 00:00"], [day(2024, 3, 8), day(2024, 2, 29)]),
+        (["2024-03-08", None, "NA"], [day(2024, 3, 8), math.nan, math.nan]),
+        ([None, None], [math.nan, math.nan]),
+    ],
+)
+def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]) -> None:
+    read = numbers(table(cells), attribute("date", missing="own-value"))
+    np.testing.assert_array_equal(read, expected)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["2024-03-08", "03/10/2024"], "'03/10/2024' is written in another way than '2024-03-08' in row 1, line 2"),
+        (
+            ["01/02/2024", "03/04/2024"],
+            r"day and month of '01/02/2024' cannot be told apart \(column x, row 1, line 2\)",
+        ),
+        (["31/01/2024", "01/31/2024"], "row 1, line 2 writes '31/01/2024' and row 2, line 3 writes '01/31/2024'"),
+        (["2024-01-31", "2024-02-30"], r"'2024-02-30' is not in the calendar \(column x, row 2, line 3\)"),
+        (["0000-01-01"], "'0000-01-01' is not in the calendar"),
+        (["2024-01-31", "soon"], r"'soon' is not a date \(column x, row 2, line 3\); write all dates as 2024-01-31"),
+        (["1-Mar-24"], "'1-Mar-24' is not a date"),
+        (["2024-01-31", None], r"the value is missing \(column x, row 2, line 3\)"),
+    ],
+)
+def test_doubtful_dates_are_refused(cells: list[str | None], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{sentence}"):
+        numbers(table(cells), attribute("date"))
+
+
+def test_codes_are_indices_into_the_domain() -> None:
+    fact = attribute("category", domain=("b", "a", "NA"))
+    assert codes(table(["a", "b", "NA", "a"]), fact).tolist() == [1, 0, 2, 1]
+
+
+def test_value_outside_the_domain_names_row_and_value() -> None:
+    fact = attribute("category", domain=("female", "male"))
+    with pytest.raises(
+        InputError, match=r"'Mael' is not in the domain, did you mean 'male'\? \(column x, row 2, line 3\)"
+    ):
+        codes(table(["male", "Mael"]), fact)
+
+
+def test_other_collects_what_is_outside_the_domain() -> None:
+    beyond = attribute("category", domain=("a", "b"), other="rest")
+    assert codes(table(["a", "z", "rest"]), beyond).tolist() == [0, 2, 2]
+    within = attribute("category", domain=("a", "b"), other="b")
+    assert codes(table(["a", "z"]), within).tolist() == [0, 1]
+
+
+def test_missing_names_are_refused_or_one_beyond_the_domain() -> None:
+    cells = table(["a", None, "b"])
+    with pytest.raises(InputError, match=r"the value is missing \(column x, row 2, line 3\)"):
+        codes(cells, attribute("category", domain=("a", "b"), other="b"))
+    assert codes(cells, attribute("category", domain=("a", "b"), missing="own-value")).tolist() == [0, 2, 1]
+
+
+def test_boolean_words_have_one_meaning() -> None:
+    assert codes(table(["True", "0", "YES", "no", " 1", "FALSE"]), attribute("boolean")).tolist() == [1, 0, 1, 0, 1, 0]
+    with pytest.raises(InputError, match="'maybe' is not in the domain .* write true or false"):
+        codes(table(["true", "maybe"]), attribute("boolean"))
+    assert codes(table(["no", "yes"]), attribute("boolean", domain=("yes", "no"))).tolist() == [1, 0]
+
+
+def test_undeclared_domain_is_refused() -> None:
+    with pytest.raises(ParameterError, match="the domain is not declared"):
+        codes(table(["a"]), attribute("category"))

@@ -1,0 +1,137 @@
+"""The noise is N(0, σ²C²) and comes from a stream that never repeats."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from scipy import stats
+
+from workbench.deep import noise as module
+from workbench.deep.noise import GAUSSIAN_SENTENCE, ChaCha20Entropy, GaussianNoise
+from workbench.params import ParameterError
+from workbench.privacy.entropy import SeededEntropy
+
+FALSE_ALARM = 1e-6
+
+
+def fits(sample: np.ndarray, scale: float) -> bool:
+    """Whether a sample passes KS and a two-sided chi-squared test of its variance at the stated false-alarm rate."""
+    standard = sample / scale
+    chi2 = float((standard**2).sum())
+    low, high = stats.chi2.ppf([FALSE_ALARM / 4, 1 - FALSE_ALARM / 4], len(sample))
+    return low < chi2 < high and stats.kstest(standard, "norm").pvalue > FALSE_ALARM / 2
+
+
+@pytest.mark.parametrize("scale", [1.0, 12.5])
+def test_released_noise_is_gaussian_with_its_scale(scale: float) -> None:
+    assert fits(GaussianNoise(scale, ChaCha20Entropy()).draw(200_001), scale)
+
+
+def test_the_test_sees_the_planted_wrong_variance() -> None:
+    """σ²C instead of σ²C² at C = 10: the classroom's mistake."""
+    sigma, clip = 1.0, 10.0
+    wrong = GaussianNoise(sigma * math.sqrt(clip), SeededEntropy(3)).draw(2000)
+    right = GaussianNoise(sigma * clip, SeededEntropy(3)).draw(2000)
+    assert fits(right, sigma * clip)
+    assert not fits(wrong, sigma * clip)
+
+
+def test_coordinates_of_a_draw_are_uncorrelated() -> None:
+    drawn = GaussianNoise(1.0, SeededEntropy(8)).draw(200_000)
+    pairs = drawn.reshape(2, -1)  # the cosine and the sine of each Box–Muller pair
+    n = pairs.shape[1]
+    bound = stats.norm.isf(FALSE_ALARM / 6) / math.sqrt(n)
+    assert abs(np.mean(pairs[0] * pairs[1])) < bound
+    assert abs(np.mean((pairs[0] ** 2 - 1) * (pairs[1] ** 2 - 1))) < 2 * bound
+    assert abs(np.mean(drawn[1:] * drawn[:-1])) < bound
+
+
+def test_the_tails_are_there() -> None:
+    drawn = GaussianNoise(1.0, SeededEntropy(9)).draw(2_000_000)
+    beyond = int((np.abs(drawn) > 4).sum())
+    assert stats.binomtest(beyond, len(drawn), 2 * stats.norm.sf(4)).pvalue > FALSE_ALARM
+
+
+def test_extreme_uniforms_give_finite_noise() -> None:
+    class Ends:
+        releasable = False
+
+        def words(self, count: int) -> np.ndarray:
+            return np.resize(np.array([0, 2**64 - 1], dtype=np.uint64), count)
+
+    drawn = GaussianNoise(1.0, Ends()).draw(8)
+    assert np.isfinite(drawn).all()
+    assert np.abs(drawn).max() <= math.sqrt(2 * 53 * math.log(2))
+
+
+def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = bytes(range(32))
+    monkeypatch.setattr(os, "urandom", lambda size: key[:size])
+    stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(8 * 9))
+    entropy = ChaCha20Entropy()
+    words = np.concatenate([entropy.words(4), entropy.words(5)])
+    assert words.tobytes() == stream
+
+
+def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: list[bytes] = []
+    real = os.urandom
+
+    def counted(size: int) -> bytes:
+        keys.append(real(size))
+        return keys[-1]
+
+    monkeypatch.setattr(os, "urandom", counted)
+    monkeypatch.setattr(module, "_BYTES_OF_A_KEY", 64)
+    entropy = ChaCha20Entropy()
+    for _ in range(4):
+        entropy.words(4)
+    assert len(set(keys)) == 2
+
+
+def test_two_streams_differ_and_none_can_be_copied() -> None:
+    entropy = ChaCha20Entropy()
+    assert entropy.words(8).tolist() != ChaCha20Entropy().words(8).tolist()
+    with pytest.raises(TypeError, match="cannot be copied"):
+        pickle.dumps(entropy)
+
+
+def _child(entropy: ChaCha20Entropy, pipe: object) -> None:
+    pipe.send(entropy.words(4).tolist())  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_process_does_not_repeat_its_parents_noise() -> None:
+    entropy = ChaCha20Entropy()
+    entropy.words(1)
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_child, args=(entropy, theirs))
+    process.start()
+    drawn = ours.recv()
+    process.join()
+    assert drawn != entropy.words(4).tolist()
+
+
+def test_seeded_noise_is_not_releasable() -> None:
+    assert GaussianNoise(1.0, ChaCha20Entropy()).releasable
+    assert not GaussianNoise(1.0, SeededEntropy(1)).releasable
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
+def test_impossible_scales_are_refused(scale: float) -> None:
+    with pytest.raises(ParameterError):
+        GaussianNoise(scale, SeededEntropy(1))
+
+
+def test_the_exception_to_exact_noise_is_said() -> None:
+    assert "double-precision Gaussian" in GAUSSIAN_SENTENCE
+    assert "does not cover" in GAUSSIAN_SENTENCE

@@ -1,0 +1,168 @@
+"""Each mechanism inherits the conformance suite; what is its own follows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mechanism_conformance import FALSE_ALARM, MechanismConformance
+from scipy import stats
+
+from workbench.params import ParameterError
+from workbench.privacy.cells import Cells
+from workbench.privacy.entropy import OsEntropy
+from workbench.privacy.facts import facts
+from workbench.privacy.mechanisms import (
+    BOUNDED_LAPLACE,
+    FREQUENCY_ONLY,
+    GRR,
+    MECHANISMS,
+    PLANNED,
+    STAIRCASE,
+    WARNER,
+    mechanism,
+)
+from workbench.privacy.mechanisms.grr import ClosedFormResponse, integer_probabilities
+from workbench.privacy.mechanisms.staircase import nominal_epsilon, true_epsilon
+from workbench.privacy.sampler import TOTAL
+from workbench.privacy.table import MechanismTable, integer_rows, log_at_most
+
+
+class TestGrr(MechanismConformance):
+    mechanism = GRR
+    spaces = (Cells(size=2), Cells(size=3), Cells(size=100), Cells(size=9, missing=True), Cells.line(0, 120, 121))
+    exactly = True
+
+
+class TestWarner(MechanismConformance):
+    mechanism = WARNER
+    spaces = (Cells(size=2), Cells(size=1, missing=True), Cells.line(0, 1, 2))
+    exactly = True
+
+
+class TestBoundedLaplace(MechanismConformance):
+    mechanism = BOUNDED_LAPLACE
+
+
+class TestStaircase(MechanismConformance):
+    mechanism = STAIRCASE
+
+
+def test_warner_at_ln_three_tells_the_truth_three_times_in_four() -> None:
+    table = WARNER.build(Cells(size=2), math.log(3))
+    assert table.probabilities()[0, 0] == pytest.approx(0.75, abs=1e-15)
+
+
+def test_warner_is_for_two_values() -> None:
+    with pytest.raises(ParameterError, match="for two values"):
+        WARNER.build(Cells(size=3), 1.0)
+
+
+@pytest.mark.parametrize("line_only", [m for m in MECHANISMS if m.line_only], ids=lambda m: m.name)
+def test_numbers_only_mechanisms_refuse_names(line_only) -> None:
+    with pytest.raises(ParameterError, match="needs numbers"):
+        line_only.build(Cells(size=4), 1.0)
+
+
+def test_a_planted_nominal_staircase_is_caught() -> None:
+    """The classroom recipe at nominal ε = 1 has true ε 1.3318; a table of it cannot be passed off as ε = 1."""
+    cells = Cells.line(0, 1, 2001)
+    gamma = 1 / (1 + math.exp(0.5))
+    planted = integer_rows(np.where(cells.distances() < gamma, 1.0, math.exp(-1.0)))
+    with pytest.raises(ParameterError, match="above the 1 it is built for"):
+        MechanismTable(planted, claim=1.0)
+    honest = MechanismTable(planted, claim=2.0)
+    assert honest.exact_epsilon == pytest.approx(1.3318, abs=1e-3)
+    assert true_epsilon(1.0) == pytest.approx(1.331796565751186, abs=1e-12)
+
+
+def test_a_small_sensitivity_in_bounded_laplace_is_caught() -> None:
+    """Noise for sensitivity 1 on [0, 10] at ε = 1 has a larger loss between the ends than ε says."""
+    cells = Cells.line(0, 10, 1001)
+    planted = integer_rows(np.exp(-cells.distances() * 10))
+    with pytest.raises(ParameterError, match="above"):
+        MechanismTable(planted, claim=1.0)
+
+
+def test_support_that_depends_on_the_value_is_caught() -> None:
+    weights = np.array([[TOTAL // 2, TOTAL // 2, 0], [0, TOTAL // 2, TOTAL // 2]], dtype=np.uint64)
+    with pytest.raises(ParameterError, match="epsilon is infinite"):
+        MechanismTable(weights, claim=5.0)
+
+
+def test_rows_that_do_not_sum_are_caught() -> None:
+    weights = np.full((2, 2), TOTAL // 2, dtype=np.uint64)
+    weights[1, 1] -= np.uint64(1)
+    with pytest.raises(ParameterError, match="does not sum"):
+        MechanismTable(weights, claim=5.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 1.0, 5.0, 30.0])
+@pytest.mark.parametrize("size", [2, 3, 100, 4097, 1_000_000])
+def test_randomised_response_never_exceeds_its_epsilon_and_meets_it(epsilon: float, size: int) -> None:
+    p, q = integer_probabilities(epsilon, size)
+    assert p + (size - 1) * q == TOTAL
+    assert log_at_most(Fraction(p, q), epsilon)
+    # One more unit in p would break the share: the integers are as near as integers can be.
+    assert not log_at_most(Fraction(p + size - 1, q - 1), epsilon) or q == 1
+    resolution = size**2 / TOTAL  # one unit of q, relatively
+    assert math.log(Fraction(p, q)) >= epsilon * (1 - 1e-9) - 1e-12 - resolution
+
+
+def test_closed_form_response_over_a_large_domain_follows_its_integers() -> None:
+    size, draws = 5000, 400_000
+    response = GRR.build(Cells(size=size), 6.0)
+    assert isinstance(response, ClosedFormResponse)
+    p, q = response.keep_and_other()
+    seen = np.bincount(response.sample(np.full(draws, 4999, dtype=np.uint32), OsEntropy()), minlength=size)
+    assert stats.binomtest(int(seen[4999]), draws, p).pvalue > FALSE_ALARM / 2
+    others = seen[:4999]
+    assert stats.chisquare(others).pvalue > FALSE_ALARM / 2
+    assert q == pytest.approx((1 - p) / (size - 1), rel=1e-12)
+
+
+def test_forecast_figures_of_the_design_hold() -> None:
+    ages = Cells.line(0, 120, 121)
+    known = {m: facts(m.build(ages, 4.0), ages) for m in (STAIRCASE, BOUNDED_LAPLACE)}
+    assert known[STAIRCASE].expected_absolute_error == pytest.approx(12.5, abs=0.05)
+    assert known[BOUNDED_LAPLACE].expected_absolute_error == pytest.approx(21.2, abs=0.05)
+    assert known[STAIRCASE].constant_error == pytest.approx(30.2, abs=0.05)
+    line = Cells.line(-1, 1, 2001)
+    assert facts(BOUNDED_LAPLACE.build(line, 1.0), line).mse_uniform == pytest.approx(0.521, abs=1e-3)
+    assert facts(STAIRCASE.build(line, 1.0), line).mse_uniform == pytest.approx(0.489, abs=1e-3)
+
+
+def test_the_corrected_nominal_gives_the_true_epsilon() -> None:
+    for target in (0.01, 0.5, 1.0, 2.0, 10.0):
+        assert true_epsilon(nominal_epsilon(target)) == pytest.approx(target, rel=1e-9)
+
+
+def test_a_staircase_may_minimise_the_variance_instead() -> None:
+    ages = Cells.line(0, 120, 121)
+    table = STAIRCASE.build(ages, 1.0, minimise="variance")
+    assert table.digest() != STAIRCASE.build(ages, 1.0).digest()
+    with pytest.raises(ParameterError, match="did you mean 'variance'"):
+        STAIRCASE.build(ages, 1.0, minimise="varience")
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_a_mechanism_of_a_later_version_says_so(name: str) -> None:
+    with pytest.raises(
+        ParameterError, match="frequency collection" if name in FREQUENCY_ONLY else "not in this version"
+    ):
+        mechanism(name)
+
+
+def test_an_unknown_mechanism_is_answered_with_the_near_one() -> None:
+    with pytest.raises(ParameterError, match="did you mean 'staircase'"):
+        mechanism("stair-case")
+
+
+def test_the_missing_cell_is_protected_like_any_other() -> None:
+    cells = Cells.line(0, 120, 121, missing=True)
+    for built in (BOUNDED_LAPLACE.build(cells, 1.0), STAIRCASE.build(cells, 1.0)):
+        chances = built.probabilities()
+        assert chances[-1, -1] > chances[0, -1] > 0
+        assert np.max(chances[:, -1]) / np.min(chances[:, -1]) <= math.e * (1 + 1e-12)

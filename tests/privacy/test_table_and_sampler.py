@@ -1,0 +1,112 @@
+"""Integer tables and the alias sampler, on weights that Hypothesis makes."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from workbench.params import ParameterError
+from workbench.privacy.calibrate import calibrated
+from workbench.privacy.cells import Cells
+from workbench.privacy.entropy import OsEntropy, SeededEntropy, permutation
+from workbench.privacy.sampler import TOTAL, AliasSampler, decoded
+from workbench.privacy.table import integer_rows, largest_ratio, log_at_most, log_up
+
+FALSE_ALARM = 1e-6
+
+
+@st.composite
+def integer_tables(draw: st.DrawFn) -> np.ndarray:
+    """Rows of any integers that sum to 2**63, zeros and single heavy weights included."""
+    columns = draw(st.integers(2, 17))
+    rows = []
+    for _ in range(draw(st.integers(1, 4))):
+        cuts = sorted(draw(st.lists(st.integers(0, TOTAL), min_size=columns - 1, max_size=columns - 1)))
+        rows.append([b - a for a, b in zip([0, *cuts], [*cuts, TOTAL], strict=True)])
+    return np.array(rows, dtype=np.uint64)
+
+
+@given(integer_tables())
+def test_the_alias_buckets_hold_exactly_the_table(weights: np.ndarray) -> None:
+    assert np.array_equal(decoded(AliasSampler(weights), weights.shape[1]), weights)
+
+
+@given(integer_tables(), st.integers(0, 2**32))
+def test_an_output_of_weight_zero_never_comes(weights: np.ndarray, seed: int) -> None:
+    sampler = AliasSampler(weights)
+    cells = np.zeros(500, dtype=np.uint16)
+    drawn = sampler.sample(cells, SeededEntropy(seed))
+    assert drawn.max() < weights.shape[1]
+    assert np.all(weights[0][drawn] > 0)
+
+
+def test_rows_that_do_not_sum_cannot_be_sampled() -> None:
+    with pytest.raises(ValueError, match="sum"):
+        AliasSampler(np.array([[TOTAL // 2, TOTAL // 4]], dtype=np.uint64))
+
+
+@given(
+    st.lists(st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=3), min_size=2, max_size=5),
+)
+def test_integer_rows_are_near_their_weights_and_sum_exactly(rows: list[list[float]]) -> None:
+    weights = np.array(rows)
+    integers = integer_rows(weights)
+    assert all(sum(int(w) for w in row) == TOTAL for row in integers)
+    assert np.allclose(integers / float(TOTAL), weights / weights.sum(axis=1, keepdims=True), rtol=1e-12)
+
+
+@given(st.lists(st.lists(st.integers(1, 2**62), min_size=3, max_size=3), min_size=2, max_size=6))
+def test_the_largest_ratio_is_found_among_all_pairs(rows: list[list[int]]) -> None:
+    weights = np.array(rows, dtype=np.uint64)
+    expected = max(Fraction(a[j], b[j]) for a in rows for b in rows for j in range(3))
+    assert largest_ratio(weights) == expected
+
+
+@given(st.integers(1, 2**63), st.integers(1, 2**63))
+def test_logarithms_round_up_and_compare_exactly(a: int, b: int) -> None:
+    ratio = Fraction(max(a, b), min(a, b))
+    up = log_up(ratio)
+    assert log_at_most(ratio, up)
+    assert up == 0 or not log_at_most(ratio, math.nextafter(math.nextafter(up, 0), 0))
+
+
+def test_a_recipe_that_cannot_reach_epsilon_says_so() -> None:
+    cells = Cells.line(0, 1, 3)
+    with pytest.raises(ParameterError, match="cannot reach"):
+        calibrated(lambda s: np.ones((cells.total, cells.total)), 1.0, guess=1.0)
+
+
+def test_a_permutation_is_uniform() -> None:
+    """All 24 orders of 4 rows, chi-square over 48,000 draws from operating-system entropy."""
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(48_000):
+        order = tuple(permutation(4, OsEntropy()))
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 24
+    assert stats.chisquare(list(counts.values())).pvalue > FALSE_ALARM
+
+
+def test_a_draw_of_keys_with_a_tie_is_thrown_away() -> None:
+    class Tied:
+        releasable = False
+        calls = 0
+
+        def words(self, count: int) -> np.ndarray:
+            self.calls += 1
+            return np.zeros(count, dtype=np.uint64) if self.calls == 1 else np.arange(count, dtype=np.uint64)[::-1]
+
+    entropy = Tied()
+    assert list(permutation(3, entropy)) == [2, 1, 0]
+    assert entropy.calls == 2
+
+
+@pytest.mark.parametrize("bad", [(1.0, 1.0, 3), (2.0, 1.0, 3), (math.nan, 1.0, 3), (0.0, 1.0, 1), (0.0, 1.0, 4097)])
+def test_impossible_cells_are_refused(bad: tuple[float, float, int]) -> None:
+    with pytest.raises(ParameterError):
+        Cells.line(*bad)

@@ -1,0 +1,153 @@
+"""``workbench curve``: accuracy against ε in three regimes, a private study."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import add_data, add_output, columns_text, not_here, read_data
+from workbench.params import InputError, ParameterError
+from workbench.params.field import ChoiceField, IntegerField
+from workbench.paths import user_data
+from workbench.release.atomic import PartFile, remove_stale_parts, write_error
+from workbench.render.curve_figure import curve_figure
+from workbench.render.offscreen import check_plot_path, write_figure
+from workbench.render.palette import THEMES
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
+from workbench.studies.executor import MOST_JOBS, cores
+from workbench.studies.journal import Journal
+from workbench.studies.metrics import ACCURACY
+from workbench.studies.regimes import StudyData
+from workbench.studies.rows import aggregate, to_csv
+
+_JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
+_THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    add_options(parser, CurvePlan)
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
+    parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
+    add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw them (.png or .svg)")
+    parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    begun = time.monotonic()
+    not_here(options, "scheduler")
+    plan = read_options(options, CurvePlan)
+    jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
+    theme = _THEME.parse(options.theme, "--theme")
+    if options.bounds is None:
+        raise ParameterError(
+            "the bounds of the columns are not declared",
+            mend="give --bounds PLAN; `workbench plan` writes one to fill in",
+        )
+    _check_places(options)
+    bounds = load_plan(options.bounds)
+    bounds.column(options.target)
+    table = read_data(options, context, [column.name for column in bounds.columns])
+    _tell_unused(table.names, [column.name for column in bounds.columns], context)
+    data = StudyData.read(table, bounds, options.target)
+    # The output's place is taken before the work: an hour must not end in "cannot be written".
+    remove_stale_parts(options.output)
+    with PartFile(options.output) as part, _journal(plan, data, context) as journal:
+        result = run_curve(plan, data, jobs=jobs, emit=context.emit, cancel=context.cancel, journal=journal)
+        try:
+            part.stream.write(to_csv(result.rows).encode())
+            part.publish()
+        except OSError as error:
+            raise write_error(error, options.output) from None
+        if journal is not None:
+            journal.discard()
+    if options.plot is not None:
+        write_figure(curve_figure(result, _source(options.data)), options.plot, theme=theme)
+    return {
+        "rows": len(result.rows),
+        "seconds": round(time.monotonic() - begun, 3),
+        "output": str(options.output),
+        **({} if options.plot is None else {"plot": str(options.plot)}),
+        "private": True,
+        "majority": result.majority,
+        "accuracy": _accuracies(result),
+    }
+
+
+def _check_places(options: argparse.Namespace) -> None:
+    if options.output.absolute() == Path(options.data).absolute():
+        raise InputError("the output is the table itself", str(options.output), "name another file")
+    if options.plot is None:
+        return
+    check_plot_path(options.plot)
+    if options.plot.absolute() == options.output.absolute():
+        raise InputError("plot and output are one file", str(options.plot), "give them two names")
+    if options.plot.is_dir() or not options.plot.absolute().parent.is_dir():
+        raise InputError("the plot cannot be written there", str(options.plot), "name a file in a folder that exists")
+
+
+def _tell_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
+    unused = [name for name in names if name not in declared]
+    if unused:
+        context.emit(Notice("info", f"not in the plan and so not used: {', '.join(unused)}"))
+
+
+def _journal(plan: CurvePlan, data: StudyData, context: Context) -> contextlib.AbstractContextManager[Journal | None]:
+    """Open the record of finished fits; a study that cannot be continued later is still a study."""
+    try:
+        journal = Journal.open(user_data() / "unfinished", identity(plan, data))
+    except InputError as error:
+        context.emit(Notice("info", f"this study cannot be continued after a stop: {error}"))
+        return contextlib.nullcontext()
+    if journal.done:
+        context.emit(Notice("info", f"{len(journal.done)} fits are kept from a run that was stopped"))
+    return journal
+
+
+def _source(data: str) -> str:
+    return data if data.startswith("sample:") else Path(data).name
+
+
+def _accuracies(result: CurveResult) -> list[dict[str, Any]]:
+    return [
+        {"regime": p.regime, "epsilon": p.epsilon, "mean": p.mean, "standard_error": p.standard_error}
+        for p in aggregate(row for row in result.rows if row.metric == ACCURACY)
+    ]
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    regimes = list(dict.fromkeys(p["regime"] for p in result["accuracy"]))
+    told = {(p["epsilon"], p["regime"]): f"{p['mean']:.3f} ± {p['standard_error']:.3f}" for p in result["accuracy"]}
+    epsilons = list(dict.fromkeys(p["epsilon"] for p in result["accuracy"]))
+    rows = [[f"{e:.3g}", *(told[e, regime] for regime in regimes)] for e in epsilons]
+    lines = [
+        "accuracy on held-out rows, mean ± standard error (private – not for release)",
+        columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),
+        f"always the majority: {result['majority']:.3f}",
+        f"{result['rows']} rows in {result['output']}"
+        + (f", plot in {result['plot']}" if "plot" in result else "")
+        + f", {result['seconds']:.0f} s",
+    ]
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="curve",
+    help="accuracy against epsilon without privacy, on a sanitised table and with a private model (a private study)",
+    example="workbench plan sample:people --epsilon 3 --target income -o plan.toml && "
+    "workbench curve sample:people --target income --bounds plan.toml --epsilons 0.1,1,10 --repeats 5 "
+    "-o curve.csv --plot curve.png",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,24 @@
+"""A table as learners read it: one column of doubles per attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.data.values import codes, numbers
+
+
+def matrix(table: Table, attributes: Sequence[Attribute]) -> NDArray[np.float64]:
+    """Return X (n, d): numbers of numeric attributes (NaN: missing), domain codes of the others (k: missing).
+
+    Raises:
+        InputError: a cell does not fit what is declared about its column; column and row are named.
+    """
+    out = np.empty((table.rows, len(attributes)))
+    for position, attribute in enumerate(attributes):
+        out[:, position] = numbers(table, attribute) if attribute.numeric else codes(table, attribute)
+    return out

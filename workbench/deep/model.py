@@ -1,0 +1,177 @@
+"""A trained network as data: safetensors for its weights, plain facts for its card; never pickle."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import Attribute
+from workbench.deep.features import Features, TrainingData
+from workbench.deep.networks import Network, network
+from workbench.params import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from workbench.deep.trainer import Record, Training
+
+WEIGHTS = "model.safetensors"
+METRICS = "metrics.csv"
+METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
+_ROWS_AT_ONCE = 65_536
+_MOST_BYTES = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A network with its weights and the public map to its inputs.
+
+    Attributes:
+        network: the architecture.
+        features: the public map from rows to inputs.
+        weights: the parameters by name.
+    """
+
+    network: Network
+    features: Features
+    weights: Mapping[str, NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, training: Training) -> Self:
+        """Return the model that a run gave."""
+        return cls(training.network, training.features, training.weights)
+
+    @classmethod
+    def load(cls, folder: Path, training: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> Self:
+        """Read a released model.
+
+        Args:
+            folder: holds :data:`WEIGHTS`.
+            training: the ``training`` facts of its card, as :func:`facts` gave them.
+            inputs: the ``inputs`` of its card.
+
+        Raises:
+            InputError: the weights are absent, not safetensors, or not those of the network on the card.
+            ParameterError: the card's facts are refused.
+        """
+        where = str(folder)
+        try:
+            architecture = network(training["network"])
+            target = Attribute.from_plain(training["target"], where=where)
+        except (KeyError, TypeError):
+            raise ParameterError("the card does not name the network and its target", where) from None
+        features = Features(tuple(Attribute.from_plain(i, where=where) for i in inputs), target)
+        model = cls(architecture, features, _read_weights(folder / WEIGHTS))
+        _check_shapes(model, folder / WEIGHTS)
+        return model
+
+    def logits(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Return one number for each row and class, shape (n, k), of X (n, d) as :meth:`Features.encode` takes it."""
+        return self._logits(self.features.encode(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the code of the likeliest class of each row, shape (n,)."""
+        codes: NDArray[np.int64] = np.argmax(self.logits(X), axis=1)
+        return codes
+
+    def accuracy(self, data: TrainingData) -> float:
+        """Return the share of the rows of ``data`` that are classified right (private unless the data are public)."""
+        inputs, targets = data.load()
+        return float(np.mean(np.argmax(self._logits(inputs), axis=1) == targets))
+
+    def _logits(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        import torch
+
+        module = self.network.build(self.features.width, len(self.features.classes))
+        module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()})
+        with torch.inference_mode():
+            rows = torch.from_numpy(inputs)
+            parts = [module(rows[i : i + _ROWS_AT_ONCE]).numpy() for i in range(0, max(1, len(rows)), _ROWS_AT_ONCE)]
+        return np.concatenate(parts)
+
+
+def save_weights(training: Training, folder: Path) -> None:
+    """Write :data:`WEIGHTS` into ``folder``.
+
+    Raises:
+        ParameterError: the run used seeded randomness: nothing of it may be released.
+    """
+    from safetensors.numpy import save_file
+
+    if not training.releasable:
+        raise ParameterError("a run with seeded randomness cannot be released", mend="train without a seed")
+    save_file(dict(training.weights), folder / WEIGHTS)
+
+
+def write_metrics(records: Sequence[Record], path: Path) -> None:
+    """Write the private metrics as CSV; a batch without rows leaves its cells empty."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(METRIC_COLUMNS)
+        writer.writerows([getattr(r, c) for c in METRIC_COLUMNS] for r in records)
+
+
+def facts(training: Training) -> dict[str, Any]:
+    """Return what a card says of a run: all of it public, computed without looking at a row."""
+    schedule, event = training.schedule, training.schedule.event
+    bound = schedule.loss(training.steps)
+    return {
+        "network": training.network.name,
+        "widths": list(training.network.widths(training.features.width, len(training.features.classes))),
+        "classes": list(training.features.classes),
+        "target": public(training.features.target).to_plain(),
+        "noise_multiplier": event.noise_multiplier,
+        "clip": schedule.clip,
+        "noise_standard_deviation": schedule.noise_scale,
+        "sample_rate": event.sample_rate,
+        "batch": schedule.batch,
+        "sampling": "Poisson: each row is in each batch by an independent coin",
+        "steps": training.steps,
+        "steps_asked": schedule.steps_asked,
+        "stopped": training.stopped,
+        "accountant": schedule.accountant,
+        "order": bound.order,
+        "discretisation": bound.discretisation,
+        "epsilon_row": bound.epsilon,
+        "delta_row": schedule.delta,
+        "rows_per_person": schedule.rows_per_person,
+    }
+
+
+def public(attribute: Attribute) -> Attribute:
+    """Return the public facts of ``attribute`` alone, also where it is a column of a plan."""
+    return Attribute(**{name: getattr(attribute, name) for name in Attribute.declared()})
+
+
+def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError("the weights are larger than 2 GiB", str(path), "give a model of this version")
+        weights: dict[str, NDArray[np.float32]] = load(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError("the weights are missing", str(path), "give the whole folder of the model") from None
+    except OSError as error:
+        raise InputError(f"the weights cannot be read: {error.strerror}", str(path)) from None
+    except (SafetensorError, json.JSONDecodeError, KeyError, ValueError):
+        raise InputError(
+            "the weights are not a safetensors file", str(path), "other formats can run code and are refused"
+        ) from None
+    return weights
+
+
+def _check_shapes(model: TrainedModel, path: Path) -> None:
+    module = model.network.build(model.features.width, len(model.features.classes))
+    expected = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    found = {name: w.shape for name, w in model.weights.items()}
+    if found != expected or any(w.dtype != np.float32 for w in model.weights.values()):
+        raise InputError("the weights are not those of the network on the card", str(path), "give the matching file")
+    if not all(np.isfinite(w).all() for w in model.weights.values()):
+        raise InputError("the weights hold numbers that are not finite", str(path), "train with a smaller --lr")

@@ -1,0 +1,97 @@
+"""A finished curve study as a figure."""
+
+from __future__ import annotations
+
+from workbench.learners import learner
+from workbench.params import ParameterError
+from workbench.render.palette import FREE_STYLES
+from workbench.render.values import Baseline, CurveFigure, Series
+from workbench.studies.curve import SANITIZED, CurveResult
+from workbench.studies.metrics import ACCURACY
+from workbench.studies.regimes import Regime
+from workbench.studies.rows import Point, aggregate
+
+METRICS = {ACCURACY: "Accuracy", "balanced_accuracy": "Balanced accuracy", "f1": "F1"}
+UNITS = {ACCURACY: "share correct", "balanced_accuracy": "mean recall of the classes", "f1": "0 to 1"}
+LONGEST_SOURCE = 48
+
+
+def curve_figure(result: CurveResult, source: str, metric: str = ACCURACY) -> CurveFigure:
+    """Return the figure of one metric of a study.
+
+    Args:
+        result: the finished study.
+        source: what a person calls the table.
+        metric: one of the study's metrics.
+
+    Raises:
+        ParameterError: the study has no such metric.
+    """
+    if metric not in METRICS:
+        raise ParameterError(f"the metric {metric!r} is not known", mend="choose one of " + ", ".join(METRICS))
+    plan = result.plan
+    points: dict[str, list[Point]] = {}
+    for point in aggregate(row for row in result.rows if row.metric == metric):
+        points.setdefault(point.regime, []).append(point)
+    ways = [way for way in plan.ways if way.kind != "none"]
+    styles = _styles(ways)
+    series = [_series(_name(way, ways), styles[way.name], points[way.name]) for way in ways]
+    baselines = []
+    if "none" in points:
+        level = points["none"][0].mean
+        # Alone, the level is the figure's only line and so its series.
+        if series:
+            baselines.append(Baseline("no privacy", "no-privacy", level))
+        else:
+            series.append(_series("no privacy", "no-privacy", points["none"]))
+    if metric == ACCURACY:
+        baselines.append(Baseline("always the majority", "majority", result.majority))
+    splits = f"{plan.repeats} stratified 80/20 splits" if plan.repeats > 1 else "a single 80/20 split"
+    parts = [_shortened(source), learner(plan.model).title, f"{result.table_rows:,} rows", splits]
+    if plan.evaluate == SANITIZED:
+        parts.append("sanitised regimes asked about sanitised rows")
+    metric_name = METRICS[metric] if metric == "f1" else METRICS[metric].lower()
+    spread = ", mean ± standard deviation" if plan.repeats > 1 else ""
+    return CurveFigure(
+        title=f"{METRICS[metric]} against ε",
+        subtitle=" · ".join(parts),
+        x_label="ε for a whole row (log scale)",
+        y_label=f"{metric_name} on held-out rows ({UNITS[metric]}){spread}",
+        series=tuple(series),
+        baselines=tuple(baselines),
+    )
+
+
+def _series(name: str, style: str, points: list[Point]) -> Series:
+    return Series(
+        name=name,
+        style=style,
+        x=tuple(p.epsilon for p in points),
+        mean=tuple(p.mean for p in points),
+        low=tuple(p.mean - p.sd for p in points),
+        high=tuple(p.mean + p.sd for p in points),
+    )
+
+
+def _styles(ways: list[Regime]) -> dict[str, str]:
+    """Return a style for each regime: its own, and free ones for further sanitised regimes."""
+    free = iter(FREE_STYLES)
+    out: dict[str, str] = {}
+    for way in ways:
+        style: str = way.kind
+        out[way.name] = next(free) if style in out.values() else style
+    return out
+
+
+def _name(way: Regime, ways: list[Regime]) -> str:
+    if way.kind == "private":
+        return "private model"
+    alone = sum(other.kind == "sanitized" for other in ways) == 1
+    return "sanitised, then trained" if alone else f"sanitised: {way.mechanism}"
+
+
+def _shortened(source: str) -> str:
+    if len(source) <= LONGEST_SOURCE:
+        return source
+    half = LONGEST_SOURCE // 2
+    return f"{source[:half]}…{source[-half:]}"

@@ -1,0 +1,227 @@
+"""Accuracy against ε: the same splits trained without privacy, on a sanitised table and with a private learner.
+
+A study is private: its figures come from held-out private rows, its draws from seeded generators that no release
+uses, and nothing of it can be released.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import workbench
+from workbench.learners import learner
+from workbench.params import ParameterError, Parameters, choice, integer, text, texts
+from workbench.params.lists import levels
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.studies.executor import run_tasks
+from workbench.studies.journal import Figures, Journal
+from workbench.studies.metrics import classification_metrics
+from workbench.studies.regimes import Fit, Regime, StudyData, predictions
+from workbench.studies.rows import Row
+from workbench.studies.splits import seed_of, stratified_split
+
+RAW, SANITIZED = "raw", "sanitized"
+MOST_REGIMES = 7
+"""More lines in one picture cannot be told apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePlan(Parameters):
+    """What a curve compares."""
+
+    model: str = text(default="naive-bayes", help="the model, by its name in LEARNERS")
+    regimes: tuple[str, ...] = texts(
+        default=("none", "sanitized:staircase", "private"),
+        shortest=1,
+        most=MOST_REGIMES,
+        help="ways of training: none, sanitized:MECHANISM, private",
+    )
+    epsilons: tuple[float, ...] = levels(
+        default=(0.1, 0.3, 1.0, 3.0, 10.0),
+        at_least=1e-4,
+        symbol="ε",
+        help="privacy losses of a whole row, such as 0.1,1,10 or 0.1:100:13",
+    )
+    repeats: int = integer(default=20, at_least=1, upto=10_000, help="stratified 80/20 splits")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
+    evaluate: str = choice(
+        choices=(RAW, SANITIZED), default=RAW, help="held-out rows of a sanitised regime: raw or sanitized"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values, the model's name and every regime."""
+        super().__post_init__()
+        learner(self.model)
+        ways = self.ways
+        if self.evaluate == SANITIZED and not any(way.kind == "sanitized" for way in ways):
+            raise ParameterError(
+                "evaluate = sanitized needs a sanitised regime", mend="add sanitized:MECHANISM to the regimes"
+            )
+
+    @property
+    def ways(self) -> tuple[Regime, ...]:
+        """The regimes, parsed."""
+        return tuple(Regime.parse(name) for name in self.regimes)
+
+    def fits(self) -> tuple[Fit, ...]:
+        """Return every model to train; one without privacy serves all ε of its repeat."""
+        out = []
+        for way in self.ways:
+            for epsilon in (None,) if way.kind == "none" else self.epsilons:
+                out += [Fit(way, epsilon, repeat) for repeat in range(self.repeats)]
+        return tuple(out)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveResult:
+    """A finished curve.
+
+    Attributes:
+        plan: what was compared.
+        rows: every figure, by regime (in the plan's order), ε, repeat and metric.
+        majority: mean accuracy on the held-out rows of always naming the largest class of the training rows.
+        table_rows: number of rows of the table.
+    """
+
+    plan: CurvePlan
+    rows: tuple[Row, ...]
+    majority: float
+    table_rows: int
+
+
+def identity(plan: CurvePlan, data: StudyData) -> dict[str, Any]:
+    """Return what a curve's figures follow from, for :class:`Journal`: another version, plan or table is another."""
+    digest = hashlib.sha256()
+    for array in (data.X, data.y, data.cells):
+        digest.update(repr((array.shape, str(array.dtype))).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    declared = [(*sorted(c.to_plain().items()),) for c in (*data.columns, data.target)]
+    return {
+        "study": "curve",
+        "version": workbench.__version__,
+        # Not the lists of regimes and ε nor the number of repeats: a longer list continues a shorter one.
+        "plan": {"model": plan.model, "seed": plan.seed, "evaluate": plan.evaluate},
+        "declared": repr(declared),
+        "data": digest.hexdigest(),
+    }
+
+
+def run_curve(
+    plan: CurvePlan,
+    data: StudyData,
+    *,
+    jobs: int = 1,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    journal: Journal | None = None,
+    on_rows: Callable[[tuple[Row, ...]], None] | None = None,
+) -> CurveResult:
+    """Train and ask every model of ``plan``.
+
+    Args:
+        plan: what to compare.
+        data: the rows.
+        jobs: number of worker processes; the figures do not depend on it.
+        emit: told of progress.
+        cancel: honoured at once; what is finished stays in the journal.
+        journal: what an earlier run of the same study finished, and where this one keeps what it finishes.
+        on_rows: given the rows of each fit as it ends, those of the journal first.
+
+    Raises:
+        CancelledError: a stop was asked for.
+        InputError: the table is too small to be split.
+        ParameterError: a share of ε is too small for a mechanism.
+    """
+    cancel = cancel or CancelToken()
+    fits = plan.fits()
+    for way in plan.ways:
+        if way.kind == "sanitized":
+            for epsilon in plan.epsilons:
+                data.plan(way, epsilon)  # a share that is too small is told before any work
+    figures: dict[Fit, Figures] = {}
+    label = f"curve: {learner(plan.model).title}"
+
+    def take(fit: Fit, values: Figures) -> None:
+        figures[fit] = values
+        if on_rows is not None:
+            on_rows(tuple(_rows_of(plan, fit, values)))
+        emit(Progress(len(figures), len(fits), label))
+
+    kept = {} if journal is None else journal.done
+    emit(Progress(0, len(fits), label))
+    for fit in fits:
+        if fit.name in kept:
+            take(fit, kept[fit.name])
+    rest = [fit for fit in fits if fit not in figures]
+    with closing(_results(plan, data, rest, jobs, cancel)) as results:
+        for fit, values in results:
+            if journal is not None:
+                journal.append(fit.name, values)
+            take(fit, values)
+    rows = tuple(row for fit in fits for row in _rows_of(plan, fit, figures[fit]))
+    return CurveResult(plan, _in_order(plan, rows), _majority(plan, data), len(data.y))
+
+
+def _results(
+    plan: CurvePlan, data: StudyData, fits: list[Fit], jobs: int, cancel: CancelToken
+) -> Generator[tuple[Fit, Figures], None, None]:
+    return run_tasks(
+        _figures,
+        (plan, data),
+        fits,
+        jobs=jobs,
+        cancel=cancel,
+        name=lambda fit: fit.name,
+        # A worker builds the tables of one ε once for all repeats.
+        group=lambda fit: (fit.regime.name, fit.epsilon),
+    )
+
+
+def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
+    """Do one fit; a worker process calls this."""
+    plan, data = shared
+    training, held_out = _split(plan, data, fit.repeat)
+    truth, predicted = predictions(
+        fit,
+        data,
+        learner(plan.model),
+        training,
+        held_out,
+        seed=plan.seed,
+        sanitised_truth=plan.evaluate == SANITIZED,
+    )
+    return classification_metrics(truth, predicted, data.classes)
+
+
+def _split(plan: CurvePlan, data: StudyData, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the split that all regimes of a repeat share, so that they can be compared pair by pair."""
+    return stratified_split(data.y, seed_of(plan.seed, "split", repeat))
+
+
+def _rows_of(plan: CurvePlan, fit: Fit, values: Figures) -> Iterator[Row]:
+    for epsilon in plan.epsilons if fit.epsilon is None else (fit.epsilon,):
+        for metric, value in values.items():
+            yield Row(fit.regime.name, epsilon, fit.repeat, metric, value)
+
+
+def _in_order(plan: CurvePlan, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    place = {name: i for i, name in enumerate(plan.regimes)}
+    return tuple(sorted(rows, key=lambda r: (place[r.regime], r.epsilon, r.repeat)))
+
+
+def _majority(plan: CurvePlan, data: StudyData) -> float:
+    shares = []
+    for repeat in range(plan.repeats):
+        training, held_out = _split(plan, data, repeat)
+        largest = np.bincount(data.y[training]).argmax()
+        shares.append(float((data.y[held_out] == largest).mean()))
+    return sum(shares) / len(shares)
