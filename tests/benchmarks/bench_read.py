@@ -3,6 +3,7 @@
 ``pytest tests/benchmarks/bench_read.py -m benchmark -s``
 """
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,7 @@ def test_checked_reading_costs_at_most_a_small_multiple_of_polars(
     plain = seconds(lambda: pl.read_csv(path, infer_schema=False))
     ours = seconds(lambda: read_table(path))
     size = path.stat().st_size / 1e6
-    print(f"\n{quoting}: {size:.0f} MB, polars {plain:.2f} s, checked {ours:.2f} s, ratio {ours / plain:.2f}")
+    sys.stdout.write(f"\n{quoting}: {size:.0f} MB, polars {plain:.2f} s, checked {ours:.2f} s, ")
+    sys.stdout.write(f"ratio {ours / plain:.2f}\n")
     assert read_table(path).rows == ROWS
     assert ours < most * plain

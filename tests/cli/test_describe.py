@@ -37,8 +37,9 @@ def test_text_is_aligned_and_says_that_it_is_private(tmp_path: Path, capsys: pyt
 def test_reading_options_win_over_the_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("Größe;Jahr\n'1,5';2019\n".encode("cp1252"))
-    words = "--encoding cp1252 --delimiter ; --quote ' --decimal , --header no --json".split()
-    assert main(["describe", str(path), *words]) == 0
+    stated = {"--encoding": "cp1252", "--delimiter": ";", "--quote": "'", "--decimal": ",", "--header": "no"}
+    words = [word for option in stated.items() for word in option]
+    assert main(["describe", str(path), *words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == 2
     assert [column["name"] for column in told["columns"]] == ["column1", "column2"]

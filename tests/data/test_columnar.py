@@ -66,7 +66,7 @@ def test_cells_without_a_text_are_refused(tmp_path: Path, frame: pl.DataFrame, s
 def test_damaged_file_is_one_sentence(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t{suffix}"
     path.write_bytes(b"PAR1 this is not one PAR1")
-    with pytest.raises(InputError, match="the file is not a (Parquet|Feather) file, or it is damaged"):
+    with pytest.raises(InputError, match=r"the file is not a (Parquet|Feather) file, or it is damaged"):
         read_table(path)
 
 

@@ -25,6 +25,16 @@ def attribute(kind: str = "real", **facts: Any) -> Attribute:
     return Attribute(name="x", kind=kind, **facts)
 
 
+FORMS = [
+    ("{y:04d}-{m:02d}-{d:02d}", None),
+    ("{y:04d}/{m}/{d} 10:30", None),
+    ("{y:04d}{m:02d}{d:02d}", None),
+    ("{d}/{m}/{y:04d}", "day-first"),
+    ("{m:02d}-{d:02d}-{y:04d}", "month-first"),
+    ("{d}.{m}.{y:04d}", None),
+]
+
+
 def day(year: int, month: int, day_of_month: int) -> float:
     return float(datetime.date(year, month, day_of_month).toordinal())
 
@@ -105,9 +115,8 @@ def test_names_have_no_numbers() -> None:
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.dates(), min_size=1, max_size=10),
-    st.sampled_from([("{y:04d}-{m:02d}-{d:02d}", None), ("{y:04d}/{m}/{d} 10:30", None), ("{y:04d}{m:02d}{d:02d}", None)])
-    | st.sampled_from([("{d}/{m}/{y:04d}", "day-first"), ("{m:02d}-{d:02d}-{y:04d}", "month-first"), ("{d}.{m}.{y:04d}", None)]),
-)  # fmt: skip
+    st.sampled_from(FORMS),
+)
 def test_dates_in_one_form_are_read(dates: list[datetime.date], form: tuple[str, Any]) -> None:
     if form[0] == "{d}.{m}.{y:04d}":
         dates = [*dates, datetime.date(2000, 1, 31)]
@@ -180,7 +189,7 @@ def test_missing_names_are_refused_or_one_beyond_the_domain() -> None:
 
 def test_boolean_words_have_one_meaning() -> None:
     assert codes(table(["True", "0", "YES", "no", " 1", "FALSE"]), attribute("boolean")).tolist() == [1, 0, 1, 0, 1, 0]
-    with pytest.raises(InputError, match="'maybe' is not in the domain .* write true or false"):
+    with pytest.raises(InputError, match=r"'maybe' is not in the domain .* write true or false"):
         codes(table(["true", "maybe"]), attribute("boolean"))
     assert codes(table(["no", "yes"]), attribute("boolean", domain=("yes", "no"))).tolist() == [1, 0]
 

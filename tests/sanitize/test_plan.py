@@ -123,7 +123,7 @@ columns = st.lists(
             name=f"c{i}", kind="boolean", weight=weight, epsilon=None if fixed is None else fixed
         ),
         st.integers(0, 10**6),
-        st.floats(1e-3, 1e3),
+        st.floats(0.1, 10),
         st.none() | st.floats(1e-3, 0.1),
     ),
     min_size=1,

@@ -104,12 +104,19 @@ def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Gr
         )
     # As many decimals as tell the cells apart, no more: a released decimal never carries more than the grid.
     decimals = min(max(0, 2 - math.floor(math.log10(step))), 17)
-    labels = tuple(f"{v:.{decimals}f}" for v in np.linspace(lower, upper, size))
+    # The z turns a −0 that rounding left into 0.
+    labels = tuple(f"{v:z.{decimals}f}" for v in np.linspace(lower, upper, size))
     if "." in labels[0]:
         common = min(len(t) - len(t.rstrip("0")) for t in labels)
         cut = min(common, decimals)
         labels = tuple(t[: len(t) - cut].rstrip(".") for t in labels) if cut else labels
     values = np.array([float(t) for t in labels])
+    if not np.all(np.diff(values) > 0):
+        raise ParameterError(
+            f"{size} cells between {lower:g} and {upper:g} are too fine to be written apart",
+            f"column {attribute.name}",
+            "use fewer cells, or another unit",
+        )
     return Grid(attribute, Cells(size=size, values=values, missing=missing), labels, step)
 
 

@@ -25,6 +25,12 @@ SHOWS = {".": _shows(".", ","), ",": _shows(",", ".")}
 """The pattern of numbers that show their decimal mark, by that mark."""
 
 
+def have_plain_points(table: Table, cells: pl.Series) -> bool:
+    """Whether nothing in a column that parses as numbers could be meant otherwise: no comma, in file or column."""
+    usual = table.dialect.decimal if table.dialect is not None else "."
+    return usual == "." and not cells.str.contains(",", literal=True).any()
+
+
 def with_points(table: Table, attribute: Attribute) -> pl.Series:
     """Return a column of numbers with decimal points and without marks between thousands, shape (n,).
 
@@ -38,8 +44,6 @@ def with_points(table: Table, attribute: Attribute) -> pl.Series:
     dialect = table.dialect
     stated = dialect is not None and dialect.decimal_given
     usual = dialect.decimal if dialect is not None else "."
-    if usual == "." and not cells.str.contains(",", literal=True).any():
-        return cells
     points, commas = (cells.str.contains(SHOWS[mark]).fill_null(value=False) for mark in (".", ","))
     if points.any() and commas.any() and not stated:
         one, two = int(points.arg_true()[0]), int(commas.arg_true()[0])

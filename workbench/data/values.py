@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from workbench.data.dates import Order, day_numbers
 from workbench.data.missing import missing_numbers, refuse_first, refuse_missing, shown
-from workbench.data.numerals import with_points
+from workbench.data.numerals import have_plain_points, with_points
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -37,10 +37,10 @@ def numbers(table: Table, attribute: Attribute, *, order: Order | None = None) -
         )
     if attribute.kind == "date":
         return day_numbers(table, attribute, order)
-    cells = with_points(table, attribute)
+    cells = table.column(attribute.name)
     values = cells.cast(pl.Float64, strict=False)
-    if values.null_count() > cells.null_count():
-        cells = cells.str.strip_chars()
+    if values.null_count() > cells.null_count() or not have_plain_points(table, cells):
+        cells = with_points(table, attribute).str.strip_chars()
         values = cells.cast(pl.Float64, strict=False)
     finite = values.is_finite().fill_null(value=False)
     if not finite.all():

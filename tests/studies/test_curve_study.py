@@ -1,0 +1,232 @@
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from workbench.data.table import Table
+from workbench.params import CancelledError, InputError, ParameterError
+from workbench.sanitize.plan import Column, Plan
+from workbench.signals import Event, Progress
+from workbench.signals.cancel import CancelToken
+from workbench.studies.curve import CurvePlan, identity, run_curve
+from workbench.studies.journal import Journal
+from workbench.studies.regimes import Regime, StudyData
+from workbench.studies.rows import Row, aggregate
+
+BOUNDS = Plan(
+    epsilon=2.0,
+    columns=(
+        Column(name="Size", kind="real", lower=0.0, upper=10.0, cells=101, epsilon=0.5),
+        Column(name="Colour", kind="category", domain=("red", "green", "blue"), weight=2.0),
+        Column(name="Kind", kind="category", domain=("a", "b"), mechanism="grr"),
+        Column(name="Name", kind="category", action="drop"),
+    ),
+)
+PLAN = CurvePlan(epsilons=(0.5, 50.0), repeats=3, regimes=("none", "sanitized:staircase", "private"))
+
+
+def table(rows: int = 200, seed: int = 1) -> Table:
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 2, rows)
+    size = np.clip(generator.normal(3 + 4 * y, 1.0), 0, 10).round(1)
+    colour = np.where(generator.random(rows) < 0.8, y, 2)
+    frame = {
+        "Size": [str(v) for v in size],
+        "Colour": [("red", "green", "blue")[c] for c in colour],
+        "Kind": ["ab"[c] for c in y],
+        "Name": [f"person {i}" for i in range(rows)],
+    }
+    return Table(pl.DataFrame(frame), "made up")
+
+
+@pytest.fixture(scope="module")
+def data() -> StudyData:
+    return StudyData.read(table(), BOUNDS, "Kind")
+
+
+def accuracy(rows: tuple[Row, ...]) -> dict[tuple[str, float], float]:
+    return {(p.regime, p.epsilon): p.mean for p in aggregate(rows) if p.metric == "accuracy"}
+
+
+def test_rows_are_complete_ordered_and_repeatable(data: StudyData) -> None:
+    rows = run_curve(PLAN, data).rows
+    assert len(rows) == 3 * 2 * 3 * 3  # regimes, ε, repeats, metrics
+    regimes = [r.regime for r in rows]
+    assert list(dict.fromkeys(regimes)) == list(PLAN.regimes)
+    keys = [(PLAN.regimes.index(r.regime), r.epsilon, r.repeat) for r in rows]
+    assert keys == sorted(keys)
+    assert {r.metric for r in rows} == {"accuracy", "balanced_accuracy", "f1"}
+    assert run_curve(PLAN, data).rows == rows
+    assert run_curve(replace(PLAN, seed=1), data).rows != rows
+
+
+def test_workers_change_nothing(data: StudyData) -> None:
+    assert run_curve(PLAN, data, jobs=2).rows == run_curve(PLAN, data, jobs=1).rows
+
+
+def test_no_privacy_has_one_figure_for_all_epsilons(data: StudyData) -> None:
+    rows = [r for r in run_curve(PLAN, data).rows if r.regime == "none"]
+    assert [r.value for r in rows if r.epsilon == 0.5] == [r.value for r in rows if r.epsilon == 50.0]
+
+
+def test_more_epsilon_and_a_private_learner_serve_better(data: StudyData) -> None:
+    got = accuracy(run_curve(replace(PLAN, repeats=8), data).rows)
+    assert got["none", 0.5] > 0.9
+    assert got["private", 50.0] > got["none", 0.5] - 0.03
+    assert got["sanitized:staircase", 50.0] > got["none", 0.5] - 0.05
+    assert got["private", 0.5] > got["sanitized:staircase", 0.5] + 0.1
+
+
+def test_a_longer_list_repeats_the_shorter_ones_draws(data: StudyData) -> None:
+    short = run_curve(PLAN, data).rows
+    long = run_curve(replace(PLAN, epsilons=(0.5, 3.0, 50.0), repeats=4), data).rows
+    assert set(short) <= set(long)
+
+
+def test_the_private_regime_never_sees_the_sanitised_draw(data: StudyData) -> None:
+    one, two = Regime.parse("sanitized:staircase"), Regime.parse("sanitized:grr")
+    X, y = data.sanitised(one, 1.0, 5)
+    again, _ = data.sanitised(one, 1.0, 5)
+    assert np.array_equal(X, again)
+    assert not np.array_equal(X, data.sanitised(two, 1.0, 5)[0])
+    assert not np.array_equal(y, data.y)
+
+
+def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data: StudyData) -> None:
+    plan = data.plan(Regime.parse("sanitized:bounded-laplace"), 4.0)
+    from workbench.sanitize.allocate import shares
+
+    split = {name: float(share) for name, share in shares(plan).items()}
+    assert sum(split.values()) == pytest.approx(4.0)
+    # 0.5 of 2 is fixed, the rest is split 2 : 1, and a study keeps these proportions at every ε.
+    assert split == pytest.approx({"Size": 1.0, "Colour": 2.0, "Kind": 1.0})
+    assert [c.mechanism for c in plan.columns] == ["bounded-laplace", "grr", "grr"]
+
+
+def test_sanitised_rows_stay_in_the_public_domain(data: StudyData) -> None:
+    X, y = data.sanitised(Regime.parse("sanitized:auto"), 0.01, 3)
+    assert X[:, 0].min() >= 0
+    assert X[:, 0].max() <= 10
+    assert set(np.unique(X[:, 1])) <= {0, 1, 2}
+    assert set(np.unique(y)) <= {0, 1}
+
+
+def test_sanitised_truth_is_another_question(data: StudyData) -> None:
+    plan = replace(PLAN, epsilons=(1.0,), repeats=5)
+    raw = accuracy(run_curve(plan, data).rows)
+    own = accuracy(run_curve(replace(plan, evaluate="sanitized"), data).rows)
+    assert own["none", 1.0] == raw["none", 1.0]
+    assert own["private", 1.0] == raw["private", 1.0]
+    assert own["sanitized:staircase", 1.0] != raw["sanitized:staircase", 1.0]
+
+
+def test_a_stopped_study_is_continued(data: StudyData, tmp_path: Path) -> None:
+    cancel, seen = CancelToken(), []
+
+    def stop_half_way(event: Event) -> None:
+        seen.append(event)
+        if isinstance(event, Progress) and event.done >= event.total / 2:
+            cancel.cancel()
+
+    with Journal.open(tmp_path, identity(PLAN, data)) as journal, pytest.raises(CancelledError):
+        run_curve(PLAN, data, emit=stop_half_way, cancel=cancel, journal=journal)
+    with Journal.open(tmp_path, identity(PLAN, data)) as journal:
+        kept = len(journal.done)
+        assert kept == len(PLAN.fits()) // 2 + len(PLAN.fits()) % 2
+        begun: list[float] = []
+        result = run_curve(PLAN, data, emit=lambda e: begun.append(getattr(e, "done", -1)), journal=journal)
+        assert len(journal.done) == len(PLAN.fits())
+    assert result.rows == run_curve(PLAN, data).rows
+    assert begun == list(range(len(PLAN.fits()) + 1))
+
+
+def test_a_journal_belongs_to_one_table_plan_and_seed(data: StudyData) -> None:
+    first = identity(PLAN, data)
+    assert identity(replace(PLAN, repeats=9, epsilons=(1.0,), regimes=("private",)), data) == first
+    others = [
+        identity(replace(PLAN, seed=1), data),
+        identity(replace(PLAN, evaluate="sanitized"), data),
+        identity(PLAN, StudyData.read(table(seed=2), BOUNDS, "Kind")),
+        identity(PLAN, StudyData.read(table(), replace(BOUNDS, columns=BOUNDS.columns[::-1]), "Kind")),
+    ]
+    assert all(other != first for other in others)
+
+
+def test_rows_come_while_the_study_runs(data: StudyData) -> None:
+    came: list[Row] = []
+    result = run_curve(PLAN, data, jobs=2, on_rows=came.extend)
+    assert sorted(came) == sorted(result.rows)
+
+
+def test_cancel_leaves_no_worker(data: StudyData) -> None:
+    cancel = CancelToken()
+    timer = threading.Timer(0.5, cancel.cancel)
+    timer.start()
+    with pytest.raises(CancelledError):
+        run_curve(replace(PLAN, repeats=2000), data, jobs=2, cancel=cancel)
+    timer.join()
+
+
+def test_the_majority_is_the_baseline(data: StudyData) -> None:
+    share = max(np.bincount(data.y)) / len(data.y)
+    assert run_curve(PLAN, data).majority == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"regimes": ("nome",)}, "did you mean 'none'"),
+        ({"regimes": ("sanitized",)}, "names no mechanism"),
+        ({"regimes": ("sanitized:starcase",)}, "did you mean 'staircase'"),
+        ({"regimes": ("sanitized:oue",)}, "frequency collection"),
+        ({"regimes": ("private:grr",)}, "not known"),
+        ({"regimes": ("none", "none")}, "twice"),
+        ({"regimes": ()}, "at least 1"),
+        ({"model": "kmeans"}, "not in this version"),
+        ({"model": "naive-bays"}, "did you mean"),
+        ({"epsilons": (0.0,)}, "epsilons"),
+        ({"repeats": 0}, "repeats"),
+        ({"evaluate": "sanitized", "regimes": ("none", "private")}, "needs a sanitised regime"),
+    ],
+)
+def test_an_impossible_plan_is_refused_in_words(change: dict[str, object], told: str) -> None:
+    with pytest.raises(ParameterError, match=told):
+        CurvePlan(**change)  # type: ignore[arg-type]
+
+
+def test_what_the_table_cannot_serve_is_told() -> None:
+    with pytest.raises(ParameterError, match="declared as real"):
+        StudyData.read(table(), BOUNDS, "Size")
+    with pytest.raises(ParameterError, match="no column 'Sort'"):
+        StudyData.read(table(), BOUNDS, "Sort")
+    alone = replace(BOUNDS, columns=BOUNDS.columns[2:])
+    with pytest.raises(ParameterError, match="no column to learn from"):
+        StudyData.read(table(), alone, "Kind")
+    broken = Table(table().frame.with_columns(pl.Series("Size", ["3.5"] * 199 + ["x"])), "made up")
+    with pytest.raises(InputError, match="row 200"):
+        StudyData.read(broken, BOUNDS, "Kind")
+    lacking = Table(table().frame.with_columns(pl.Series("Kind", ["a"] * 199 + [None])), "made up")
+    kept = replace(BOUNDS, columns=(*BOUNDS.columns[:2], replace(BOUNDS.columns[2], missing="own-value")))
+    with pytest.raises(InputError, match="missing"):
+        StudyData.read(lacking, kept, "Kind")
+
+
+def test_missing_attributes_are_one_more_value() -> None:
+    gaps = Table(table().frame.with_columns(pl.Series("Size", [None] * 60 + ["5.0"] * 140)), "made up")
+    columns = (replace(BOUNDS.columns[0], missing="own-value"), *BOUNDS.columns[1:])
+    data = StudyData.read(gaps, replace(BOUNDS, columns=columns), "Kind")
+    assert np.isnan(data.X[:60, 0]).all()
+    X, _ = data.sanitised(Regime.parse("sanitized:staircase"), 100.0, 1)
+    assert np.isnan(X[:60, 0]).mean() > 0.9
+    rows = run_curve(replace(PLAN, epsilons=(1.0,)), data).rows
+    assert all(0 <= row.value <= 1 for row in rows)
+
+
+def test_a_tiny_share_is_refused_before_any_work(data: StudyData) -> None:
+    columns = tuple(replace(c, epsilon=None, weight=1e-6 if c.name == "Size" else 1.0) for c in data.columns)
+    lopsided = replace(data, columns=columns)
+    with pytest.raises(ParameterError, match="share"):
+        run_curve(replace(PLAN, epsilons=(1e-4,)), lopsided)

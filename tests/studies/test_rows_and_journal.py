@@ -1,0 +1,106 @@
+import csv
+import io
+import math
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.params import InputError
+from workbench.studies.journal import FORGET_AFTER, Journal
+from workbench.studies.rows import HEADER, Row, aggregate, to_csv
+
+ROWS = [Row("private", 0.1, r, "accuracy", v) for r, v in enumerate((0.5, 0.7, 0.6, 0.6))]
+
+
+def test_a_point_holds_mean_spread_and_interval() -> None:
+    (point,) = aggregate(ROWS)
+    assert (point.count, point.mean) == (4, pytest.approx(0.6))
+    assert point.sd == pytest.approx(math.sqrt(0.02 / 3))
+    assert point.standard_error == pytest.approx(point.sd / 2)
+    low, high = point.interval()
+    assert high - point.mean == pytest.approx(3.182446 * point.standard_error, rel=1e-6)  # t with 3 degrees
+    assert low + high == pytest.approx(2 * point.mean)
+
+
+def test_a_single_repeat_has_no_interval() -> None:
+    (point,) = aggregate(ROWS[:1])
+    assert point.sd == 0
+    assert point.interval() == (-math.inf, math.inf)
+
+
+def test_the_csv_is_tidy_and_keeps_every_digit() -> None:
+    rows = [*ROWS, Row("sanitized:staircase", 0.177827941004, 0, "f1", 1 / 3)]
+    text = to_csv(rows)
+    assert text.splitlines()[0] == HEADER == "regime,epsilon,repeat,metric,value"
+    read = [
+        Row(r["regime"], float(r["epsilon"]), int(r["repeat"]), r["metric"], float(r["value"]))
+        for r in csv.DictReader(io.StringIO(text))
+    ]
+    assert read == rows
+
+
+def test_what_was_finished_is_there_again(tmp_path: Path) -> None:
+    with Journal.open(tmp_path / "new", {"study": "a"}) as journal:
+        journal.append("fit 1", {"accuracy": 1 / 3})
+        journal.append("fit 2", {"accuracy": 0.5, "f1": 0.0})
+    with Journal.open(tmp_path / "new", {"study": "a"}) as again:
+        assert again.done == {"fit 1": {"accuracy": 1 / 3}, "fit 2": {"accuracy": 0.5, "f1": 0.0}}
+    with Journal.open(tmp_path / "new", {"study": "b"}) as other:
+        assert other.done == {}
+
+
+@given(cut=st.integers(0, 200), noise=st.binary(max_size=20))
+def test_a_torn_end_costs_one_fit_and_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    tasks = {f"fit {i}": {"accuracy": i / 7} for i in range(4)}
+    with Journal.open(folder, {}) as journal:
+        for task, figures in tasks.items():
+            journal.append(task, figures)
+    whole = journal.path.read_bytes()
+    torn = whole[: min(cut, len(whole))]
+    journal.path.write_bytes(torn + noise.replace(b"\n", b""))
+    with Journal.open(folder, {}) as again:
+        assert set(tasks) >= set(again.done)
+        assert len(again.done) == torn.count(b"\n")
+        again.append("fit 9", {"accuracy": 0.9})
+    with Journal.open(folder, {}) as last:
+        assert list(last.done) == [*list(tasks)[: torn.count(b"\n")], "fit 9"]
+        assert all(figures == tasks[task] for task, figures in last.done.items() if task in tasks)
+
+
+def test_a_discarded_journal_is_gone(tmp_path: Path) -> None:
+    with Journal.open(tmp_path, {}) as journal:
+        journal.append("fit", {"accuracy": 1.0})
+        journal.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_forgotten_studies_are_removed(tmp_path: Path) -> None:
+    Journal.open(tmp_path, {"old": 1}).close()
+    (old,) = tmp_path.iterdir()
+    os.utime(old, (0, time.time() - FORGET_AFTER - 60))
+    Journal.open(tmp_path, {"new": 1}).close()
+    assert not old.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no permission bits")
+def test_only_the_user_can_read_it(tmp_path: Path) -> None:
+    Journal.open(tmp_path / "unfinished", {}).close()
+    folder = tmp_path / "unfinished"
+    (file,) = folder.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_unwritable_place_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="cannot be written"):
+        Journal.open(tmp_path / "file" / "folder", {})
