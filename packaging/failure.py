@@ -41,9 +41,9 @@ class SetupError(Exception):
         return " ".join(f"{self.what}{place}{mend}".split())
 
 
-def gibibytes(count: int) -> str:
-    """Return ``count`` bytes in words, such as ``2.3 GiB``."""
-    return f"{count / 2**30:.1f} GiB"
+def in_words(count: int) -> str:
+    """Return ``count`` bytes in words, such as ``2.3 GiB`` or ``70 MiB``."""
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count // 2**20} MiB"
 
 
 def from_os(error: OSError, folder: Path) -> SetupError:
@@ -61,10 +61,10 @@ def from_os(error: OSError, folder: Path) -> SetupError:
 def disk_full(folder: Path, needed: int | None = None) -> SetupError:
     """Return the error for a disk that is too full to hold the environment."""
     free = shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
-    wanted = f" of about {gibibytes(needed)} needed" if needed else ""
+    wanted = f" of about {in_words(needed)} needed" if needed else ""
     return SetupError(
         "there is no space left on the disk for the environment",
-        f"{folder}: {gibibytes(free)} free{wanted}",
+        f"{folder}: {in_words(free)} free{wanted}",
         "free some space and run this again; it goes on from where it stopped",
     )
 

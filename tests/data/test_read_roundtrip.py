@@ -75,10 +75,14 @@ def test_any_dialect_is_read_back_equal(
 @given(
     text=st.text(st.sampled_from('a1,"\n\r'), min_size=1, max_size=40),
     width=st.integers(1, 3),
+    piece=st.integers(1, 8),
 )
-def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, width: int) -> None:
+def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, width: int, piece: int) -> None:
     view = np.frombuffer(text.encode(), np.uint8)
-    shape = regular_shape(view, ord(","), ord('"'), width, CancelToken())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workbench.data.scan.CHUNK", piece)
+        shape = regular_shape(view, ord(","), ord('"'), width, CancelToken())
+    assert shape == regular_shape(view, ord(","), ord('"'), width, CancelToken())
     if shape is None:
         return
     found = list(records(text, Dialect(escape=DOUBLED)))
@@ -90,9 +94,9 @@ def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, wid
 
 
 @settings(max_examples=150, deadline=None)
-@given(text=st.text(st.sampled_from('a1,"\n\r'), min_size=1, max_size=40))
-def test_fast_and_exact_reading_agree(path: Path, text: str) -> None:
-    path.write_bytes(b"x,y\n" + text.encode())
+@given(text=st.text(st.sampled_from('a1,"\n\r'), min_size=1, max_size=40), blank=st.text("\r\n", max_size=4))
+def test_fast_and_exact_reading_agree(path: Path, text: str, blank: str) -> None:
+    path.write_bytes(b"x,y\n" + text.encode() + blank.encode())
     options = ReadOptions(encoding="utf-8", delimiter=",", quote='"', header="yes")
     readings = []
     for exact in (False, True):

@@ -1,5 +1,6 @@
 """Reading delimited text: what is guessed, what is stated, and how a fault is told."""
 
+import csv
 import os
 from pathlib import Path
 
@@ -42,6 +43,27 @@ def dialect_of(table: Table) -> Dialect:
 def test_dialect_is_guessed(tmp_path: Path, content: str, delimiter: str, decimal: str, header: bool) -> None:
     dialect = dialect_of(read_table(write(tmp_path, content)))
     assert (dialect.delimiter, dialect.decimal, dialect.header) == (delimiter, decimal, header)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_everyday_table_is_read_without_any_option(tmp_path: Path, delimiter: str, quote: str, line_end: str) -> None:
+    rows = [
+        ["id", "size", "day", "who", "remark"],
+        ["1", "2,5", "2024-01-31", "Smith, John", "it's"],
+        ["2", "13,25", "2024-02-01", "O'Brien", "a; b | c"],
+        ["3", "", "2024-02-02", "Müller", "two\nlines"],
+        ["4", "1,75", "2024-02-03", "Łódź", 'say "hi"'],
+    ]
+    path = tmp_path / "table.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(
+            file, delimiter=delimiter, quotechar=quote, lineterminator=line_end, quoting=csv.QUOTE_ALL
+        ).writerows(rows)
+    table = read_table(path)
+    assert [list(table.names), *([cell or "" for cell in row] for row in table.frame.rows())] == rows
+    assert (dialect_of(table).delimiter, dialect_of(table).quote, dialect_of(table).decimal) == (delimiter, quote, ",")
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,6 @@ def _check_places(options: argparse.Namespace) -> None:
     check_plot_path(options.plot)
     if options.plot.absolute() == options.output.absolute():
         raise InputError("plot and output are one file", str(options.plot), "give them two names")
-    if options.plot.is_dir() or not options.plot.absolute().parent.is_dir():
-        raise InputError("the plot cannot be written there", str(options.plot), "name a file in a folder that exists")
 
 
 def _tell_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
@@ -144,8 +142,8 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="curve",
     help="accuracy against epsilon without privacy, on a sanitised table and with a private model (a private study)",
-    example="workbench plan sample:people --epsilon 3 --target income -o plan.toml && "
-    "workbench curve sample:people --target income --bounds plan.toml --epsilons 0.1,1,10 --repeats 5 "
+    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
+    "workbench curve sample:iris --target species --bounds plan.toml --epsilons 0.1,1,10 --repeats 5 "
     "-o curve.csv --plot curve.png",
     configure=_configure,
     run=_run,

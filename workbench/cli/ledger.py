@@ -14,8 +14,9 @@ from workbench.params import InputError
 from workbench.params.field import RealField
 from workbench.privacy.event import exact
 from workbench.privacy.table import EPSILON_MOST
+from workbench.release.account import Account, Release
 from workbench.release.fingerprint import fingerprint
-from workbench.release.ledger import Account, Ledger, Release
+from workbench.release.ledger import Ledger
 from workbench.release.recover import recover
 from workbench.signals import Notice
 

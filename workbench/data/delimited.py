@@ -126,7 +126,8 @@ class DelimitedFile:
             return None
         delimiter = ord(dialect.delimiter) if dialect.delimiter else None
         quote = ord(dialect.quote) if dialect.quote else None
-        shape = regular_shape(self._body, delimiter, quote, len(columns), self._cancel)
+        blank = _blank_lines_at_end(self._body) if len(columns) > 1 else b""
+        shape = regular_shape(self._body[: -len(blank) or None], delimiter, quote, len(columns), self._cancel)
         if shape is None:
             return None
         try:
@@ -140,8 +141,9 @@ class DelimitedFile:
             )
         except pl.exceptions.PolarsError:
             return None  # the exact reader understands the file or names its fault
-        if frame.height != shape.records:
+        if frame.height != shape.records + blank.count(b"\n"):
             return None
+        frame = frame.head(shape.records)
         if shape.quoted:
             frame = frame.select(pl.all().replace("", None))
         first_line = (2 if dialect.header else 1) if shape.one_line_each else None
@@ -227,6 +229,13 @@ class DelimitedFile:
             place,
             f"wrap its cell in {quote} and double the mark in it, or say --quote none if quote marks are plain text",
         )
+
+
+def _blank_lines_at_end(body: Bytes) -> bytes:
+    """Return the blank lines that end ``body``, if there are few of them."""
+    tail = body[-256:].tobytes()
+    ends = tail[len(tail.rstrip(b"\r\n")) :]
+    return ends[2 if ends.startswith(b"\r\n") else 1 :] if len(ends) < len(tail) else b""
 
 
 def _frame(batch: list[list[str]], columns: list[str]) -> pl.DataFrame:

@@ -92,9 +92,10 @@ def _read(sample: str, dialect: Dialect, complete: bool) -> tuple[Dialect, list[
 def _is_quoting(sample: str, dialect: Dialect) -> bool:
     """Whether some cell is wrapped in apostrophes, and none in double quotes."""
     d = re.escape(dialect.delimiter) or r"\n"
-    before, after = rf"(?:\A|(?<=[{d}\r\n]))", rf"(?=[{d}\r\n]|\Z)"
-    single = re.search(rf"{before}'[^'\r\n]*'{after}", sample)
-    double = re.search(rf'{before}"[^"\r\n]*"{after}', sample)
+    before, end = rf"(?:\A|(?<=[{d}\r\n]))", rf"[{d}\r\n]|\Z"
+    single, double = (
+        re.search(rf"{before}{q}(?:[^{q}]|{q}(?!{end})){{0,2000}}{q}(?={end})", sample) for q in ("'", '"')
+    )
     return single is not None and (double is None or dialect.escape == BARE)
 
 

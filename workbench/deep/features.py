@@ -8,8 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workbench.data.matrix import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.data.values import codes
 from workbench.learners.base import checked_classes, checked_columns, checked_schema, table_shape
 
 
@@ -74,13 +76,8 @@ class Features:
         Raises:
             InputError: a column is absent, or a value is none of its column; the message names row and column.
         """
-        from workbench.data.values import codes, numbers
-
         table.require([a.name for a in (*self.attributes, self.target)])
-        X = np.empty((table.rows, len(self.attributes)))
-        for position, attribute in enumerate(self.attributes):
-            X[:, position] = numbers(table, attribute) if attribute.numeric else codes(table, attribute)
-        return X, codes(table, self.target).astype(np.int64)
+        return matrix(table, self.attributes), codes(table, self.target)
 
 
 class TrainingData(Protocol):

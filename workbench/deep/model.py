@@ -53,7 +53,7 @@ class TrainedModel:
         Args:
             folder: holds :data:`WEIGHTS`.
             training: the ``training`` facts of its card, as :func:`facts` gave them.
-            inputs: the ``inputs`` of its card.
+            inputs: the ``inputs`` of its card: the attributes, and the target among them or not.
 
         Raises:
             InputError: the weights are absent, not safetensors, or not those of the network on the card.
@@ -65,7 +65,8 @@ class TrainedModel:
             target = Attribute.from_plain(training["target"], where=where)
         except (KeyError, TypeError):
             raise ParameterError("the card does not name the network and its target", where) from None
-        features = Features(tuple(Attribute.from_plain(i, where=where) for i in inputs), target)
+        attributes = [Attribute.from_plain(i, where=where) for i in inputs]
+        features = Features(tuple(a for a in attributes if a.name != target.name), target)
         model = cls(architecture, features, _read_weights(folder / WEIGHTS))
         _check_shapes(model, folder / WEIGHTS)
         return model
@@ -124,7 +125,7 @@ def facts(training: Training) -> dict[str, Any]:
         "network": training.network.name,
         "widths": list(training.network.widths(training.features.width, len(training.features.classes))),
         "classes": list(training.features.classes),
-        "target": public(training.features.target).to_plain(),
+        "target": training.features.target.facts().to_plain(),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,
@@ -141,11 +142,6 @@ def facts(training: Training) -> dict[str, Any]:
         "delta_row": schedule.delta,
         "rows_per_person": schedule.rows_per_person,
     }
-
-
-def public(attribute: Attribute) -> Attribute:
-    """Return the public facts of ``attribute`` alone, also where it is a column of a plan."""
-    return Attribute(**{name: getattr(attribute, name) for name in Attribute.declared()})
 
 
 def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:

@@ -151,7 +151,6 @@ def train(
     device = _device(plan.device, emit)
     features = data.features
     architecture = network(plan.network)
-    module = architecture.build(features.width, len(features.classes)).to(device)
     predicted = predict(
         architecture,
         data.rows,
@@ -163,16 +162,18 @@ def train(
         momentum=plan.momentum,
     ).peak
     with _one_thread():
-        _warm_up(module, features, plan, device)
+        _warm_up(architecture, features, plan, device)
+        coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
+        whole = schedule.cost()
         watch = MemoryWatch(device)
+        module = architecture.build(features.width, len(features.classes)).to(device)
         mechanism = Mechanism.of(
             schedule,
             lambda clip: PerRowClippedSum(module, clip, plan.physical_batch, watch.look),
-            coins or OsEntropy(),
-            noise or ChaCha20Entropy(),
+            coins,
+            noise,
         )
         begun, stopped = 0, "epochs" if schedule.steps == schedule.steps_asked else "cap"
-        whole = schedule.cost()
         charge(whole)
         try:
             inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
@@ -294,10 +295,13 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _warm_up(module: nn.Module, features: Features, plan: DpSgdPlan, device: str) -> None:
-    """Compute once on zeros, so that libraries loaded at first use do not count as memory of the run."""
+def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:
+    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
+    module = architecture.build(features.width, len(features.classes)).to(device)
     engine = PerRowClippedSum(module, plan.clip, plan.physical_batch)
-    engine(torch.zeros(2, features.width, device=device), torch.zeros(2, dtype=torch.int64, device=device))
+    sums = engine(torch.zeros(2, features.width, device=device), torch.zeros(2, dtype=torch.int64, device=device))
+    _assign(module, sums.total)
+    _optimizer(plan, module).step()
 
 
 def _optimizer(plan: DpSgdPlan, module: nn.Module) -> torch.optim.Optimizer:

@@ -6,16 +6,23 @@ import contextlib
 import errno
 import glob
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Self, TypeVar
 
 from workbench.params import InputError
 
 PART = ".part"
+_PART_NAME = re.compile(r"\.[0-9a-f]{8}\.part\Z")
+_PATIENCE = 20.0
+"""Seconds to wait for another process that is just giving its files their names."""
+
+T = TypeVar("T")
 
 
 def sync_folder(folder: Path) -> None:
@@ -33,7 +40,7 @@ def write_error(error: OSError, path: Path) -> InputError:
     """Return the sentence for an operating-system error while writing ``path``."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError("the disk is full", str(path), "free some space and run it again; nothing was released")
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
         return InputError("the folder of the output does not exist", str(path), "make it, or name another")
     if error.errno == errno.EISDIR:
         return InputError("the output is a folder", str(path), "name a file")
@@ -44,7 +51,8 @@ def write_error(error: OSError, path: Path) -> InputError:
 class PartFile:
     """An output under its temporary name ``OUT.ID.part``, beside where it will stand.
 
-    Use it as a context manager: leaving the block without :meth:`publish` removes the temporary file.
+    Use it as a context manager: leaving the block without :meth:`publish` removes the temporary file. What killed
+    runs left of the same output is removed when it is made.
 
     Attributes:
         target: the final name.
@@ -61,14 +69,13 @@ class PartFile:
         self.target = target
         if target.is_dir():
             raise InputError("the output is a folder", str(target), "name a file")
-        self.path = target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
+        remove_stale_parts(target)
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+            self.path, descriptor = _claimed(target, _new_file)
         except OSError as error:
             raise write_error(error, target) from None
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
-        self.published = False
-        _lock(descriptor)
+        self._renamed = False
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +85,16 @@ class PartFile:
     ) -> None:
         self.close()
         if not self.published:
+            self._renamed = False
             self.path.unlink(missing_ok=True)
+
+    @property
+    def published(self) -> bool:
+        """Whether the file has its final name: asked for, and the temporary name is gone.
+
+        It holds also where the call that renamed it was interrupted or failed afterwards.
+        """
+        return self._renamed and not os.path.lexists(self.path)
 
     def close(self) -> None:
         """Close the stream; a full disk may be reported only here, and then the file is thrown away anyway."""
@@ -90,38 +106,34 @@ class PartFile:
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
+    def give_up(self) -> None:
+        """Give the space back and keep the name: on a full disk the ledger needs room to record the failure."""
+        with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed
+            os.ftruncate(self.stream.fileno(), 0)
+
     def publish(self) -> None:
         """Give the file its final name, durably."""
         self.sync()
         if os.name == "nt":  # an open file cannot be renamed there
             self.stream.close()
+        self._renamed = True
         os.replace(self.path, self.target)
-        self.published = True
         self.close()
         sync_folder(self.target.parent)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock an open temporary file for the life of its writer; return whether nobody else had it locked."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: an open file cannot be removed by another process, which serves the same end
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def write_output(target: Path, data: bytes) -> None:
+    """Write a file that a person named, so that it appears whole.
 
-
-def remove_stale_parts(target: Path) -> None:
-    """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
-    for path in target.parent.glob(f"{glob.escape(target.name)}.????????{PART}"):
-        if not path.is_file():
-            continue
-        with contextlib.suppress(OSError), path.open("rb+") as stream:
-            if _lock(stream.fileno()):
-                path.unlink()
+    Raises:
+        InputError: it is a folder or cannot be written.
+    """
+    if target.is_dir():
+        raise InputError("the output is a folder", str(target), "name a file")
+    try:
+        write_whole(target, data)
+    except OSError as error:
+        raise write_error(error, target) from None
 
 
 def write_whole(target: Path, data: bytes) -> None:
@@ -131,8 +143,10 @@ def write_whole(target: Path, data: bytes) -> None:
     name for the moment of its writing.
 
     Raises:
+        InputError: its folder does not exist or cannot be written.
         OSError: it could not be written.
     """
+    remove_stale_parts(target)
     if hasattr(os, "O_TMPFILE"):
         with contextlib.suppress(_NoAnonymousFilesError):
             _write_anonymous(target, data)
@@ -157,16 +171,41 @@ def _write_anonymous(target: Path, data: bytes) -> None:
         with os.fdopen(descriptor, "wb", closefd=False) as stream:
             stream.write(data)
         os.fsync(descriptor)
-        # A link cannot replace a name: an older certificate goes first, its data file stays as it was.
-        target.unlink(missing_ok=True)
         try:
-            # Naming a folder makes this linkat(2) with AT_SYMLINK_FOLLOW, the only call that links a descriptor.
-            os.link(f"/proc/self/fd/{descriptor}", target, src_dir_fd=descriptor, follow_symlinks=True)
-        except OSError as error:
-            raise _NoAnonymousFilesError from error
+            _link(descriptor, target)
+        except FileExistsError:
+            # A link cannot replace a name, a rename can: the old file stands until the very moment of the new one.
+            part = _part_name(target)
+            _locked(descriptor, otherwise=True)  # so that nobody takes it for stale
+            _link(descriptor, part)
+            try:
+                os.replace(part, target)
+            finally:
+                part.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
     sync_folder(target.parent)
+
+
+def _link(descriptor: int, name: Path) -> None:
+    """Name an anonymous file."""
+    try:
+        # Naming a folder makes this linkat(2) with AT_SYMLINK_FOLLOW, the only call that links a descriptor.
+        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor, follow_symlinks=True)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _NoAnonymousFilesError from error
+
+
+def remove_stale_parts(target: Path) -> None:
+    """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
+    for path in _parts(target):
+        if path.is_file():
+            # Windows lets nobody remove a file that is open, so trying is safe there.
+            with contextlib.suppress(OSError), sole_user(path, otherwise=os.name == "nt") as free:
+                if free:
+                    path.unlink()
 
 
 @contextlib.contextmanager
@@ -178,15 +217,17 @@ def part_folder(target: Path) -> Iterator[Path]:
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError("the output folder exists already", str(target), "name a new one")
-    _remove_stale_folders(target)
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
+    for path in _parts(target):
+        if path.is_dir():
+            with contextlib.suppress(OSError), sole_user(path, otherwise=False) as free:
+                if free:
+                    shutil.rmtree(path)
     try:
-        part.mkdir()
+        part, descriptor = _claimed(target, _new_folder)
     except OSError as error:
         raise write_error(error, target) from None
     try:
-        with _locked_folder(part):
-            yield part
+        yield part
         _sync_tree(part)
         if target.is_dir():
             target.rmdir()
@@ -196,6 +237,8 @@ def part_folder(target: Path) -> Iterator[Path]:
         raise write_error(error, target) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _sync_tree(part: Path) -> None:
@@ -208,21 +251,81 @@ def _sync_tree(part: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked_folder(folder: Path) -> Iterator[bool]:
-    """Lock ``folder`` for the block; yield whether nobody else had it. Windows cannot lock one: it says no."""
+def naming(folder: Path) -> Iterator[None]:
+    """Let one process at a time give files in ``folder`` their names, so that two files that belong together do.
+
+    Raises:
+        InputError: another process does not finish.
+    """
+    patience = time.monotonic() + _PATIENCE
+    while True:
+        with sole_user(folder, otherwise=True) as free:
+            if free:
+                yield
+                return
+        if time.monotonic() > patience:
+            raise InputError("another release into this folder does not finish", str(folder), "wait for it, or end it")
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def sole_user(path: Path, *, otherwise: bool) -> Iterator[bool]:
+    """Lock a file or folder for the block, if nobody else has; yield whether that is so.
+
+    Args:
+        path: what exists.
+        otherwise: what to say where the file system has no locks, and on Windows, which locks neither (an open file
+            cannot be removed there, which serves the same end).
+    """
     if os.name == "nt":
-        yield False
+        yield otherwise
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        yield _lock(descriptor)
+        yield _locked(descriptor, otherwise=otherwise)
     finally:
         os.close(descriptor)
 
 
-def _remove_stale_folders(target: Path) -> None:
-    for path in target.parent.glob(f"{glob.escape(target.name)}.????????{PART}"):
-        if path.is_dir():
-            with contextlib.suppress(OSError), _locked_folder(path) as free:
-                if free:
-                    shutil.rmtree(path)
+def _locked(descriptor: int, *, otherwise: bool) -> bool:
+    """Lock an open file or folder until it is closed; return whether nobody else had it locked."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return otherwise
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return otherwise
+    return True
+
+
+def _parts(target: Path) -> list[Path]:
+    """Return everything under a temporary name of ``target``."""
+    found = target.parent.glob(f"{glob.escape(target.name)}.????????{PART}")
+    return [p for p in found if _PART_NAME.search(p.name)]
+
+
+def _part_name(target: Path) -> Path:
+    return target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
+
+
+def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
+    """Make something under a temporary name and lock it, again if another process took it for stale in between."""
+    while True:
+        path = _part_name(target)
+        made = make(path)
+        if not isinstance(made, int) or (_locked(made, otherwise=True) and path.exists()):
+            return path, made
+        os.close(made)
+
+
+def _new_file(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+
+
+def _new_folder(path: Path) -> int | None:
+    path.mkdir()
+    return None if os.name == "nt" else os.open(path, os.O_RDONLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.neighbours import RELATION
-from workbench.release.ledger import Account, Release
+from workbench.release.account import Account, Release
+from workbench.release.amounts import decimal_text, minus
 from workbench.sanitize.allocate import total
 from workbench.sanitize.forecast import charge_of, outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -40,11 +42,6 @@ def certificate_path(target: Path) -> Path:
     return target.with_name(target.name + SUFFIX)
 
 
-def decimal_text(value: Decimal) -> str:
-    """Return ``value`` in plain digits, without an exponent."""
-    return f"{value.normalize():f}"
-
-
 def certificate(
     plan: Plan, columns: tuple[ProtectedColumn, ...], rows: int, release: Release, account: Account, output: Output
 ) -> dict[str, Any]:
@@ -59,10 +56,9 @@ def certificate(
         output: the file.
     """
     charged = charge_of(plan)
-    made = {c.column.name: c for c in columns}
     assert account.cap is not None
-    used = account.spent[0] + account.reserved[0]
-    return {
+    used = account.used[0]
+    document = {
         "format": _FORMAT,
         "version": 1,
         "release_id": release.release_id,
@@ -70,29 +66,52 @@ def certificate(
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         "dataset": release.dataset,
         "rows": rows,
-        "guarantee": {
-            "relation": RELATION,
-            "statement": _statement(plan),
-            "epsilon": decimal_text(charged),
-            "delta": "0",
-            "epsilon_row": decimal_text(total(plan)),
-            "rows_per_person": plan.rows_per_person,
-            # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
-            "replace_one": {"epsilon": float(charged), "delta": 0.0},
-            "randomness": "operating-system entropy; every value drawn exactly from its integer table",
-        },
-        "columns": [_column(c, made.get(c.name)) for c in plan.columns],
+        "guarantee": guarantee(plan),
+        "columns": described(plan, columns),
         "keep_order": plan.keep_order,
         "outside_guarantee": list(outside_guarantee(plan)),
         "budget": {
             "cap_epsilon": decimal_text(account.cap[0]),
-            "spent_before": decimal_text(used - charged),
-            "remaining_after": decimal_text(account.cap[0] - used),
-            "cap_raised": _raises(account),
+            "spent_before": decimal_text(minus(used, charged)),
+            # The steward may have lowered the cap since the reservation.
+            "remaining_after": decimal_text(max(minus(account.cap[0], used), Decimal(0))),
+            "cap_raised": raised_caps(account),
         },
         "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
         "plan": plan.to_toml(),
     }
+    return {**document, "checksum": checksum(document)}
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of everything in ``document`` but its checksum.
+
+    Whoever forges a certificate can compute it anew; the ledger keeps the original one.
+    """
+    plain = {k: v for k, v in document.items() if k != "checksum"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def guarantee(plan: Plan) -> dict[str, Any]:
+    """Return what a release of ``plan`` guarantees, as a certificate says it."""
+    charged = charge_of(plan)
+    return {
+        "relation": RELATION,
+        "statement": _statement(plan),
+        "epsilon": decimal_text(charged),
+        "delta": "0",
+        "epsilon_row": decimal_text(total(plan)),
+        "rows_per_person": plan.rows_per_person,
+        # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
+        "replace_one": {"epsilon": float(charged), "delta": 0.0},
+        "randomness": "operating-system entropy; every value drawn exactly from its integer table",
+    }
+
+
+def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
+    """Return what was done with each column, as a certificate says it."""
+    made = {c.column.name: c for c in columns}
+    return [_column(c, made.get(c.name)) for c in plan.columns]
 
 
 def _statement(plan: Plan) -> str:
@@ -130,7 +149,7 @@ def _column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]
     return plain
 
 
-def _raises(account: Account) -> list[dict[str, str]]:
+def raised_caps(account: Account) -> list[dict[str, str]]:
     """Return every cap above the one before it: a raised cap is named in later certificates."""
     caps = [(Decimal(c["epsilon"]), c["time"]) for c in account.cap_history]
     steps = itertools.pairwise(caps)

@@ -14,19 +14,22 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Self
 
-from workbench.params import BudgetRefusedError, InputError
+from workbench.params import CheckFailedError, InputError
 from workbench.paths import user_data
 from workbench.privacy.event import Cost
+from workbench.release.account import COUNTED, Account, Release, refusal
+from workbench.release.amounts import Amount, loss, plus
 from workbench.release.chain import GENESIS, Entry, entry_hash, verify_chain
 from workbench.release.processes import this_process
 
-COUNTED = ("reserved", "charged", "settled")
+_PATIENCE = 20.0
+"""Seconds to wait for another process that holds the ledger."""
+
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -35,38 +38,6 @@ CREATE TABLE IF NOT EXISTS entry (
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, body TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE);
 CREATE INDEX IF NOT EXISTS entry_release ON entry (release_id);
 """
-
-
-@dataclass(frozen=True)
-class Release:
-    """One release with its present status and cost."""
-
-    release_id: str
-    dataset: str
-    epsilon: Decimal
-    delta: Decimal
-    status: str
-    time: str
-    body: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Account:
-    """A dataset's budget: cap (``None`` before the first release), spent and reserved, in (ε, δ).
-
-    The cap's δ is ``None`` until a release with δ > 0 or the steward sets it.
-    """
-
-    dataset: str
-    cap: tuple[Decimal, Decimal | None] | None
-    spent: tuple[Decimal, Decimal]
-    reserved: tuple[Decimal, Decimal]
-    cap_history: tuple[dict[str, str], ...] = ()
-
-    @property
-    def remaining(self) -> Decimal | None:
-        """ε left under the cap, or ``None`` before the first release."""
-        return None if self.cap is None else self.cap[0] - self.spent[0] - self.reserved[0]
 
 
 class Ledger:
@@ -83,12 +54,15 @@ class Ledger:
         Raises:
             InputError: the file is not a ledger, is locked, or cannot be written.
         """
-        path = path or user_data() / "ledger.sqlite"
+        # Absolute: SQLite has names of its own for ledgers that would be forgotten, such as ":memory:".
+        path = (path or user_data() / "ledger.sqlite").absolute()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            if not path.is_file():
+                raise _unusable(path, "it is not a regular file")
             # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
-            connection = sqlite3.connect(path, timeout=20, isolation_level=None)
+            connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         except OSError as error:
             raise _unusable(path, error.strerror or "it cannot be opened") from None
         except sqlite3.Error as error:
@@ -103,6 +77,7 @@ class Ledger:
                     connection.execute(statement)
                 connection.execute("INSERT OR IGNORE INTO meta VALUES ('version', '1')")
                 connection.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_bytes(32),))
+                connection.execute("INSERT OR IGNORE INTO meta VALUES ('head', ?)", (GENESIS,))
         except sqlite3.Error as error:
             connection.close()
             raise _unusable(path, str(error)) from None
@@ -124,8 +99,7 @@ class Ledger:
     @property
     def key(self) -> bytes:
         """The random key of this ledger's fingerprints; it never leaves the ledger."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = 'key'").fetchone()
-        return bytes(row[0])
+        return bytes(self._rows("SELECT value FROM meta WHERE key = 'key'")[0][0])
 
     # -- what happened ------------------------------------------------------------------------------------------
 
@@ -142,36 +116,55 @@ class Ledger:
             BudgetRefusedError: the cap does not allow it; the refusal is recorded, nothing is charged.
         """
         release_id = secrets.token_hex(8)
+        wanted = loss(cost.epsilon, cost.delta)
         body = {"work": work, "process": this_process(), **(details or {})}
         with self._transaction():
+            problems = self._chain_problems()
+            if problems:  # entries that are gone could have been charges
+                raise CheckFailedError(
+                    f"the ledger is not as it was written: {problems[0]}",
+                    str(self.path),
+                    "put back a copy that `workbench ledger verify` finds whole",
+                )
             dataset = self.account_of(dataset)
             account = self.account(dataset)
-            used = (account.spent[0] + account.reserved[0], account.spent[1] + account.reserved[1])
             cap = account.cap or (cost.epsilon, None)
             if cap[1] is None and cost.delta > 0:
                 cap = (cap[0], cost.delta)
-            refused = used[0] + cost.epsilon > cap[0] or used[1] + cost.delta > (cap[1] or 0)
-            if not refused and cap != account.cap:
-                self._append("cap", "", dataset, cap, {"origin": "first release"})
-            self._append("refuse" if refused else "reserve", release_id, dataset, (cost.epsilon, cost.delta), body)
+            after = plus(account.used, wanted)
+            refused = after[0] > cap[0] or after[1] > (cap[1] or 0)
+            if refused:
+                told = {"cap": _texts(cap), "used": _texts(account.used)}
+                self._append("refuse", release_id, dataset, wanted, {**body, **told})
+            else:
+                if cap != account.cap:
+                    self._append("cap", "", dataset, cap, {"origin": "first release"})
+                self._append("reserve", release_id, dataset, wanted, body)
         if refused:
-            raise BudgetRefusedError(*_refusal(cost, cap, used))
+            raise refusal(cost, cap, account.used)
         return release_id
 
-    def complete(self, release_id: str) -> None:
-        """Record that the output of a reserved release exists: its charge is final."""
-        self._follow(release_id, "charge")
+    def complete(self, release_id: str, certificate: str = "") -> None:
+        """Record that the output of a reserved release exists: its charge is final.
+
+        Args:
+            release_id: the release.
+            certificate: checksum of its certificate, so that no other one can pass for it.
+        """
+        self._follow(release_id, "charge", body={"certificate": certificate} if certificate else None)
 
     def void(self, release_id: str, reason: str) -> None:
         """Record that no output of a reserved release ever existed: it costs nothing."""
         self._follow(release_id, "void", body={"reason": reason})
 
-    def settle(self, release_id: str, epsilon: Decimal, delta: Decimal) -> None:
+    def settle(self, release_id: str, epsilon: Decimal, delta: Decimal, certificate: str = "") -> None:
         """Record that a run, stopped for a reason decided without data, cost less than it reserved."""
-        self._follow(release_id, "settle", (epsilon, delta))
+        body = {"certificate": certificate} if certificate else None
+        self._follow(release_id, "settle", loss(epsilon, delta), body)
 
     def set_cap(self, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> Account:
         """Set the cap of ``dataset``; δ keeps its present cap where none is given. Recorded for good."""
+        loss(epsilon, delta or Decimal(0))
         with self._transaction():
             dataset = self.account_of(dataset)
             present = self.account(dataset).cap
@@ -202,14 +195,10 @@ class Ledger:
         """Return the account that ``dataset`` is charged to (its own, or that of the version it follows)."""
         seen = {dataset}
         while True:
-            row = self._db.execute(
-                "SELECT body FROM entry WHERE kind = 'version' AND dataset = ? ORDER BY seq DESC LIMIT 1", (dataset,)
-            ).fetchone()
-            if row is None:
+            older = [e.body.get("of", dataset) for e in self.entries("version") if e.dataset == dataset]
+            if not older or older[-1] in seen:
                 return dataset
-            dataset = json.loads(row[0])["of"]
-            if dataset in seen:
-                return dataset
+            dataset = older[-1]
             seen.add(dataset)
 
     def account(self, dataset: str) -> Account:
@@ -220,11 +209,14 @@ class Ledger:
         spent, reserved = zero, zero
         for release in self.releases(dataset):
             if release.status == "reserved":
-                reserved = (reserved[0] + release.epsilon, reserved[1] + release.delta)
+                reserved = plus(reserved, (release.epsilon, release.delta))
             elif release.status in COUNTED:
-                spent = (spent[0] + release.epsilon, spent[1] + release.delta)
+                spent = plus(spent, (release.epsilon, release.delta))
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
-        cap = (Decimal(caps[-1].epsilon), Decimal(caps[-1].delta) if caps[-1].delta else None) if caps else None
+        cap = None
+        if caps:
+            epsilon, delta = self._cost(caps[-1])
+            cap = (epsilon, delta if caps[-1].delta else None)
         return Account(dataset, cap, spent, reserved, history)
 
     def releases(self, dataset: str | None = None) -> list[Release]:
@@ -236,8 +228,7 @@ class Ledger:
             before = found.get(e.release_id)
             body = {**(before.body if before else {}), **e.body}
             time = before.time if before else e.time
-            cost = Decimal(e.epsilon), Decimal(e.delta)
-            found[e.release_id] = Release(e.release_id, e.dataset, *cost, _STATUS[e.kind], time, body)
+            found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
         return list(found.values())
 
     def release(self, release_id: str) -> Release | None:
@@ -246,26 +237,52 @@ class Ledger:
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every dataset."""
-        return {e.dataset: Decimal(e.epsilon) for e in self.entries("cap")}
+        return {e.dataset: self._cost(e)[0] for e in self.entries("cap")}
 
     def entries(self, *kinds: str) -> Iterator[Entry]:
-        """Yield the entries (of ``kinds``) in order."""
-        for row in self._db.execute("SELECT * FROM entry ORDER BY seq"):
+        """Yield the entries (of ``kinds``) in order; the body of a damaged one is empty, which its hash betrays."""
+        for row in self._rows("SELECT * FROM entry ORDER BY seq"):
             if not kinds or row[2] in kinds:
-                yield Entry(*row[:7], *(json.loads(row[7]), *row[8:]))
+                seq, (time, kind, release_id, dataset, epsilon, delta) = row[0], map(str, row[1:7])
+                prev, own = map(str, row[8:])
+                yield Entry(seq, time, kind, release_id, dataset, epsilon, delta, _body(row[7]), prev, own)
 
     def verify(self) -> list[str]:
         """Return what is wrong with the file or the chain: nothing, if it is as it was written."""
         try:
-            damage = [str(r[0]) for r in self._db.execute("PRAGMA integrity_check") if r[0] != "ok"]
-            return damage or verify_chain(self.entries())
-        except (sqlite3.Error, ValueError, TypeError) as error:
-            return [f"the ledger file is damaged ({type(error).__name__})"]
+            damage = [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+            return damage or self._chain_problems()
+        except InputError as error:
+            return [error.what]
 
     # -- within ---------------------------------------------------------------------------------------------------
 
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query).fetchall()
+        except sqlite3.Error as error:
+            raise _unusable(self.path, str(error)) from None
+
+    def _chain_problems(self) -> list[str]:
+        entries = list(self.entries())
+        problems = verify_chain(entries)
+        if self._head() != (entries[-1].hash if entries else GENESIS):
+            problems.append(f"entries are missing after entry {entries[-1].seq if entries else 0}")
+        return problems
+
+    def _head(self) -> str:
+        """Return the hash of the entry that was written last, as the ledger remembers it."""
+        return str(self._rows("SELECT value FROM meta WHERE key = 'head'")[0][0])
+
+    def _cost(self, entry: Entry) -> Amount:
+        """Return the (ε, δ) of an entry; a cap's δ may be empty, which reads as 0."""
+        try:
+            return Decimal(entry.epsilon), Decimal(entry.delta or 0)
+        except InvalidOperation:
+            raise _unusable(self.path, f"entry {entry.seq} is damaged") from None
+
     def _known(self, account: str) -> bool:
-        return self._db.execute("SELECT 1 FROM entry WHERE dataset = ? LIMIT 1", (account,)).fetchone() is not None
+        return any(e.dataset == account for e in self.entries())
 
     def _follow(
         self,
@@ -286,15 +303,20 @@ class Ledger:
     def _append(
         self, kind: str, release_id: str, dataset: str, cost: tuple[Decimal, Decimal | None], body: dict[str, Any]
     ) -> None:
-        row = self._db.execute("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1").fetchone()
-        seq, prev = (row[0] + 1, row[1]) if row else (1, GENESIS)
+        last = self._rows("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
+        seq, prev = (last[0][0] + 1, last[0][1]) if last else (1, GENESIS)
+        if prev != self._head():  # a new entry must not cover up that some are gone
+            raise CheckFailedError(
+                f"the ledger misses entries after entry {seq - 1}", str(self.path), "put back a copy"
+            )
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        epsilon, delta = str(cost[0]), "" if cost[1] is None else str(cost[1])
-        entry = Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, "")
+        epsilon, delta = _texts(cost)
+        own = entry_hash(Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, ""))
         self._db.execute(
             "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (seq, time, kind, release_id, dataset, epsilon, delta, json.dumps(body), prev, entry_hash(entry)),
+            (seq, time, kind, release_id, dataset, epsilon, delta, json.dumps(body), prev, own),
         )
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -317,16 +339,18 @@ class Ledger:
             self._db.execute("ROLLBACK")
 
 
+def _texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
+    return str(cost[0]), "" if cost[1] is None else str(cost[1])
+
+
+def _body(text: Any) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except (ValueError, TypeError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
 def _unusable(path: Path, reason: str) -> InputError:
     mend = "wait for the other program to finish" if "locked" in reason else "name another file with --ledger"
     return InputError(f"the ledger cannot be used: {reason}", str(path), mend)
-
-
-def _refusal(cost: Cost, cap: tuple[Decimal, Decimal | None], used: tuple[Decimal, Decimal]) -> tuple[str, str, str]:
-    left = max(cap[0] - used[0], Decimal(0))
-    what = f"this release costs epsilon = {cost.epsilon.normalize():f} but only {left.normalize():f} remain"
-    where = f"cap epsilon = {cap[0].normalize():f}, spent or reserved {used[0].normalize():f}"
-    delta_left = max((cap[1] or Decimal(0)) - used[1], Decimal(0))
-    if cost.delta > delta_left:
-        what += f", and it needs delta = {float(cost.delta):g} of which {float(delta_left):g} remain"
-    return what, where, "spend less, or raise the cap with `workbench ledger cap`"

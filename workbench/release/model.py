@@ -19,7 +19,7 @@ from workbench.paths import resources
 from workbench.privacy.event import Charge, Cost
 from workbench.privacy.neighbours import RELATION
 from workbench.release.atomic import part_folder
-from workbench.release.certificate import decimal_text
+from workbench.release.amounts import decimal_text
 from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
 from workbench.release.recover import recover

@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.params import WorkbenchError
 from workbench.release.atomic import sync_folder
 from workbench.release.certificate import certificate_path, read_certificate
-from workbench.release.ledger import Ledger, Release
+from workbench.release.ledger import Ledger
 from workbench.release.processes import still_runs
 
 

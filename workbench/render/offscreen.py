@@ -78,7 +78,8 @@ def write_figure(
     except subprocess.TimeoutExpired:
         raise WorkbenchError(f"the figure was not drawn in {PATIENCE:.0f} seconds", str(path), "try again") from None
     finally:
-        part.unlink(missing_ok=True)
+        if os.path.exists(part):
+            part.unlink()
     if child.returncode == 0:
         return
     said = child.stderr.decode(errors="replace").strip().splitlines()
@@ -91,13 +92,16 @@ def write_figure(
 
 
 def check_plot_path(path: Path) -> None:
-    """Refuse, before any work, a name that is no picture's.
+    """Refuse, before any work, a place where no picture can be.
 
     Raises:
-        InputError: the suffix is neither .png nor .svg.
+        InputError: the suffix is neither .png nor .svg, or the folder does not exist, or the name is a folder's.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise InputError("a plot is a .png or .svg file", str(path), "end the name in .png or .svg")
+    # os.path answers false, where pathlib raises, of a name too long for the system.
+    if os.path.isdir(path) or not os.path.isdir(path.absolute().parent):
+        raise InputError("the plot cannot be written there", str(path), "name a file in a folder that exists")
 
 
 def main() -> int:

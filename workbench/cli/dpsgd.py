@@ -1,0 +1,139 @@
+"""``workbench dpsgd``: train a network on a table with differential privacy, and release it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.fit import columns_of, outside
+from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_here, read_data
+from workbench.data.read import ReadOptions, read_table
+from workbench.data.schema import Attribute
+from workbench.deep.features import Features
+from workbench.deep.networks import network
+from workbench.deep.plan import DpSgdPlan
+from workbench.params import InputError, ParameterError
+from workbench.release.ledger import Ledger
+from workbench.release.training import NetworkRelease, TestSet, release_training
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+
+_IMAGES = (".idx", ".idx1-ubyte", ".idx3-ubyte", "-ubyte", ".npz", ".bin", ".zip", ".gz")
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--target", metavar="COL", help="the column of classes")
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
+    add_options(parser, DpSgdPlan)
+    parser.add_argument("--test", metavar="DATA", help="table to measure accuracy on, with the same columns")
+    parser.add_argument(
+        "--test-public", action="store_true", help="the test table is public: its accuracy goes on the card"
+    )
+    parser.add_argument("--resume", metavar="DIR", help="go on with an interrupted run (not in this version)")
+    parser.add_argument("--trust-code", action="store_true", default=None, help="(not in this version)")
+    add_output(parser, "a new folder for the network, its card and its private metrics")
+    add_ledger(parser)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    not_here(options, "resume", "trust_code")
+    network(getattr(options, "DpSgdPlan.network"))  # says which names are of a later version
+    plan = read_options(options, DpSgdPlan)
+    if Path(options.data).is_dir() or options.data.lower().endswith(_IMAGES):
+        raise InputError("training on images is not in this version", options.data, "give a table")
+    for name in ("target", "bounds"):
+        if getattr(options, name) is None:
+            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+    if options.test_public and options.test is None:
+        raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
+    facts = load_plan(options.bounds)
+    inputs, target = columns_of(facts, options.target)
+    features = Features(tuple(_facts(c) for c in inputs), _facts(target))
+    names = [c.name for c in facts.columns]
+    table = read_data(options, context, names)
+    test = None
+    if options.test is not None:
+        held_out = read_table(options.test, read_options(options, ReadOptions), names, cancel=context.cancel)
+        held_out.require([a.name for a in (*features.attributes, features.target)])
+        test = TestSet(held_out, options.test_public)
+    table.require([a.name for a in (*features.attributes, features.target)])
+    if plan.delta * table.rows >= 1:
+        context.emit(
+            Notice("warning", f"delta = {plan.delta:g} is not below 1/rows: it would allow publishing a row at random")
+        )
+    beyond = outside(inputs, target)
+    for sentence in beyond:
+        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
+    with Ledger.open(options.ledger) as ledger:
+        done = release_training(
+            plan,
+            features,
+            table,
+            options.output,
+            ledger,
+            rows_per_person=facts.rows_per_person,
+            test=test,
+            outside=beyond,
+            emit=context.emit,
+            cancel=context.cancel,
+        )
+    return _result(done)
+
+
+def _facts(attribute: Attribute) -> Attribute:
+    return attribute.facts()
+
+
+def _result(done: NetworkRelease) -> dict[str, Any]:
+    training = done.training
+    other = training.cost.replace_one()
+    return {
+        "release_id": done.model.release_id,
+        "epsilon_charged": float(done.model.epsilon),
+        "epsilon_remaining": float(done.model.remaining),
+        "epsilon": float(training.cost.epsilon),
+        "delta": float(training.cost.delta),
+        "replace_one": {"epsilon": other[0], "delta": other[1]},
+        "noise_multiplier": training.schedule.event.noise_multiplier,
+        "sample_rate": training.schedule.event.sample_rate,
+        "steps": training.steps,
+        "stopped": training.stopped,
+        "accuracy": done.accuracy,
+        "accuracy_public": done.accuracy_public,
+        "peak_memory_bytes": training.peak_memory_bytes,
+        "predicted_peak_bytes": training.predicted_peak_bytes,
+        "seconds": round(training.seconds, 3),
+        "device": training.device,
+        "output": str(done.model.output),
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
+    badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
+    why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]
+    lines = [
+        f"released the network to {result['output']}",
+        f"{result['steps']} steps on {result['device']} ({why}), noise multiplier {figure(result['noise_multiplier'])}",
+        f"charged epsilon = {result['epsilon_charged']:g} at delta = {result['delta']:g}, "
+        f"{figure(result['epsilon_remaining'])} remain (release {result['release_id']})",
+        accuracy + badge,
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+COMMAND = Command(
+    name="dpsgd",
+    help="train a network on a table with DP-SGD and release it with its card",
+    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && workbench dpsgd sample:iris "
+    "--target species --bounds plan.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
+    "--clip 1 -o network --ledger trial.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    releases=True,
+)

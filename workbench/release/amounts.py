@@ -1,0 +1,33 @@
+"""Amounts of privacy loss as decimals that add exactly, whatever their sizes."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal, Inexact, InvalidOperation
+
+EXACT = Context(prec=1000, traps=[Inexact, InvalidOperation])
+"""Holds sums of any doubles as written; the usual 28 digits would lose a delta of 1e-40 beside one of 1e-5."""
+
+Amount = tuple[Decimal, Decimal]
+"""(ε, δ)."""
+
+
+def plus(one: Amount, other: Amount) -> Amount:
+    """Return the sum of two amounts, exactly."""
+    return EXACT.add(one[0], other[0]), EXACT.add(one[1], other[1])
+
+
+def minus(one: Decimal, other: Decimal) -> Decimal:
+    """Return the difference, exactly."""
+    return EXACT.subtract(one, other)
+
+
+def loss(epsilon: Decimal, delta: Decimal) -> Amount:
+    """Return (ε, δ) if it can be a loss; a negative one would lower what was spent, and NaN passes comparisons."""
+    if not (epsilon.is_finite() and delta.is_finite() and epsilon >= 0 and 0 <= delta <= 1):
+        raise AssertionError(f"({epsilon}, {delta}) is no privacy loss")
+    return epsilon, delta
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return ``value`` in plain digits, without an exponent."""
+    return f"{EXACT.normalize(value):f}"

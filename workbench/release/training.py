@@ -1,0 +1,150 @@
+"""The release of a network trained with DP-SGD: reserve, train, write weights, metrics and card, settle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.table import Table
+from workbench.deep.features import Features, TableData
+from workbench.deep.model import METRICS, TrainedModel, facts, save_weights, write_metrics
+from workbench.deep.noise import GAUSSIAN_SENTENCE
+from workbench.deep.plan import DpSgdPlan
+from workbench.privacy.event import Charge
+from workbench.release.ledger import Ledger
+from workbench.release.model import PRIVATE, ModelRelease, Trained, release_model
+from workbench.signals import Event, Metric
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+if TYPE_CHECKING:
+    from workbench.deep.trainer import Training
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A table that a trained network is measured on.
+
+    Attributes:
+        table: its rows.
+        public: whether a person declared it public; only then does the card give the accuracy.
+    """
+
+    __test__ = False  # not a test case, whatever its name says to a test runner
+
+    table: Table
+    public: bool = False
+
+
+@dataclass(frozen=True)
+class NetworkRelease:
+    """What a training gave.
+
+    Attributes:
+        model: what the ledger says.
+        training: the run.
+        accuracy: on the test set; without one the share of the last rows drawn (``None`` if there were none).
+            Private unless the test set is public.
+        accuracy_public: whether it is.
+    """
+
+    model: ModelRelease
+    training: Training
+    accuracy: float | None
+    accuracy_public: bool
+
+
+def release_training(
+    plan: DpSgdPlan,
+    features: Features,
+    table: Table,
+    target: Path,
+    ledger: Ledger,
+    *,
+    rows_per_person: int = 1,
+    test: TestSet | None = None,
+    outside: tuple[str, ...] = (),
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> NetworkRelease:
+    """Train ``plan`` on ``table`` and release the network as the folder ``target``.
+
+    The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. A run
+    that is cancelled stays charged once a private figure was shown.
+
+    Args:
+        plan: what to do.
+        features: the public map from rows to inputs.
+        table: the rows.
+        target: a new folder; it appears whole or not at all.
+        ledger: the account.
+        rows_per_person: most rows of one person.
+        test: rows to measure the network on.
+        outside: sentences on what ε does not cover.
+        emit: hears the run's events.
+        cancel: looked at before each step.
+
+    Raises:
+        InputError: the folder exists, or a value does not fit its column.
+        BudgetRefusedError: the cap does not allow the run.
+        CancelledError: ``cancel`` was set.
+    """
+    from workbench.deep.trainer import train as run_plan  # torch takes a second to import: only a run pays for it
+
+    results: list[tuple[Training, float | None]] = []
+    shown: list[Metric] = []
+
+    def heard(event: Event) -> None:
+        if isinstance(event, Metric) and not event.public:
+            shown[:] = [event]
+        emit(event)
+
+    def train(charge: Charge, folder: Path) -> Trained:
+        training = run_plan(
+            plan,
+            TableData(features, table),
+            charge,
+            rows_per_person=rows_per_person,
+            emit=heard,
+            cancel=cancel,
+        )
+        save_weights(training, folder)
+        (folder / PRIVATE).mkdir()
+        write_metrics(training.records, folder / PRIVATE / METRICS)
+        accuracy = None
+        if test is not None:
+            accuracy = TrainedModel.of(training).accuracy(TableData(features, test.table))
+        results.append((training, accuracy))
+        return _trained(training, rows_per_person, outside, test, accuracy)
+
+    model = release_model(table, target, ledger, "dpsgd", train, watched=lambda: bool(shown))
+    ((training, accuracy),) = results
+    if accuracy is None:
+        accuracy = next((r.accuracy for r in reversed(training.records) if r.accuracy is not None), None)
+    return NetworkRelease(model, training, accuracy, accuracy_public=test is not None and test.public)
+
+
+def _trained(
+    training: Training, rows_per_person: int, outside: tuple[str, ...], test: TestSet | None, accuracy: float | None
+) -> Trained:
+    told: dict[str, Any] = facts(training)
+    if test is not None and test.public:
+        told["accuracy"] = {"value": accuracy, "rows": test.table.rows, "on": "a test table declared public"}
+    unit = "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+    columns = (*training.features.attributes, training.features.target)
+    stopped_early = training.steps < training.schedule.steps
+    return Trained(
+        model=training.network.name,
+        parameters=training.plan.to_plain(),
+        inputs=[a.facts().to_plain() for a in columns],
+        statement=(
+            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon, "
+            f"and by delta beside it; the number of rows is public."
+        ),
+        randomness=GAUSSIAN_SENTENCE,
+        releasable=training.releasable,
+        outside=outside,
+        training=told,
+        settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
+    )
