@@ -131,21 +131,27 @@ def stream(
     return status, "".join(printed)
 
 
-def call(arguments: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> int:
+def call(arguments: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, patience: float = 3.0) -> int:
     """Run a program on our own input and output; return its exit status, negative where a signal ended it.
 
     An interruption is left to the program, which has its own way to stop; one that does not stop is ended.
+
+    Args:
+        arguments: the program and its arguments.
+        env: its variables.
+        cwd: its folder.
+        patience: seconds that it is given to stop by itself after an interruption, and thrice that when asked to.
     """
     process = subprocess.Popen([str(a) for a in arguments], env=dict(env), cwd=cwd)
     try:
         return process.wait()
     except KeyboardInterrupt:
         # Ctrl+C in a terminal has reached the program, too; a signal to this process alone has not.
-        for ask, patience in ((None, 3.0), (process.terminate, 10.0), (process.kill, 10.0)):
+        for ask, seconds in ((None, patience), (process.terminate, 3 * patience), (process.kill, 10.0)):
             if ask:
                 ask()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(patience)
+                process.wait(seconds)
                 break
         raise
 

@@ -167,7 +167,7 @@ def set_up(environment: Environment, lock: int) -> None:
     if shutil.disk_usage(environment.folder).free + standing < NEEDED_BYTES:
         raise failure.disk_full(environment.folder, NEEDED_BYTES - standing)
     environment.log.write_bytes(b"")
-    half_installed = probe(environment) if standing else None
+    half_installed = probe(environment)
     if half_installed is None:
         remake(environment, lock)
     else:

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from workbench.params import BudgetRefusedError, CancelledError, ParameterError
 from workbench.privacy.accountant import (
+    _INTEGER_ORDERS,
     ACCOUNTANTS,
     COARSE,
+    _renyi_of_integers,
     event_of,
     loss,
     most_steps,
@@ -89,6 +91,15 @@ def test_one_step_renyi_divergence_is_the_golden_one(golden: dict[str, list[dict
         assert value >= entry["value"], "the error may only be on the safe side"
 
 
+@pytest.mark.parametrize(("rate", "sigma"), [(64 / 60_000, 1.0), (0.3, 0.5), (1.0, 2.0), (1e-9, 0.05), (0.99, 300.0)])
+def test_the_closed_form_of_integer_orders_agrees_with_the_library(rate: float, sigma: float) -> None:
+    orders, divergence = renyi(PoissonGaussian(rate, sigma, 1))
+    whole = np.isin(orders, _INTEGER_ORDERS)
+    np.testing.assert_allclose(
+        _renyi_of_integers(rate, sigma)[np.isin(_INTEGER_ORDERS, orders)], divergence[whole], rtol=1e-9, atol=1e-13
+    )
+
+
 def test_renyi_divergence_without_sampling_is_alpha_over_two_sigma_squared(
     golden: dict[str, list[dict[str, Any]]],
 ) -> None:
@@ -154,7 +165,7 @@ def test_a_delta_near_rounding_falls_back_to_the_renyi_bound() -> None:
     assert bound.order is not None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     rate=st.floats(1e-4, 1.0),
     sigma=st.floats(0.5, 20.0),
@@ -243,7 +254,7 @@ def test_the_curve_is_never_below_the_exact_epsilon() -> None:
     assert curve.at(0) == 0
     shown = [curve.at(step) for step in range(1, SHORT.steps + 1)]
     assert shown == sorted(shown)
-    for step in [1, 2, 3, 7, 50, 101, 155, 199, 200]:
+    for step in [1, 2, 7, 101, 199]:
         assert shown[step - 1] >= loss(PoissonGaussian(0.1, 3.0, step), 1e-5).epsilon
     assert shown[-1] == pytest.approx(loss(SHORT, 1e-5).epsilon, rel=1e-3)
 

@@ -211,3 +211,43 @@ def test_the_command_lines_side_loads_no_qt() -> None:
     code = "import sys, workbench.render.offscreen, workbench.render.curve_figure; print('PySide6' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"
+
+
+WINDOW = """
+import itertools, json, sys
+from PySide6.QtWidgets import QApplication
+from workbench.render.curve import view
+from workbench.render.palette import THEMES
+from workbench.render.values import CurveFigure
+
+application = QApplication([])
+figure = CurveFigure.from_plain(json.load(sys.stdin))
+for theme in THEMES.values():
+    widget = view(figure, theme)
+    widget.show()
+    for width, height in ((1280, 800), (640, 400), (420, 260), (2000, 300), (1280, 800)):
+        widget.resize(width, height)
+        application.processEvents()
+        boxes = widget.scaffold.label_boxes()
+        assert not any(a.intersects(b) for a, b in itertools.combinations(boxes, 2)), (width, height)
+        assert all(0 <= b.top() and b.right() <= width and b.bottom() <= height for b in boxes), (width, height)
+        plot = widget.box.geometry()
+        assert all(plot.right() <= b.left() for b in boxes), (width, height)
+    widget.close()
+    del widget
+    application.processEvents()
+print("closed")
+"""
+
+
+def test_in_a_window_labels_stand_apart_at_every_size_and_closing_is_safe() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WINDOW],
+        input=json.dumps(FIGURE.to_plain()),
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "closed"), done.stderr

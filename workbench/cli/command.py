@@ -62,14 +62,19 @@ def add_options(parser: argparse.ArgumentParser, cls: type[Parameters], *names: 
     for name in names or declared:
         spec, default = declared[name], defaults[name]
         unit = f" [{spec.unit}]" if spec.unit else ""
-        told = "" if default in (None, dataclasses.MISSING) else f" (default {default})"
+        told = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
         parser.add_argument(
             flag_of(cls, name),
             dest=f"{cls.__name__}.{name}",
-            metavar=(spec.symbol or name).upper(),
+            metavar=spec.symbol or name.upper(),
             required=default is dataclasses.MISSING,
             help=(spec.help + unit + told).replace("%", "%%"),
         )
+
+
+def _written(value: Any) -> str:
+    """Return a default as a person would type it."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def read_options(namespace: argparse.Namespace, cls: type[P], **given: Any) -> P:

@@ -32,10 +32,15 @@ def run_on_console(work: Work, title: str) -> dict[str, Any] | None:
         case Failed(error, bug=False):
             raise error
         case Failed(error, trace=trace):
-            log = _log(title, trace)
-            kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
-            print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)
+            report_bug(error, trace, title)
     return None
+
+
+def report_bug(error: BaseException, trace: str, title: str) -> None:
+    """Log the trace of a bug, which holds no data values, and tell of it in one sentence."""
+    log = _log(title, trace)
+    kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
+    print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)
 
 
 def _log(title: str, trace: str) -> Path | None:

@@ -21,7 +21,8 @@ from workbench.release.training import NetworkRelease, TestSet, release_training
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
-_IMAGES = (".idx", ".idx1-ubyte", ".idx3-ubyte", "-ubyte", ".npz", ".bin", ".zip", ".gz")
+_IMAGES = ("-ubyte", "-ubyte.gz", ".npz", ".bin", ".bin.gz")
+"""How the names of image files end: MNIST's IDX, numpy archives, CIFAR's binary format."""
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

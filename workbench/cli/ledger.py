@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, columns_text, figure, read_data
+from workbench.cli.command import Command, Context, read_options
+from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_data
 from workbench.data.read import ReadOptions, read_table
-from workbench.params import InputError
 from workbench.params.field import RealField
 from workbench.privacy.event import exact
 from workbench.privacy.table import EPSILON_MOST
 from workbench.release.account import Account, Release
+from workbench.release.atomic import write_output
 from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
 from workbench.release.recover import recover
@@ -58,7 +59,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if options.action == "export":
             result["chain"] = [vars(e) for e in ledger.entries()]
             if options.output is not None:
-                _write(options.output, result)
+                keep_inputs(options.output, ledger.path)
+                write_output(options.output, json.dumps(result, indent=2).encode())
+                result["output"] = str(options.output)
         return result
 
 
@@ -84,9 +87,7 @@ def _entry(release: Release) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    if options.ledger is not None and not options.ledger.exists():
-        raise InputError("there is no such ledger", str(options.ledger), "check the name")
-    with Ledger.open(options.ledger) as ledger:
+    with Ledger.open(existing_ledger(options.ledger)) as ledger:
         problems = ledger.verify()
         if problems:
             return {"entries": [], "caps": {}, "ok": False, "problems": problems, "ledger": str(ledger.path)}
@@ -102,7 +103,9 @@ def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[
 
 def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
     new = fingerprint(read_data(options, context), ledger.key)
-    old = fingerprint(read_table(options.of, ReadOptions(), cancel=context.cancel), ledger.key)
+    # Both are read alike: what a person says about the newer table holds for the older one of the same make.
+    older = read_table(options.of, read_options(options, ReadOptions), cancel=context.cancel)
+    old = fingerprint(older, ledger.key)
     account = ledger.account(ledger.link_version(new, old))
     return {**_show_account(account), **_show(ledger)}
 
@@ -118,22 +121,11 @@ def _show_account(account: Account) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, result: dict[str, Any]) -> None:
-    import json
-
-    from workbench.release.atomic import PartFile, write_error
-
-    try:
-        with PartFile(path) as part:
-            part.stream.write(json.dumps(result, indent=2).encode())
-            part.publish()
-    except OSError as error:
-        raise write_error(error, path) from None
-
-
 def _text(result: Mapping[str, Any]) -> str:
     if result.get("problems"):
         return "\n".join(["the ledger is NOT as it was written:", *(f"  {p}" for p in result["problems"])])
+    if "chain" in result and "output" not in result:
+        return json.dumps(result, indent=2)
     lines = [f"ledger {result['ledger']}: hash chain ok" if result["ok"] else f"ledger {result['ledger']}: BROKEN"]
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]

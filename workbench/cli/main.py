@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import workbench
 from workbench.cli.catalogue import COMMANDS, LATER, load
 from workbench.cli.command import Command, Context
-from workbench.params import CancelledError, ParameterError, WorkbenchError
+from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.params.errors import one_line
 from workbench.params.field import did_you_mean
 
-DONE, BUG, BAD_INPUT, FAULT_FOUND, CANCELLED = 0, 1, 2, 5, 4
+DONE, BUG, FAULT_FOUND = 0, 1, 5
 
 
 class _Parser(argparse.ArgumentParser):
@@ -24,23 +26,29 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ParameterError(one_line(message), self.prog, f"see `{self.prog} --help`")
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the help where results go."""
+        _say(self.format_help().rstrip("\n"))
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    _speak_utf8()
+    _ready_streams()
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()
     except WorkbenchError as error:
-        _complain(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        _complain(CancelledError())
-        return CANCELLED
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): there is nobody left to tell.
-        sys.stderr.close()
-        return DONE
+        return _complain(error)
+    except (KeyboardInterrupt, BrokenPipeError):  # a pipe of our events: whoever watched them has gone
+        return _complain(CancelledError())
+    except Exception as error:  # noqa: BLE001 - the program's edge
+        from workbench.cli.console import report_bug
+        from workbench.jobs import trace_of
+
+        report_bug(error, trace_of(error), words[0] if words and words[0] in COMMANDS else "workbench")
+        return BUG
+    return code
 
 
 def _dispatch(words: list[str]) -> int:
@@ -48,10 +56,10 @@ def _dispatch(words: list[str]) -> int:
         words = ["gui"]
     name, rest = words[0], words[1:]
     if name in ("-h", "--help"):
-        print(_overview())
+        _say(_overview())
         return DONE
     if name == "--version":
-        print(workbench.__version__)
+        _say(workbench.__version__)
         return DONE
     if name in LATER:
         raise ParameterError(f"`workbench {name}` is not in this version", mend="see `workbench --help` for what is")
@@ -97,16 +105,48 @@ def _run(command: Command, options: argparse.Namespace) -> int:
 
 def _print(result: Mapping[str, Any], command: Command, *, as_json: bool) -> None:
     # allow_nan=False: an infinity in a result would be a bug, and is no JSON.
-    print(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else command.text(result))
-    sys.stdout.flush()
+    _say(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else command.text(result))
 
 
-def _complain(error: WorkbenchError) -> None:
-    print(f"error: {error}", file=sys.stderr)
+def _say(text: str) -> None:
+    """Write ``text`` to standard output.
+
+    Raises:
+        InputError: it cannot be written. Where its reader has gone (``| head``) there is nobody left to tell.
+    """
+    try:
+        print(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+    except OSError as error:
+        _abandon(sys.stdout)
+        what = f"the result cannot be printed: {error.strerror}"
+        raise InputError(what, "standard output", "see where it goes") from None
 
 
-def _speak_utf8() -> None:
-    """Let ε be printed where the terminal's encoding has no such letter."""
+def _abandon(stream: TextIO) -> None:
+    """Point ``stream`` at nothing, so that the flush at exit does not fail once more."""
+    with contextlib.suppress(OSError, ValueError):  # ValueError: it has no descriptor
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+
+
+def _complain(error: WorkbenchError) -> int:
+    try:
+        print(f"error: {error}", file=sys.stderr)
+    except OSError:
+        _abandon(sys.stderr)
+    return error.exit_code
+
+
+def _ready_streams() -> None:
+    """Have both streams, and let ε be printed where the terminal's encoding has no such letter."""
+    # A stream that was closed before the start is None, and what is printed to None goes to the other one.
+    # The program's end closes them.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace" if stream.isatty() else "backslashreplace")

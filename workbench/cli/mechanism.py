@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from workbench.privacy.cells import MOST_CELLS, Cells
 from workbench.privacy.facts import facts
 from workbench.privacy.mechanisms import MECHANISMS, mechanism
 from workbench.privacy.mechanisms.base import LocalParameters
-from workbench.release.atomic import PartFile, write_error
+from workbench.release.atomic import write_output
 
 _DEFAULT_CELLS = 101
 
@@ -86,12 +87,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _save(path: Path, table: np.ndarray[Any, np.dtype[np.float64]]) -> None:
-    try:
-        with PartFile(path) as part:
-            np.save(part.stream, table, allow_pickle=False)
-            part.publish()
-    except OSError as error:
-        raise write_error(error, path) from None
+    buffer = io.BytesIO()
+    np.save(buffer, table, allow_pickle=False)
+    write_output(path, buffer.getvalue())
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_output, read_data
+from workbench.cli.tables import add_data, add_output, keep_inputs, read_data
 from workbench.data.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.schema import Attribute
 from workbench.privacy.mechanisms import MECHANISMS
 from workbench.privacy.mechanisms.base import LocalParameters
-from workbench.release.atomic import PartFile, write_error
+from workbench.release.atomic import write_output
 from workbench.sanitize.draft import draft
 from workbench.sanitize.plan import AUTO
 from workbench.signals import Notice
@@ -36,6 +36,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = read_options(options, LocalParameters).epsilon
+    keep_inputs(options.output, options.data)
     table = read_data(options, context)
     made = draft(
         profile(table, cancel=context.cancel, emit=context.emit),
@@ -48,24 +49,19 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     )
     for note in made.notes:
         context.emit(Notice("info", note))
+    write_output(options.output, made.toml.encode())
     if options.from_data:
         context.emit(Notice("warning", "bounds and domains were read off the rows: every certificate will say so"))
-    try:
-        with PartFile(options.output) as part:
-            part.stream.write(made.toml.encode())
-            part.publish()
-    except OSError as error:
-        raise write_error(error, options.output) from None
     return {"plan": str(options.output), "unfilled": list(made.unfilled), "notes": list(made.notes)}
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:
-    """Return the public facts that come with a bundled sample."""
+    """Return the public facts that come with a bundled sample; its identifiers have none and are dropped."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
     from workbench.data.samples import sample_attributes
 
-    return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
+    return tuple(a for a in sample_attributes(data.removeprefix(SAMPLE_PREFIX)) if a.role != "identifier")
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_here, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, figure, keep_inputs, not_here, read_data
 from workbench.params import ParameterError
+from workbench.release.certificate import certificate_path
 from workbench.release.export import format_of, release_table
 from workbench.release.ledger import Ledger
 from workbench.sanitize.forecast import outside_guarantee
@@ -34,12 +35,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
     not_here(options, "scheduler", "bundle")
     format_of(options.output)
+    for file in (options.output, certificate_path(options.output)):
+        keep_inputs(file, options.data, options.plan, options.ledger)
     plan = load_plan(options.plan)
-    for sentence in outside_guarantee(plan):
-        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     table = read_data(options, context, [c.name for c in plan.columns])
     with Ledger.open(options.ledger) as ledger:
         done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
+    for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of
+        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     return {
         "rows": done.rows,
         "epsilon_charged": float(done.epsilon_charged),

@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.cli.command import Context, add_options, read_options
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.signals import Notice
 
 
@@ -35,6 +35,24 @@ def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
 def add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add ``--ledger FILE``."""
     parser.add_argument("--ledger", metavar="FILE", type=Path, help="the ledger (default: in the user data folder)")
+
+
+def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
+    """Refuse an output that would replace what it is made from.
+
+    Raises:
+        ParameterError: the output is one of ``inputs``, under whatever name.
+    """
+    for path in inputs:
+        if path is not None and output.exists() and Path(path).exists() and output.samefile(path):
+            raise ParameterError("the output would replace what it is made from", str(output), "name another file")
+
+
+def existing_ledger(path: Path | None) -> Path | None:
+    """Return ``path``, or raise :class:`InputError` where a ledger was named that does not exist."""
+    if path is not None and not path.exists():
+        raise InputError("there is no such ledger", str(path), "check the name")
+    return path
 
 
 def columns_text(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_ledger
+from workbench.cli.tables import add_ledger, existing_ledger
 from workbench.release.certificate import read_certificate
 from workbench.release.ledger import Ledger
-from workbench.release.model import is_model, verify_model
+from workbench.release.model import is_model, read_card, verify_model
 from workbench.release.reread import located
 from workbench.release.verify import verify_in_ledger, verify_release
 
@@ -22,13 +22,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    if is_model(options.release):
-        problems = verify_model(options.release)
-    else:
-        problems = verify_release(options.release)
-        if options.ledger is not None:
-            with Ledger.open(options.ledger) as ledger:
-                problems += verify_in_ledger(read_certificate(located(options.release)[1]), ledger)
+    path = existing_ledger(options.ledger)
+    model = is_model(options.release)
+    problems = verify_model(options.release) if model else verify_release(options.release)
+    if path is not None and not problems:
+        document = read_card(options.release) if model else read_certificate(located(options.release)[1])
+        with Ledger.open(path) as ledger:
+            problems = verify_in_ledger(document, ledger)
     return {"ok": not problems, "problems": problems}
 
 

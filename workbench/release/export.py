@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import io
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import polars as pl
 
 from workbench.data.table import Table
-from workbench.params import InputError
+from workbench.params import InputError, WorkbenchError
 from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.event import Cost, PureDp
-from workbench.release.atomic import PartFile, remove_stale_parts, write_error, write_whole
+from workbench.release.account import Account
+from workbench.release.atomic import PartFile, naming, write_error, write_whole
 from workbench.release.certificate import Output, certificate, certificate_path, encode
 from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
@@ -87,34 +91,35 @@ def release_table(
     started = time.monotonic()
     check_columns(plan, table)
     protected_columns(plan)  # calibrated now: a plan that does not work is not charged
+    if certificate_path(target).is_dir():
+        raise InputError(
+            "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
+        )
     for sentence in recover(ledger):
         emit(Notice("info", sentence))
-    remove_stale_parts(target)
     cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
     dataset = fingerprint(table, ledger.key)
     with PartFile(target) as part:
-        details = {"output": str(target.resolve()), "part": str(part.path.resolve())}
+        folder = target.parent.resolve()
+        details = {"output": str(folder / target.name), "part": str(folder / part.path.name)}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
-        earlier: bytes | None = None
-        certified = False
         try:
             drawn = draw(plan, table, OsEntropy(), emit, cancel)
             output = _write(drawn, part, kind, emit, cancel or CancelToken())
-            document = _certificate(drawn, release_id, ledger, output)
-            earlier = _bytes_of(certificate_path(target))
-            certified = True
-            write_whole(certificate_path(target), encode(document))
-            part.publish()
+            with naming(target.parent):
+                account = ledger.account(dataset)
+                document = _certificate(drawn, release_id, ledger, account, output)
+                with _certified(certificate_path(target), encode(document), part):
+                    part.publish()
         except BaseException as error:
             if not part.published:
-                if certified:
-                    _restore(certificate_path(target), earlier)
-                ledger.void(release_id, type(error).__name__)
+                part.give_up()
+                _record(partial(ledger.void, release_id, type(error).__name__), emit)
             if isinstance(error, OSError):
                 raise write_error(error, target) from None
             raise
-    ledger.complete(release_id)
-    remaining = ledger.account(dataset).remaining
+    _record(partial(ledger.complete, release_id, document["checksum"]), emit)
+    remaining = account.remaining
     assert remaining is not None
     return TableRelease(
         release_id=release_id,
@@ -127,12 +132,36 @@ def release_table(
     )
 
 
-def _certificate(drawn: Draw, release_id: str, ledger: Ledger, output: Output) -> dict[str, Any]:
+def _record(entry: Callable[[], None], emit: Emit) -> None:
+    """Make an entry about a reservation; where the ledger cannot be told, the reservation stays and counts."""
+    try:
+        entry()
+    except WorkbenchError as error:
+        emit(Notice("warning", f"the charge stands as reserved until another run looks after it: {error}"))
+
+
+@contextmanager
+def _certified(path: Path, data: bytes, part: PartFile) -> Iterator[None]:
+    """Let a certificate stand while the block publishes ``part``; if it does not, put back what stood there."""
+    earlier = path.read_bytes() if path.is_file() else None
+    try:
+        write_whole(path, data)
+        yield
+    except BaseException:
+        if not part.published:
+            if earlier is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_whole(path, earlier)
+        raise
+
+
+def _certificate(drawn: Draw, release_id: str, ledger: Ledger, account: Account, output: Output) -> dict[str, Any]:
     if not drawn.releasable:
         raise AssertionError("a seeded draw cannot be released")
     release = ledger.release(release_id)
     assert release is not None
-    return certificate(drawn.plan, drawn.columns, drawn.rows, release, ledger.account(release.dataset), output)
+    return certificate(drawn.plan, drawn.columns, drawn.rows, release, account, output)
 
 
 def _write(drawn: Draw, part: PartFile, kind: str, emit: Emit, cancel: CancelToken) -> Output:
@@ -188,14 +217,3 @@ class _Hashing:
         self._stream.write(data)
         self.hash.update(data)
         self.bytes += len(data)
-
-
-def _bytes_of(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _restore(path: Path, earlier: bytes | None) -> None:
-    """Put back the certificate of an output that stays as it was."""
-    path.unlink(missing_ok=True)
-    if earlier is not None:
-        write_whole(path, earlier)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,9 +18,10 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.event import Charge, Cost
-from workbench.privacy.neighbours import RELATION
-from workbench.release.atomic import part_folder
+from workbench.privacy.neighbours import RELATION, replace_one
 from workbench.release.amounts import decimal_text
+from workbench.release.atomic import part_folder
+from workbench.release.certificate import checksum
 from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
 from workbench.release.recover import recover
@@ -100,10 +102,10 @@ def release_model(
     """
     recover(ledger)
     dataset = fingerprint(table, ledger.key)
-    with part_folder(target) as folder:
-        details = {"output": str(target.resolve()), "part": str(folder.resolve()), "watched": watched is not None}
-        charger = _Charger(ledger, dataset, work, details)
-        try:
+    charger = _Charger(ledger, dataset, work)
+    try:
+        with part_folder(target) as folder:
+            charger.place(target, folder, watched=watched is not None)
             trained = train(charger, folder)
             cost, release_id = charger.only()
             if not trained.releasable:
@@ -111,13 +113,14 @@ def release_model(
             charged = trained.settled or (cost.epsilon, cost.delta)
             card = _card(trained, table.rows, charged, cost, ledger, release_id, folder)
             (folder / CARD).write_bytes((json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
-        except BaseException as error:
-            charger.failed(type(error).__name__, keep=watched is not None and watched())
-            raise
+    except BaseException as error:
+        # The folder was new or empty: a card in it is this one, and then only the last fsync or less has failed.
+        charger.failed(type(error).__name__, keep=is_model(target) or (watched is not None and watched()))
+        raise
     if trained.settled is not None:
-        ledger.settle(release_id, *trained.settled)
+        ledger.settle(release_id, *trained.settled, card["checksum"])
     else:
-        ledger.complete(release_id)
+        ledger.complete(release_id, card["checksum"])
     remaining = ledger.account(dataset).remaining
     assert remaining is not None
     return ModelRelease(release_id, *charged, remaining, target)
@@ -126,9 +129,15 @@ def release_model(
 class _Charger:
     """The charge callable that the work is given: one durable reservation."""
 
-    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
-        self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
+    def __init__(self, ledger: Ledger, dataset: str, work: str) -> None:
+        self._ledger, self._dataset, self._work = ledger, dataset, work
+        self._details: dict[str, Any] = {}
         self._made: tuple[Cost, str] | None = None
+
+    def place(self, target: Path, folder: Path, *, watched: bool) -> None:
+        """Say where the work goes, for recovery after a crash."""
+        parent = target.parent.resolve()
+        self._details = {"output": str(parent / target.name), "part": str(parent / folder.name), "watched": watched}
 
     def __call__(self, cost: Cost) -> None:
         if self._made is not None:
@@ -184,6 +193,7 @@ def _card(
         "training": trained.training,
         "files": {p.name: _sha256(p) for p in sorted(folder.iterdir()) if p.is_file()},
     }
+    card["checksum"] = checksum(card)
     problems = card_problems(card)
     if problems:
         raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
@@ -212,8 +222,13 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 def verify_model(folder: Path) -> list[str]:
     """Return a sentence for every fault of the model in ``folder``."""
-    card = read_card(folder)
+    try:
+        card = read_card(folder)
+    except InputError as error:
+        return [str(error)]
     problems = []
+    if card["checksum"] != checksum(card):
+        problems.append("the card was changed after it was written: its checksum differs")
     for name, digest in card["files"].items():
         file = folder / name
         if Path(name).name != name or not file.is_file():
@@ -223,9 +238,10 @@ def verify_model(folder: Path) -> list[str]:
     known = {*card["files"], CARD, PRIVATE}
     problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
     guarantee = card["guarantee"]
-    epsilon = 2 * float(guarantee["epsilon"])
-    if abs(guarantee["replace_one"]["epsilon"] - epsilon) > 1e-9 * epsilon:
-        problems.append("the replace-one figure is not twice the zero-out epsilon")
+    epsilon, delta = replace_one(float(guarantee["epsilon"]), float(guarantee["delta"]))
+    claimed = guarantee["replace_one"]
+    if not (math.isclose(claimed["epsilon"], epsilon) and math.isclose(claimed["delta"], delta)):
+        problems.append("the replace-one figures do not follow from the zero-out ones")
     return problems
 
 

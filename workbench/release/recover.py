@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
-from workbench.params import WorkbenchError
-from workbench.release.atomic import sync_folder
+from workbench.params import InputError, WorkbenchError
+from workbench.release.account import Release
+from workbench.release.atomic import naming, remove_stale_parts, sole_user, sync_folder
 from workbench.release.certificate import certificate_path, read_certificate
 from workbench.release.ledger import Ledger
 from workbench.release.processes import still_runs
@@ -25,41 +27,73 @@ def recover(ledger: Ledger) -> list[str]:
     for release in ledger.releases():
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
-                sentences.append(_settle(ledger, release))
+                sentences += _settle(ledger, release)
             except OSError as error:
                 reason = error.strerror or type(error).__name__
                 sentences.append(f"the interrupted release {release.release_id} stays charged: {reason}")
+            except InputError as error:
+                after = ledger.release(release.release_id)
+                if after is None or after.status == "reserved":
+                    raise
+                sentences.append(f"the interrupted release {release.release_id} was settled meanwhile: {error.what}")
     return sentences
 
 
-def _settle(ledger: Ledger, release: Release) -> str:
+def _settle(ledger: Ledger, release: Release) -> list[str]:
     part, target = Path(release.body["part"]), Path(release.body["output"])
-    if part.is_dir():
-        shutil.rmtree(part)
-        if not release.body.get("watched"):
-            ledger.void(release.release_id, "crash before the output existed")
-            return f"the interrupted release {release.release_id} left no output and costs nothing"
-    own = _own_certificate(release, target)
-    if not part.is_file():
+    if not part.exists():
         ledger.complete(release.release_id)
-        return f"the interrupted release {release.release_id} stays charged"
-    if own is not None and hashlib.sha256(part.read_bytes()).hexdigest() == own:
-        part.replace(target)
-        sync_folder(target.parent)
+        return [f"the interrupted release {release.release_id} stays charged"]
+    # The process is gone by its number, but numbers and clocks mislead; whoever writes the part has it locked.
+    with sole_user(part, otherwise=True) as free:
+        if not free:
+            return []
+        return [_settle_folder(ledger, release, part) if part.is_dir() else _settle_file(ledger, release, part, target)]
+
+
+def _settle_folder(ledger: Ledger, release: Release, part: Path) -> str:
+    if release.body.get("watched"):
         ledger.complete(release.release_id)
-        return f"the interrupted release {release.release_id} was complete and now stands at {target}"
-    part.unlink()
-    if own is not None:
-        certificate_path(target).unlink()
+        told = f"the interrupted training {release.release_id} stays charged: its figures were watched"
+    else:
+        told = _void(ledger, release)
+    shutil.rmtree(part)
+    return told
+
+
+def _settle_file(ledger: Ledger, release: Release, part: Path, target: Path) -> str:
+    with naming(target.parent):
+        remove_stale_parts(certificate_path(target))
+        own = _own_certificate(release, target)
+        if own is not None and _sha256(part) == own["output"]["sha256"]:
+            part.replace(target)
+            sync_folder(target.parent)
+            ledger.complete(release.release_id, own["checksum"])
+            return f"the interrupted release {release.release_id} was complete and now stands at {target}"
+        if own is not None:
+            certificate_path(target).unlink()
+        told = _void(ledger, release)
+        part.unlink()
+        return told
+
+
+def _void(ledger: Ledger, release: Release) -> str:
     ledger.void(release.release_id, "crash before the output existed")
     return f"the interrupted release {release.release_id} left no output and costs nothing"
 
 
-def _own_certificate(release: Release, target: Path) -> str | None:
-    """Return the SHA-256 that the certificate at ``target`` gives, if it is of this very release."""
+def _own_certificate(release: Release, target: Path) -> dict[str, Any] | None:
+    """Return the certificate at ``target``, if it is of this very release."""
     try:
         document = read_certificate(certificate_path(target))
     except WorkbenchError:
         return None
-    digest: str = document["output"]["sha256"]
-    return digest if document["release_id"] == release.release_id else None
+    return document if document["release_id"] == release.release_id else None
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -44,8 +44,8 @@ class NetworkRelease:
     Attributes:
         model: what the ledger says.
         training: the run.
-        accuracy: on the test set; without one the share of the last rows drawn (``None`` if there were none).
-            Private unless the test set is public.
+        accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` where all were
+            empty). Private unless the test set is public.
         accuracy_public: whether it is.
     """
 
@@ -121,8 +121,14 @@ def release_training(
     model = release_model(table, target, ledger, "dpsgd", train, watched=lambda: bool(shown))
     ((training, accuracy),) = results
     if accuracy is None:
-        accuracy = next((r.accuracy for r in reversed(training.records) if r.accuracy is not None), None)
+        accuracy = _of_last_epoch(training)
     return NetworkRelease(model, training, accuracy, accuracy_public=test is not None and test.public)
+
+
+def _of_last_epoch(training: Training) -> float | None:
+    begin = training.schedule.epoch(training.steps) - 1
+    seen = [r.accuracy for r in training.records if r.epoch > begin and r.accuracy is not None]
+    return sum(seen) / len(seen) if seen else None
 
 
 def _trained(

@@ -10,32 +10,46 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, WorkbenchError
-from workbench.release.certificate import decimal_text, read_certificate
+from workbench.release.account import Account
+from workbench.release.amounts import decimal_text, minus
+from workbench.release.certificate import checksum, described, guarantee, raised_caps, read_certificate
 from workbench.release.ledger import Ledger
 from workbench.release.reread import Released, located, plan_of, read_release
-from workbench.sanitize.allocate import total
-from workbench.sanitize.forecast import charge_of, outside_guarantee
+from workbench.sanitize.forecast import outside_guarantee
+from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
+
+_INEXACT = ("exact_epsilon", "table_digest")
+"""What the last bit of an exponential changes, which differs between processors."""
 
 
 def verify_release(path: Path) -> list[str]:
     """Return a sentence for every fault of the release at ``path`` (a table, its certificate or their folder).
 
+    What the plan implies is recomputed and compared. The time, the dataset, the release's id, the program's version
+    and the caps cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
+    :func:`verify_in_ledger` shows it in any case.
+
     Raises:
-        InputError: there is nothing to check (no file, no certificate, or it cannot be read).
+        InputError: there is nothing to check: no file or no certificate.
     """
     table, certificate = located(path)
-    if not table.is_file():
-        raise InputError("the released file is missing beside its certificate", str(table))
-    document = read_certificate(certificate)
+    for file, what in ((table, "the released file"), (certificate, "the certificate")):
+        if not file.is_file():
+            raise InputError(f"{what} is missing", str(file), "put both side by side")
+    try:
+        document = read_certificate(certificate)
+    except InputError as error:
+        return [str(error)]
     problems = list(_bytes(document, table))
+    if document["checksum"] != checksum(document):
+        problems.append("the certificate was changed after it was written: its checksum differs")
     try:
         plan = plan_of(document, certificate)
         columns = protected_columns(plan)
     except WorkbenchError as error:
         return [*problems, str(error)]
-    problems += _arithmetic(document, plan)
-    problems += _mechanisms(document, columns)
+    problems += [*_guarantee(document, plan), *_columns(document, plan, columns), *_budget(document)]
     if problems:
         return problems  # values are only read where the file is the one that was certified
     try:
@@ -46,18 +60,36 @@ def verify_release(path: Path) -> list[str]:
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
-    """Return a sentence for every way in which a certificate disagrees with the ledger that it was charged to."""
+    """Return a sentence for every way in which a certificate or card disagrees with the ledger it was charged to."""
     release = ledger.release(document["release_id"])
     if release is None:
         return ["the ledger does not know this release"]
-    problems = []
-    if release.status not in ("charged", "reserved"):
+    problems = [f"the ledger itself is not as it was written: {p}" for p in ledger.verify()]
+    if release.status not in ("charged", "settled", "reserved"):
         problems.append(f"the ledger has this release as {release.status}")
-    if release.epsilon != Decimal(document["guarantee"]["epsilon"]):
-        problems.append("the ledger was charged another epsilon than the certificate claims")
+    claimed = document["guarantee"]
+    if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
+        problems.append("the ledger was charged another epsilon or delta than the certificate claims")
     if release.dataset != document["dataset"]:
         problems.append("the ledger has this release under another dataset")
+    if release.time != document["time"]:
+        problems.append("the ledger has this release at another time")
+    if release.body.get("certificate", document["checksum"]) != document["checksum"]:
+        problems.append("the certificate is not the one that was released")
+    if "budget" in document:
+        problems += _caps(document["budget"], ledger.account(release.dataset), release.time)
     return problems
+
+
+def _caps(budget: dict[str, Any], account: Account, time: str) -> Iterator[str]:
+    caps = {decimal_text(Decimal(c["epsilon"])) for c in account.cap_history}
+    if budget["cap_epsilon"] not in caps:
+        yield "the ledger never had the cap that the certificate names"
+    raised = raised_caps(account)
+    if any(step not in raised for step in budget["cap_raised"]) or any(
+        step not in budget["cap_raised"] for step in raised if step["time"] < time
+    ):
+        yield "the ledger had its cap raised otherwise than the certificate says"
 
 
 def _bytes(document: dict[str, Any], table: Path) -> Iterator[str]:
@@ -72,45 +104,44 @@ def _bytes(document: dict[str, Any], table: Path) -> Iterator[str]:
         yield "the file was changed after it was certified: its SHA-256 differs"
 
 
-def _arithmetic(document: dict[str, Any], plan: Any) -> Iterator[str]:
-    guarantee = document["guarantee"]
-    expected = {
-        "epsilon": decimal_text(charge_of(plan)),
-        "epsilon_row": decimal_text(total(plan)),
-        "rows_per_person": plan.rows_per_person,
-        "delta": "0",
-        "replace_one": {"epsilon": float(charge_of(plan)), "delta": 0.0},
-    }
-    for key, value in expected.items():
-        if guarantee[key] != value:
-            yield f"the certificate says {key} = {guarantee[key]}, its plan gives {value}"
+def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
+    claimed = document["guarantee"]
+    for key, value in guarantee(plan).items():
+        if claimed[key] != value:
+            yield f"the certificate says {key} = {claimed[key]}, its plan gives {value}"
     if document["keep_order"] != plan.keep_order:
         yield "the certificate and its plan differ on the order of rows"
     if document["outside_guarantee"] != list(outside_guarantee(plan)):
         yield "the certificate does not name what its plan leaves outside the guarantee"
 
 
-def _mechanisms(document: dict[str, Any], columns: tuple[ProtectedColumn, ...]) -> Iterator[str]:
-    claimed = {c["name"]: c for c in document["columns"] if c["action"] == "protect"}
-    if set(claimed) != {c.column.name for c in columns}:
-        yield "the certificate and its plan protect different columns"
+def _columns(document: dict[str, Any], plan: Plan, columns: tuple[ProtectedColumn, ...]) -> Iterator[str]:
+    expected = described(plan, columns)
+    if [c["name"] for c in document["columns"]] != [c["name"] for c in expected]:
+        yield "the certificate and its plan have different columns"
         return
-    for column in columns:
-        claim = claimed[column.column.name]
-        actual = {
-            "mechanism": column.mechanism.name,
-            "epsilon": decimal_text(column.share),
-            "bounds_origin": column.column.bounds_origin,
-        }
-        place = f"column {column.column.name}"
-        for key, value in actual.items():
-            if claim.get(key) != value:
-                yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {value}"
-        # Not the table's digest: the last bit of an exponential differs between processors.
-        if not math.isclose(float(claim.get("exact_epsilon", 0)), column.randomiser.exact_epsilon, rel_tol=1e-9):
-            yield f"{place}: the certificate claims another exact epsilon than its mechanism has"
-        if Decimal(float(claim.get("exact_epsilon", 0))) > column.share:
-            yield f"{place}: its table has more epsilon than its share"
+    made = {c.column.name: c for c in columns}
+    for claim, actual in zip(document["columns"], expected, strict=True):
+        place = f"column {claim['name']}"
+        for key in (k for k in sorted({*claim, *actual}) if k not in _INEXACT):
+            if claim.get(key) != actual.get(key):
+                yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
+        if claim["name"] in made:
+            yield from _exact(float(claim.get("exact_epsilon", 0)), made[claim["name"]], place)
+
+
+def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]:
+    if not math.isclose(claimed, column.randomiser.exact_epsilon, rel_tol=1e-9):
+        yield f"{place}: the certificate claims another exact epsilon than its mechanism has"
+    if not Decimal(claimed) <= column.share:
+        yield f"{place}: its table has more epsilon than its share"
+
+
+def _budget(document: dict[str, Any]) -> Iterator[str]:
+    budget = {k: Decimal(v) for k, v in document["budget"].items() if k != "cap_raised"}
+    left = minus(minus(budget["cap_epsilon"], budget["spent_before"]), Decimal(document["guarantee"]["epsilon"]))
+    if budget["remaining_after"] != max(left, Decimal(0)):
+        yield f"the certificate says that {budget['remaining_after']} of the budget remain, its figures give {left}"
 
 
 def _values(released: Released) -> Iterator[str]:

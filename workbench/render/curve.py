@@ -58,7 +58,8 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
     def resizeEvent(self, event: QResizeEvent | None) -> None:  # noqa: N802 - Qt's name
         """Arrange the figure anew; Qt calls this."""
         super().resizeEvent(event)
-        if hasattr(self, "scaffold"):  # the base class resizes itself before it is made whole
+        # The base class resizes itself before it is made whole, and once more after close() has emptied its scene.
+        if hasattr(self, "scaffold") and not self.closed:
             self._arrange()
 
     def _arrange(self) -> None:

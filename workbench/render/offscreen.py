@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,8 @@ def check_plot_path(path: Path) -> None:
 
 def main() -> int:
     """Draw what standard input asks for; the child's whole life."""
+    # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     request: dict[str, Any] = json.load(sys.stdin)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     kind = next(kind for kind in FIGURES if kind.name == request["kind"])

@@ -38,7 +38,7 @@ MOST_REGIMES = 7
 class CurvePlan(Parameters):
     """What a curve compares."""
 
-    model: str = text(default="naive-bayes", help="the model, by its name in LEARNERS")
+    model: str = text(default="naive-bayes", help="the model, such as naive-bayes")
     regimes: tuple[str, ...] = texts(
         default=("none", "sanitized:staircase", "private"),
         shortest=1,

@@ -10,8 +10,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.matrix import matrix
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
+from workbench.data.values import codes
 from workbench.learners import Learner
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
@@ -113,9 +114,8 @@ class StudyData:
             raise ParameterError("the plan leaves no column to learn from", mend="do not drop them all")
         table.require([c.name for c in columns])
         (goal,) = (c for c in columns if c.name == target)
-        X = np.column_stack([numbers(table, c) if c.numeric else codes(table, c) for c in attributes])
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
-        return cls(attributes, goal, X.astype(np.float64), codes(table, goal), cells)
+        return cls(attributes, goal, matrix(table, attributes), codes(table, goal), cells)
 
     @property
     def classes(self) -> int:

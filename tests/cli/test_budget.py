@@ -1,0 +1,87 @@
+"""``workbench budget`` to the letter of its contract."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workbench.cli import main
+
+MNIST = ["--rows", "60000", "--batch", "64", "--noise", "1", "--epochs", "15", "--delta", "1e-5"]
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["budget", *words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    result: dict[str, Any] = json.loads(out)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("accountant", "epsilon", "order", "tolerance"),
+    [("rdp-classic", 1.1663206747, 13, 1e-4), ("rdp", 0.8725321872, 13, 1e-3), ("pld", 0.6110918558, None, 2e-3)],
+)
+def test_the_published_run_costs_what_is_published(
+    capsys: pytest.CaptureFixture[str], accountant: str, epsilon: float, order: float | None, tolerance: float
+) -> None:
+    result = answer(capsys, "dpsgd", *MNIST, "--accountant", accountant)
+    assert result["epsilon"] == pytest.approx(epsilon, abs=tolerance)
+    assert result["epsilon"] >= epsilon - 1e-9
+    assert result["order"] == order
+    assert result["steps"] == 14_070
+    assert result["sample_rate"] == 64 / 60_000
+    assert result["replace_one"]["epsilon"] == 2 * result["epsilon"]
+
+
+def test_pld_is_the_default_and_the_text_rounds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "dpsgd", *MNIST)
+    assert result["accountant"] == "pld"
+    assert main(["budget", "dpsgd", *MNIST]) == 0
+    shown = float(capsys.readouterr().out.split()[3])
+    assert result["epsilon"] <= shown < result["epsilon"] + 1e-4
+
+
+def test_gaussian_gives_the_analytic_sigma(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "gaussian", "--epsilon", "1", "--delta", "1e-5", "--sensitivity", "1")
+    assert result["sigma"] == pytest.approx(3.730631634815942, abs=1e-7)
+    assert main(["budget", "gaussian", "--epsilon", "10", "--delta", "1e-5", "--sensitivity", "1"]) == 0
+    assert "too little" in capsys.readouterr().out
+
+
+def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str]) -> None:
+    result = answer(capsys, "belief", "--epsilon", "0.5", "--prior", "0.1")
+    assert result["high"] == pytest.approx(0.15482810, abs=1e-8)
+    assert result["low"] == pytest.approx(0.06313733, abs=1e-8)
+    assert "δ > 0" in result["note"]
+    assert main(["budget", "belief", "--epsilon", "0.5", "--prior", "0.1"]) == 0
+    assert "at most 0.1548" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dpsgd", *MNIST[:-2], "--delta", "0"], "--delta"),
+        (["dpsgd", *MNIST[:-2], "--delta", "nan"], "--delta"),
+        (["dpsgd", *MNIST[:-2]], "--delta"),
+        (["dpsgd", *MNIST, "--accountant", "pdl"], "did you mean 'pld'"),
+        (["dpsgd", *MNIST, "--batch", "60001"], "larger than the table"),
+        (["dpsgd", *MNIST, "--noise", "0"], "--noise"),
+        (["dpsgd", *MNIST, "--epochs", "1.5"], "--epochs"),
+        (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
+        (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
+        (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
+        (["compose", "events.json"], "not in this version"),
+        (["gaussien"], "gaussien"),
+        ([], "dpsgd|gaussian|belief|compose"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_2(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["budget", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert said in err

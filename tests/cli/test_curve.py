@@ -1,0 +1,209 @@
+"""``workbench curve`` by its contract, run as a person runs it."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.cli import main
+from workbench.paths import user_data
+
+PLAN = """
+version = 1
+epsilon = 2.0
+[[column]]
+name = "Size"
+kind = "real"
+lower = 0
+upper = 10
+cells = 101
+[[column]]
+name = "Kind"
+kind = "category"
+domain = ["a", "b"]
+mechanism = "grr"
+"""
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    generator = np.random.default_rng(3)
+    kinds = generator.integers(0, 2, 120)
+    rows = [
+        f"{v:.1f},{'ab'[k]}" for v, k in zip(np.clip(generator.normal(3 + 4 * kinds, 1), 0, 10), kinds, strict=True)
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["Size,Kind", *rows]) + "\n")
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def words(folder: Path, *more: str, bounds: bool = True) -> list[str]:
+    data, plan = str(folder / "data.csv"), str(folder / "plan.toml")
+    usual = ["curve", data, "--target", "Kind", "--model", "naive-bayes", "-o", str(folder / "out.csv")]
+    return [*usual, *(["--bounds", plan] if bounds else []), *more]
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if p.name not in ("data.csv", "plan.toml"))
+
+
+def unfinished() -> list[Path]:
+    return list((user_data() / "unfinished").glob("*"))
+
+
+def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = made / "curve.png"
+    assert (
+        main(words(made, "--epsilons", "0.5:50:3", "--repeats", "2", "--jobs", "1", "--plot", str(plot), "--json")) == 0
+    )
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert said.err == ""
+    with (made / "out.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["regime", "epsilon", "repeat", "metric", "value"]
+    assert told["rows"] == len(rows) == 3 * 3 * 2 * 3
+    assert told["seconds"] > 0
+    assert {r["regime"] for r in rows} == {"none", "sanitized:staircase", "private"}
+    assert {r["epsilon"] for r in rows} == {"0.5", "5", "50"}
+    assert {r["repeat"] for r in rows} == {"0", "1"}
+    assert all(0 <= float(r["value"]) <= 1 for r in rows)
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+    assert left(made) == ["curve.png", "out.csv"]
+    assert unfinished() == []
+
+
+def test_text_names_the_table_as_private(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(made, "--epsilons", "1,10", "--repeats", "1", "--jobs", "1", "--regimes", "none,private")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "private – not for release" in lines[0]
+    assert lines[1].split() == ["epsilon", "none", "private"]
+    assert lines[2].split()[0] == "1"
+
+
+def test_the_seed_and_nothing_else_decides_the_figures(made: Path) -> None:
+    usual = ["--epsilons", "1", "--repeats", "2"]
+    files = []
+    for more in (["--jobs", "1"], ["--jobs", "2"], ["--jobs", "1", "--seed", "1"]):
+        assert main(words(made, *usual, *more, "--json")) == 0
+        files.append((made / "out.csv").read_bytes())
+    assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--model", "random-forest"], "not in this version"),
+        (["--model", "nave-bayes"], "did you mean 'naive-bayes'"),
+        (["--scheduler", "tcp://127.0.0.1:8786"], "not in this version"),
+        (["--regimes", "sanitized:starcase"], "did you mean 'staircase'"),
+        (["--epsilons", "0.1:100"], "LOWEST:HIGHEST:HOW-MANY"),
+        (["--epsilons", "nan"], "--epsilons"),
+        (["--repeats", "0"], "--repeats"),
+        (["--jobs", "0"], "--jobs"),
+        (["--evaluate", "both"], "--evaluate"),
+        (["--theme", "drak"], "did you mean 'dark'"),
+        (["--target", "Sort"], "Sort"),
+        (["--target", "Size"], "declared as real"),
+        (["--plot", "curve.pdf"], ".png or .svg"),
+        (["--plot", "no-such-folder/curve.png"], "cannot be written"),
+        (["-o", "no-such-folder/out.csv"], "does not exist"),
+        (["--bounds", "no-such-plan.toml"], "no-such-plan.toml"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    made: Path, capsys: pytest.CaptureFixture[str], more: list[str], told: str
+) -> None:
+    assert main(words(made, *more)) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    assert told in said.err
+    assert left(made) == []
+
+
+def test_without_declared_bounds_nothing_starts(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(made, bounds=False)) == 2
+    assert "--bounds PLAN" in capsys.readouterr().err
+
+
+def test_the_table_is_never_the_output(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (made / "data.csv").read_bytes()
+    assert main(words(made, "-o", str(made / "data.csv"))) == 2
+    assert "the table itself" in capsys.readouterr().err
+    assert (made / "data.csv").read_bytes() == before
+
+
+def test_a_stray_part_of_a_killed_run_is_removed(made: Path) -> None:
+    (made / "out.csv.0123abcd.part").write_text("half")
+    assert main(words(made, "--epsilons", "1", "--repeats", "1", "--jobs", "1", "--json")) == 0
+    assert left(made) == ["out.csv"]
+
+
+def console_script() -> list[str]:
+    script = Path(sys.executable).with_name("workbench.exe" if sys.platform == "win32" else "workbench")
+    if not script.exists():
+        pytest.skip("the package is not installed with its console script")
+    return [str(script)]
+
+
+def start(folder: Path, *more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*console_script(), *words(folder, *more)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for_fits(process: subprocess.Popen[str], count: int) -> None:
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if any(p.read_bytes().count(b"\n") >= count for p in unfinished()):
+            return
+        time.sleep(0.02)
+    pytest.fail("the study ended or stood still before it was stopped")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of one process are a POSIX matter")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 4), (signal.SIGKILL, -9)])
+def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: int) -> None:
+    import psutil
+
+    long = ["--epsilons", "1", "--repeats", "400", "--regimes", "none,private"]
+    process = start(made, *long, "--jobs", "2")
+    wait_for_fits(process, 5)
+    workers = psutil.Process(process.pid).children()
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (code, "")
+    assert psutil.wait_procs(workers, timeout=10)[1] == []
+    if number == signal.SIGINT:
+        assert err == "error: curve was cancelled\n"
+        assert left(made) == []
+    else:
+        assert [name.endswith(".part") for name in left(made)] == [True]
+    kept = unfinished()[0].read_bytes().count(b"\n")
+    assert 5 <= kept < 800
+
+    again = start(made, *long, "--jobs", "2", "--json")
+    out, err = again.communicate(timeout=120)
+    assert (again.returncode, err) == (0, "")
+    assert json.loads(out)["rows"] == 400 * 2 * 3
+    assert left(made) == ["out.csv"]
+    assert unfinished() == []
+    whole = (made / "out.csv").read_bytes()
+    assert main(words(made, *long, "--jobs", "1", "--json")) == 0
+    assert (made / "out.csv").read_bytes() == whole
+
+
+def test_workers_of_the_installed_program_start_light() -> None:
+    # A worker limits BLAS to one thread before numpy loads; the program's own start must not load it earlier.
+    code = "import sys, workbench.cli; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,234 @@
+"""``workbench dpsgd`` to the letter of its contract: the folder, the card, the charge."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from workbench.cli import main
+from workbench.data.read import read_table
+from workbench.deep.features import TableData
+from workbench.deep.model import TrainedModel
+from workbench.release.model import read_card
+
+PLAN = """
+version = 1
+epsilon = 3
+[[column]]
+name = "a"
+kind = "real"
+lower = -1
+upper = 1
+[[column]]
+name = "c"
+kind = "category"
+domain = ["p", "q"]
+[[column]]
+name = "note"
+action = "drop"
+[[column]]
+name = "y"
+kind = "category"
+domain = ["no", "yes"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a table that a line separates, a held-out one, and a plan."""
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
+    for name, rows, seed in (("train.csv", 300, 0), ("test.csv", 200, 1)):
+        generator = np.random.default_rng(seed)
+        a, c = generator.uniform(-1, 1, rows), generator.choice(["p", "q"], rows)
+        y = np.where(a + 0.2 * (c == "p") > 0, "yes", "no")
+        lines = [f"{v:.4f},{k},text,{t}" for v, k, t in zip(a, c, y, strict=True)]
+        (tmp_path / name).write_text("\n".join(["a,c,note,y", *lines]) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def command(folder: Path, *more: str, output: str = "net", data: str = "train.csv") -> list[str]:
+    words = {
+        "--target": "y", "--bounds": str(folder / "plan.toml"), "--network": "logistic", "--delta": "1e-4",
+        "--batch": "30", "--epochs": "4", "--lr": "2", "--clip": "1", "--accountant": "rdp", "--device": "cpu",
+        "-o": str(folder / output), "--ledger": str(folder / "ledger.sqlite"),
+    }  # fmt: skip
+    flat = [w for pair in words.items() for w in pair]
+    return ["dpsgd", str(folder / data), *flat, *(more or ("--noise", "2"))]
+
+
+def answer(capsys: pytest.CaptureFixture[str], words: list[str]) -> dict[str, Any]:
+    status = main([*words, "--json"])
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    result: dict[str, Any] = json.loads(out)
+    return result
+
+
+def refusal(capsys: pytest.CaptureFixture[str], words: list[str], status: int) -> str:
+    assert main(words) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("error: ")
+    return last
+
+
+def entries(capsys: pytest.CaptureFixture[str], folder: Path) -> list[dict[str, Any]]:
+    shown = answer(capsys, ["ledger", "show", "--ledger", str(folder / "ledger.sqlite")])
+    assert shown["ok"]
+    result: list[dict[str, Any]] = shown["entries"]
+    return result
+
+
+def test_a_run_gives_the_promised_keys_files_and_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    result = answer(capsys, command(folder, "--epsilon", "3"))
+    promised = (
+        "release_id epsilon_charged epsilon delta noise_multiplier steps accuracy peak_memory_bytes "
+        "predicted_peak_bytes seconds"
+    )
+    assert set(promised.split()) <= set(result)
+    assert result["epsilon"] == result["epsilon_charged"] <= 3
+    assert result["steps"] == 40
+    assert result["accuracy"] > 0.7
+    assert not result["accuracy_public"]
+    found = sorted(p.relative_to(folder / "net").as_posix() for p in (folder / "net").rglob("*") if p.is_file())
+    assert found == ["card.json", "model.safetensors", "private/metrics.csv"]
+    (entry,) = entries(capsys, folder)
+    assert (entry["status"], entry["epsilon"], entry["delta"]) == ("charged", result["epsilon"], 1e-4)
+    assert main(["verify", str(folder / "net")]) == 0
+
+
+def test_the_metrics_have_the_promised_columns_and_rise_to_the_charge(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    result = answer(capsys, command(folder))
+    with (folder / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert list(rows[0]) == ["step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes"]
+    epsilons = [float(r["epsilon"]) for r in rows]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[-1] <= result["epsilon"]
+    assert rows[-1]["step"] == "40"
+
+
+def test_the_card_says_what_was_done_and_no_private_figure(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    result = answer(capsys, command(folder, "--noise", "2", "--test", str(folder / "test.csv")))
+    card = read_card(folder / "net")
+    assert float(card["guarantee"]["epsilon"]) == result["epsilon"]
+    assert float(card["guarantee"]["delta"]) == 1e-4
+    assert card["guarantee"]["replace_one"]["epsilon"] == pytest.approx(2 * result["epsilon"])
+    assert "double-precision Gaussian" in card["guarantee"]["randomness"]
+    training = card["training"]
+    assert training["noise_multiplier"] == 2
+    assert training["clip"] == 1
+    assert training["steps"] == 40
+    assert training["sample_rate"] == 0.1
+    assert training["accountant"] == "rdp"
+    assert "accuracy" not in training
+    assert "loss" not in json.dumps(card)
+    assert [i["name"] for i in card["inputs"]] == ["a", "c", "y"]
+
+
+def test_only_a_test_table_declared_public_puts_its_accuracy_on_the_card(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    result = answer(capsys, command(folder, "--noise", "1", "--test", str(folder / "test.csv"), "--test-public"))
+    card = read_card(folder / "net")
+    assert result["accuracy_public"]
+    assert card["training"]["accuracy"]["value"] == result["accuracy"] > 0.8
+    model = TrainedModel.load(folder / "net", card["training"], card["inputs"])
+    assert model.accuracy(TableData(model.features, read_table(folder / "test.csv"))) == result["accuracy"]
+
+
+def test_a_cap_beside_the_noise_ends_the_run_early(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    result = answer(capsys, command(folder, "--noise", "1", "--epsilon", "2.5", "--epochs", "50"))
+    assert result["stopped"] == "cap"
+    assert result["epsilon"] <= 2.5
+    assert 0 < result["steps"] < 500
+
+
+def test_a_clock_settles_the_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    result = answer(capsys, command(folder, "--noise", "2", "--epochs", "100000", "--seconds", "0.3"))
+    assert result["stopped"] == "clock"
+    (entry,) = entries(capsys, folder)
+    assert (entry["status"], entry["epsilon"]) == ("settled", result["epsilon"])
+
+
+def test_a_second_run_is_refused_and_leaves_no_folder(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    first = answer(capsys, command(folder))
+    said = refusal(capsys, command(folder, output="again"), 3)
+    assert str(first["epsilon"]).rstrip("0") in said
+    assert not (folder / "again").exists()
+    assert [e["status"] for e in entries(capsys, folder)] == ["charged", "refused"]
+
+
+def test_rows_per_person_multiply_the_charge(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    one = answer(capsys, command(folder))
+    (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
+    words = command(folder, output="two")
+    words[words.index("--ledger") + 1] = str(folder / "other.sqlite")
+    assert answer(capsys, words)["epsilon_charged"] == pytest.approx(2 * one["epsilon_charged"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--noise", "1", "--seed", "3"), "--seed"),
+        (("--noise", "1", "--resume", "x"), "not in this version"),
+        (("--noise", "1", "--trust-code"), "not in this version"),
+        (("--noise", "1", "--network", "mnist-cnn"), "not in this version"),
+        (("--noise", "1", "--network", "package.module:factory"), "not in this version"),
+        (("--noise", "1", "--network", "mpl"), "did you mean 'mlp'"),
+        (("--epochs", "4"), "neither noise nor epsilon"),
+        (("--noise", "nan"), "--noise"),
+        (("--noise", "1", "--batch", "301"), "larger than the table"),
+        (("--noise", "1", "--target", "z"), "no column 'z'"),
+        (("--noise", "1", "--target", "note"), "drops the target"),
+        (("--noise", "1", "--target", "a"), "not category or boolean"),
+        (("--noise", "1", "--test-public"), "--test"),
+        (("--epsilon", "0"), "--epsilon"),
+        (("--noise", "1", "--lr", "-1"), "--lr"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_charges_nothing(
+    capsys: pytest.CaptureFixture[str], folder: Path, more: tuple[str, ...], said: str
+) -> None:
+    assert said in refusal(capsys, command(folder, *more), 2)
+    assert not (folder / "net").exists()
+    assert not (folder / "ledger.sqlite").exists() or entries(capsys, folder) == []
+
+
+def test_images_and_missing_facts_say_so(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    words = command(folder)
+    words[1] = str(folder / "train-images-idx3-ubyte.gz")
+    assert "images is not in this version" in refusal(capsys, words, 2)
+    words = command(folder)
+    at = words.index("--bounds")
+    assert "--bounds is missing" in refusal(capsys, words[:at] + words[at + 2 :], 2)
+
+
+def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    text = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
+    text[7] = "0.5,x,text,yes"
+    (folder / "train.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
+    said = refusal(capsys, command(folder), 2)
+    assert "row 7" in said
+    assert "'x'" in said
+    assert [e["status"] for e in entries(capsys, folder)] == ["void"]
+    assert sorted(p.name for p in folder.iterdir()) == ["ledger.sqlite", "plan.toml", "test.csv", "train.csv"]
+
+
+def test_the_text_badges_a_private_accuracy(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    assert main(command(folder)) == 0
+    out = capsys.readouterr().out
+    assert "private – not for release" in out
+    assert "charged epsilon" in out

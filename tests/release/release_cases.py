@@ -1,0 +1,187 @@
+"""Tables, plans and processes for the tests of the release door; importable by processes that tests start."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from decimal import Decimal
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError
+from workbench.privacy.event import Cost, PureDp
+from workbench.release.export import TableRelease, release_table
+from workbench.release.ledger import Ledger
+from workbench.release.verify import verify_release
+from workbench.sanitize.plan import Plan
+
+CITIES = ("Graz", "Linz", "Wien")
+
+
+def table_of(rows: int, seed: int = 7) -> Table:
+    """A table of an age, a city and a pay, in the order of the ages."""
+    generator = np.random.default_rng(seed)
+    return Table(
+        pl.DataFrame(
+            {
+                "age": np.sort(generator.integers(0, 121, rows)).astype(str),
+                "city": generator.choice(CITIES, rows),
+                "pay": np.round(generator.uniform(0, 100, rows), 1).astype(str),
+            }
+        ),
+        "people.csv",
+    )
+
+
+def plan_of(epsilon: float = 3.0, **keys: Any) -> Plan:
+    """A plan that protects the three columns of :func:`table_of`."""
+    return Plan.from_plain(
+        {
+            "epsilon": epsilon,
+            "column": [
+                {"name": "age", "kind": "integer", "lower": 0, "upper": 120, "mechanism": "staircase"},
+                {"name": "city", "kind": "category", "domain": list(CITIES), "mechanism": "grr"},
+                {"name": "pay", "kind": "real", "lower": 0, "upper": 100, "cells": 51, "mechanism": "bounded-laplace"},
+            ],
+            **keys,
+        }
+    )
+
+
+def release(ledger: Path, target: Path, rows: int = 50, epsilon: float = 3.0, **keys: Any) -> TableRelease:
+    """Release the little table into ``target``."""
+    with Ledger.open(ledger) as opened:
+        return release_table(plan_of(epsilon, **keys), table_of(rows), target, opened)
+
+
+def loss_of(epsilon: str, delta: str = "0") -> Cost:
+    """The cost of a release of ``epsilon`` and ``delta``."""
+    return Cost(Decimal(epsilon), Decimal(delta), PureDp(Decimal(epsilon)))
+
+
+def raise_cap(ledger: Path, epsilon: str) -> None:
+    """Raise the cap of the only dataset of ``ledger``."""
+    with Ledger.open(ledger) as opened:
+        (dataset,) = opened.caps()
+        opened.set_cap(dataset, Decimal(epsilon))
+
+
+def statuses(ledger: Path) -> list[str]:
+    """The present status of each release, in order."""
+    with Ledger.open(ledger) as opened:
+        return [r.status for r in opened.releases()]
+
+
+def names_in(folder: Path) -> set[str]:
+    """The names in ``folder``."""
+    return {p.name for p in folder.iterdir()}
+
+
+def certificate_of(target: Path) -> dict[str, Any]:
+    """The certificate beside ``target``."""
+    document: dict[str, Any] = json.loads(target.with_name(target.name + ".certificate.json").read_text("utf-8"))
+    return document
+
+
+def assert_sound(folder: Path, target: Path, ledger: Path, *, allowed: frozenset[str] = frozenset()) -> str | None:
+    """Check what must hold after a kill at any moment; return the status of the release that stands in ``target``.
+
+    Nothing is in the folder but the output, its certificate and one part file; the ledger's chain is whole; and an
+    output that verifies has been paid for.
+    """
+    named = {target.name, f"{target.name}.certificate.json", *allowed}
+    strange = names_in(folder) - named
+    assert len(strange) <= 1, strange
+    assert all(n.startswith(f"{target.name}.") and n.endswith(".part") for n in strange), strange
+    if not ledger.exists():
+        assert not target.exists()
+        return None
+    with Ledger.open(ledger) as opened:
+        assert opened.verify() == []
+        if not target.exists():
+            return None
+        document = certificate_of(target)
+        found = opened.release(document["release_id"])
+    assert found is not None
+    assert found.status in ("reserved", "charged")
+    assert found.epsilon == Decimal(document["guarantee"]["epsilon"])
+    if not strange:  # while a part file waits to replace an older output, the new certificate may stand already
+        assert verify_release(target) == []
+    return found.status
+
+
+def forks() -> ForkServerContext:
+    """Processes that have the release door loaded already: each starts in milliseconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["workbench.release.export", "workbench.release.verify"])
+    return context
+
+
+def run_to_exit(work: Callable[..., None], *arguments: Any) -> int:
+    """Run ``work`` in a process of its own and return its exit code."""
+    process: BaseProcess = forks().Process(target=work, args=arguments)
+    process.start()
+    process.join(60)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        raise AssertionError("the process did not end")
+    code = process.exitcode
+    assert code is not None
+    return code
+
+
+def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
+    """Reserve again and again until refused; complete every second one."""
+    with Ledger.open(ledger) as opened:
+        for count in range(times):
+            try:
+                release_id = opened.reserve(dataset, loss_of(epsilon), work="race")
+            except BudgetRefusedError:
+                return
+            if count % 2:
+                opened.complete(release_id)
+
+
+def release_and_die(
+    ledger: Path, target: Path, owner: str, attribute: str, call: int = 1, after: bool = False, rows: int = 50
+) -> None:
+    """Release and die as by SIGKILL at a call of an inner function.
+
+    Args:
+        ledger: the ledger.
+        target: the output.
+        owner: where the function is looked up: ``module`` or ``module:Class``.
+        attribute: its name there.
+        call: which call of it, counted from 1.
+        after: die when the call has returned, instead of before it.
+        rows: rows of the table.
+    """
+    module, _, cls = owner.partition(":")
+    place: Any = importlib.import_module(module)
+    place = getattr(place, cls) if cls else place
+    real = getattr(place, attribute)
+    calls = 0
+
+    def deadly(*arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls < call:
+            return real(*arguments, **named)
+        if after:
+            real(*arguments, **named)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("killed")
+
+    setattr(place, attribute, deadly)
+    release(ledger, target, rows)

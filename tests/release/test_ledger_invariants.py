@@ -1,0 +1,142 @@
+"""Whatever is done in whatever order, what is spent is the sum of the releases that count, and never above the cap."""
+
+import shutil
+import tempfile
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from release_cases import loss_of
+
+from workbench.params import BudgetRefusedError, InputError
+from workbench.release.ledger import Ledger
+
+DATASETS = [letter * 32 for letter in "abcd"]
+FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
+EPSILONS = st.sampled_from(["0.1", "0.3", "1e-6", "2", "0.30000000000000004", "1000000", "0.0000010000000000000001"])
+DELTAS = st.sampled_from(["0", "0", "0", "1e-5", "1e-40", "3e-6"])
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """A ledger beside a model of it in fractions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir=FAST))
+        self.ledger = Ledger.open(self.folder / "ledger.sqlite")
+        self.account = {d: d for d in DATASETS}
+        self.known: set[str] = set()
+        self.cap: dict[str, tuple[Fraction, Fraction | None]] = {}
+        self.cost: dict[str, tuple[str, Fraction, Fraction]] = {}
+        self.status: dict[str, str] = {}
+        self.lowered: set[str] = set()
+
+    def teardown(self) -> None:
+        self.ledger.close()
+        shutil.rmtree(self.folder)
+
+    def used(self, account: str) -> tuple[Fraction, Fraction]:
+        counted = [
+            self.cost[r] for r, s in self.status.items() if s in ("reserved", "charged", "settled")
+        ]
+        own = [c for c in counted if c[0] == account]
+        return sum((c[1] for c in own), Fraction(0)), sum((c[2] for c in own), Fraction(0))
+
+    @rule(dataset=st.sampled_from(DATASETS), epsilon=EPSILONS, delta=DELTAS)
+    def reserve(self, dataset: str, epsilon: str, delta: str) -> None:
+        account, e, d = self.account[dataset], Fraction(epsilon), Fraction(delta)
+        cap = self.cap.get(account, (e, None))
+        if cap[1] is None and d > 0:
+            cap = (cap[0], d)
+        used = self.used(account)
+        fits = used[0] + e <= cap[0] and used[1] + d <= (cap[1] or 0)
+        self.known.add(account)
+        try:
+            release_id = self.ledger.reserve(dataset, loss_of(epsilon, delta), work="test")
+        except BudgetRefusedError:
+            assert not fits
+            return
+        assert fits
+        self.cap[account] = cap
+        self.cost[release_id], self.status[release_id] = (account, e, d), "reserved"
+
+    def reserved(self) -> list[str]:
+        return [r for r, s in self.status.items() if s == "reserved"]
+
+    @precondition(lambda self: self.reserved())
+    @rule(data=st.data(), end=st.sampled_from(["complete", "void", "settle"]))
+    def end(self, data: st.DataObject, end: str) -> None:
+        release_id = data.draw(st.sampled_from(self.reserved()))
+        account, epsilon, delta = self.cost[release_id]
+        if end == "complete":
+            self.ledger.complete(release_id)
+            self.status[release_id] = "charged"
+        elif end == "void":
+            self.ledger.void(release_id, "test")
+            self.status[release_id] = "void"
+        else:
+            half = Decimal(self.ledger.release(release_id).epsilon) / 2
+            self.ledger.settle(release_id, half, Decimal(0))
+            self.status[release_id], self.cost[release_id] = "settled", (account, Fraction(half), Fraction(0))
+
+    @precondition(lambda self: self.status)
+    @rule(data=st.data())
+    def end_twice(self, data: st.DataObject) -> None:
+        release_id = data.draw(st.sampled_from(sorted(self.status)))
+        if self.status[release_id] != "reserved":
+            with pytest.raises(InputError):
+                self.ledger.void(release_id, "again")
+
+    @rule(dataset=st.sampled_from(DATASETS), epsilon=EPSILONS, delta=st.one_of(st.none(), DELTAS))
+    def set_cap(self, dataset: str, epsilon: str, delta: str | None) -> None:
+        self.ledger.set_cap(dataset, Decimal(epsilon), None if delta is None else Decimal(delta))
+        account = self.account[dataset]
+        kept = self.cap.get(account, (Fraction(0), None))[1]
+        self.cap[account] = (Fraction(epsilon), kept if delta is None else Fraction(delta))
+        self.known.add(account)
+        used = self.used(account)
+        if used[0] > self.cap[account][0] or used[1] > (self.cap[account][1] or 0):
+            self.lowered.add(account)
+
+    @rule(new=st.sampled_from(DATASETS), old=st.sampled_from(DATASETS))
+    def link(self, new: str, old: str) -> None:
+        account = self.account[old]
+        possible = account in self.known and (self.account[new] == account or new not in self.known)
+        if possible:
+            assert self.ledger.link_version(new, old) == account
+            self.account[new] = account
+            self.known.add(new)
+        else:
+            with pytest.raises(InputError):
+                self.ledger.link_version(new, old)
+
+    @rule()
+    def reopen(self) -> None:
+        self.ledger.close()
+        self.ledger = Ledger.open(self.folder / "ledger.sqlite")
+
+    @invariant()
+    def what_is_spent_is_the_sum_by_status_and_within_the_cap(self) -> None:
+        for dataset in DATASETS:
+            account = self.ledger.account(dataset)
+            used = self.used(self.account[dataset])
+            assert account.dataset == self.account[dataset]
+            assert (Fraction(account.used[0]), Fraction(account.used[1])) == used
+            if account.cap is not None and account.dataset not in self.lowered:  # the steward may cap below it
+                assert account.used[0] <= account.cap[0]
+                assert account.used[1] <= (account.cap[1] or 0)
+
+    @invariant()
+    def the_chain_is_whole_and_the_statuses_are_those_of_the_last_entries(self) -> None:
+        assert self.ledger.verify() == []
+        assert {r.release_id: r.status for r in self.ledger.releases() if r.status != "refused"} == self.status
+
+
+TestLedger = LedgerMachine.TestCase
+TestLedger.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)

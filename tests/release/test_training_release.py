@@ -1,0 +1,92 @@
+"""What the ledger says of a training that does not come to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+pytest.importorskip("torch")
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.deep.features import Features
+from workbench.deep.plan import DpSgdPlan
+from workbench.deep.trainer import Mechanism
+from workbench.params import CancelledError
+from workbench.release.ledger import Ledger
+from workbench.release.training import release_training
+from workbench.signals import Event, Metric, Progress
+from workbench.signals.cancel import CancelToken
+
+FEATURES = Features(
+    (Attribute(name="x", kind="real", lower=0, upper=1),), Attribute(name="y", kind="category", domain=("0", "1"))
+)
+TABLE = Table(pl.DataFrame({"x": [str(i / 50) for i in range(50)], "y": [str(i // 25) for i in range(50)]}), "made")
+PLAN = DpSgdPlan(
+    network="logistic", noise=1.0, delta=1e-5, batch=10, epochs=4, lr=1.0, clip=1.0, accountant="rdp", device="cpu"
+)
+
+
+def statuses(ledger: Ledger) -> list[str]:
+    return [release.status for release in ledger.releases()]
+
+
+def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp_path: Path) -> None:
+    token = CancelToken()
+
+    def stop_when_watched(event: Event) -> None:
+        if isinstance(event, Metric):
+            token.cancel()
+
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(CancelledError):
+            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, emit=stop_when_watched, cancel=token)
+        assert statuses(ledger) == ["charged"]
+        assert ledger.releases()[0].epsilon == PLAN.schedule(50).cost().epsilon
+    assert [p.name for p in tmp_path.iterdir()] == ["ledger.sqlite"]
+
+
+def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> None:
+    token = CancelToken()
+    token.cancel()
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(CancelledError):
+            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, cancel=token)
+        assert statuses(ledger) == ["void"]
+    assert not (tmp_path / "net").exists()
+
+
+def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Mechanism.step
+    steps: list[int] = []
+
+    def breaks(self: Mechanism, inputs: object, targets: object) -> object:
+        steps.append(1)
+        if len(steps) == 10:
+            raise MemoryError
+        return whole(self, inputs, targets)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Mechanism, "step", breaks)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        with pytest.raises(MemoryError):
+            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)
+        assert statuses(ledger) != ["void"]
+    assert not (tmp_path / "net").exists()
+
+
+def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+
+        def look(event: Event) -> None:
+            if isinstance(event, Progress) and event.label == "training steps" and event.done == 1:
+                seen.append(statuses(ledger))
+
+        done = release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, emit=look)
+        assert seen == [["reserved"]]
+        assert statuses(ledger) == ["charged"]
+        assert done.accuracy is not None

@@ -1,0 +1,131 @@
+"""The house as it is imported: Qt only where it belongs, a light command line, layers that point one way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DRAWS = ("workbench.gui", "workbench.render")
+HEAVY = ("torch", "sklearn", "scipy.stats", "opendp.prelude", "dp_accounting", "PySide6", "pyqtgraph")
+
+IMPORT_WITHOUT_QT = """
+import importlib, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("PySide6", "shiboken6", "pyqtgraph"):
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Blocked())
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(name, error)
+"""
+IMPORT_AND_LIST = """
+import importlib, sys
+importlib.import_module(sys.argv[1])
+print(*(name for name in sys.argv[2:] if name in sys.modules))
+"""
+
+
+def modules() -> list[str]:
+    """Return every module of the program by its dotted name."""
+    files = (f.relative_to(ROOT).with_suffix("") for f in (ROOT / "workbench").rglob("*.py"))
+    return sorted(".".join(f.parts).removesuffix(".__init__") for f in files if f.name != "__main__")
+
+
+def python(code: str, *arguments: str) -> str:
+    """Run ``code`` in a Python of its own; return what it printed."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_module_that_does_not_draw_works_without_qt():
+    others = [name for name in modules() if not name.startswith(DRAWS)]
+    assert len(others) > 30
+    assert python(IMPORT_WITHOUT_QT, *others) == ""
+
+
+def test_qt_is_really_blocked_in_that_test():
+    assert "is blocked" in python(IMPORT_WITHOUT_QT, "PySide6.QtCore")
+
+
+@pytest.mark.parametrize("name", ["workbench.cli", "workbench.cli.main", "workbench.__main__"])
+def test_the_command_line_starts_light(name):
+    assert python(IMPORT_AND_LIST, name, *HEAVY) == ""
+
+
+def test_heavy_libraries_are_really_seen_in_that_test():
+    assert python(IMPORT_AND_LIST, "pyqtgraph", *HEAVY) == "PySide6 pyqtgraph"
+
+
+def test_each_command_shows_its_help_without_heavy_libraries():
+    code = (
+        "import sys\n"
+        "from workbench.cli.catalogue import COMMANDS, load\n"
+        "from workbench.cli.main import parser_of\n"
+        "for name in COMMANDS:\n"
+        "    assert 'example' in parser_of(load(name)).format_help(), name\n"
+        "print(*(name for name in sys.argv[1:] if name in sys.modules))\n"
+    )
+    assert python(code, *HEAVY) == ""
+
+
+def test_every_package_is_a_layer():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(c for c in contracts if c["type"] == "layers")
+    assert layers["exhaustive"] is True
+    named = {part.strip("() ") for line in layers["layers"] for part in line.split("|")}
+    packages = {f.parent.name for f in (ROOT / "workbench").glob("*/__init__.py")}
+    assert packages <= named
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("workbench/params/planted.py", "import workbench.release", "layers point one way"),
+        ("workbench/sanitize/planted.py", "import workbench.deep", "layers point one way"),
+        ("workbench/data/planted.py", "import PySide6.QtCore", "Qt only in gui and render"),
+        ("workbench/learners/planted.py", "import torch", "torch only in deep"),
+        ("workbench/privacy/planted.py", "import polars", "privacy knows neither tables nor windows"),
+    ],
+)
+def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
+    for package in ("params", "signals", "privacy", "data", "learners", "sanitize", "deep", "studies"):
+        (tmp_path / "workbench" / package).mkdir(parents=True)
+        (tmp_path / "workbench" / package / "__init__.py").touch()
+    for package in ("render", "release", "jobs", "cli"):
+        (tmp_path / "workbench" / package).mkdir()
+        (tmp_path / "workbench" / package / "__init__.py").touch()
+    for module in ("__init__", "__main__"):
+        (tmp_path / "workbench" / f"{module}.py").touch()
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text("utf-8"), "utf-8")
+    assert lint_imports(tmp_path)[0] == 0
+    (tmp_path / file).write_text(line + "\n", "utf-8")
+    status, printed = lint_imports(tmp_path)
+    assert status == 1
+    assert f"{contract} BROKEN" in printed
+
+
+def lint_imports(folder: Path) -> tuple[int, str]:
+    """Run import-linter on the workbench of ``folder``; return its exit status and what it printed."""
+    code = "from importlinter.cli import lint_imports_command as main; main()"
+    variables = dict(os.environ, PYTHONPATH=str(folder), COLUMNS="200")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--no-cache"],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=variables,
+        encoding="utf-8",
+    )
+    return done.returncode, done.stdout + done.stderr
