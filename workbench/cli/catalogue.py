@@ -20,10 +20,10 @@ COMMANDS: tuple[str, ...] = (
     "budget",
     "ledger",
     "samples",
+    "gui",
 )
 
 LATER: tuple[str, ...] = (
-    "gui",
     "predict",
     "grid",
     "memory",

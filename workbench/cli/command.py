@@ -39,6 +39,8 @@ class Command:
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
         releases: whether it publishes something; such a command refuses ``--seed``.
+        foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
+            ``exit_code`` and is not printed.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Command:
     run: Run
     text: Callable[[Mapping[str, Any]], str]
     releases: bool = False
+    foreground: bool = False
 
 
 def flag_of(cls: type[Parameters], name: str) -> str:

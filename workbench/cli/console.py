@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from workbench.cli.progress import ProgressBar
 from workbench.jobs import Job, run_to_end
+from workbench.jobs.log import log_trace
 from workbench.params import CancelledError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Failed, Finished
@@ -38,20 +37,6 @@ def run_on_console(work: Work, title: str) -> dict[str, Any] | None:
 
 def report_bug(error: BaseException, trace: str, title: str) -> None:
     """Log the trace of a bug, which holds no data values, and tell of it in one sentence."""
-    log = _log(title, trace)
+    log = log_trace(title, trace)
     kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
     print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)
-
-
-def _log(title: str, trace: str) -> Path | None:
-    """Append the trace to the log and return its path; ``None`` where it cannot be written."""
-    from workbench.paths import user_log
-
-    path = user_log() / "workbench.log"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {title}\n{trace}\n")
-    except OSError:
-        return None
-    return path

@@ -74,6 +74,8 @@ def _dispatch(words: list[str]) -> int:
         return int(leave.code or DONE)
     if getattr(options, "seed_refused", None) is not None:
         raise ParameterError("--seed is for studies; a release draws fresh randomness", mend="leave --seed out")
+    if command.foreground:
+        return int(command.run(options, Context())["exit_code"])
     return _run(command, options)
 
 

@@ -1,0 +1,204 @@
+"""The Data page: a sample by a click, a file by a drop, public facts by keys, each edit undone and redone."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
+
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.datapage.attribute_model import LOWER, UPPER
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+CSV = "age;income;town\n" + "\n".join(f"{20 + i % 20};{1000 + 37 * i},5;{'AB'[i % 2]}" for i in range(40)) + "\n"
+
+
+@pytest.fixture
+def opened(window, tmp_path, idle):
+    """A window with a semicolon file whose facts are all open."""
+    path = tmp_path / "town.csv"
+    path.write_text(CSV, "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    return window
+
+
+def editor(window) -> QLineEdit:
+    """Return the field in which a fact is being edited."""
+    return next(field for field in window.findChildren(QLineEdit, "fact_editor") if field.isVisible())
+
+
+def type_fact(window, qtbot, text: str, end: Qt.Key) -> None:
+    """Type into the fact that is being edited and leave it by a key."""
+    qtbot.keyClicks(editor(window), text)
+    qtbot.keyClick(editor(window), end)
+    QApplication.processEvents()  # Qt commits what Return ends when it comes back to its event loop
+
+
+def test_a_sample_opens_by_a_click_with_its_public_facts(people):
+    plan = people.session.plan
+    assert people.session.opened.table.rows == 2000
+    assert plan.ready
+    assert plan.target == "label"
+    assert [c.name for c in plan.columns if c.action == "drop"] == ["id", "name"]
+    assert people.rail.buttons["data"].state == "ready"
+
+
+def test_the_budget_of_a_fresh_table_is_the_plan_alone(people):
+    assert people.session.account.cap is None
+    assert people.findChild(QLabel, "budget_figure").text() == "1"
+    assert people.findChild(QLabel, "fact_spent").text() == "ε 0"
+
+
+def test_open_facts_are_visibly_open_and_the_button_leads_to_them(opened, press):
+    model = opened.page.table.attributes
+    assert opened.rail.buttons["data"].state == "needs"
+    assert model.index(0, LOWER).data() == "not declared"
+    button = opened.findChild(QAbstractButton, "to_protect")
+    assert button.text() == "Fill the next →"
+    press(opened, "to_protect")
+    assert editor(opened).isVisible()
+
+
+def test_facts_are_filled_by_keys_alone(opened, qtbot):
+    qtbot.keyClick(opened, Qt.Key.Key_Return, CTRL)
+    for text in ("0", "120", "0", "5000"):
+        type_fact(opened, qtbot, text, Qt.Key.Key_Tab)
+    type_fact(opened, qtbot, "A, B", Qt.Key.Key_Return)
+    age, income, town = opened.session.plan.columns
+    assert (age.lower, age.upper) == (0, 120)
+    assert (income.lower, income.upper) == (0, 5000)
+    assert town.domain == ("A", "B")
+    assert opened.session.plan.ready
+    assert opened.findChild(QAbstractButton, "to_protect").text() == "Protect →"
+
+
+def test_what_is_no_number_stays_in_sight_with_its_reason(opened, qtbot):
+    qtbot.keyClick(opened, Qt.Key.Key_Return, CTRL)
+    type_fact(opened, qtbot, "young", Qt.Key.Key_Return)
+    assert opened.session.plan.column("age").lower is None
+    assert opened.page.table.attributes.index(0, LOWER).data() == "✕ young"
+    problem = opened.findChild(QLabel, "detail_problem")
+    assert problem.isVisible()
+    assert "'young' is not a number" in problem.text()
+
+
+def test_bounds_the_wrong_way_round_are_told_at_once(opened, qtbot):
+    opened.session.edit_column("age", "bounds", lower=90.0, upper=10.0)
+    problem = opened.findChild(QLabel, "detail_problem")
+    assert problem.isVisible()
+    assert "Lower = 90 is not below upper = 10" in problem.text()
+    assert not opened.session.plan.ready
+
+
+def test_each_edit_is_undone_and_redone(people, qtbot):
+    session = people.session
+    before = session.plan
+    steps = [before]
+    for changes in ({"upper": 110.0}, {"lower": 10.0}, {"role": None}, {"missing": "own-value"}, {"action": "drop"}):
+        session.edit_column("age", "edit age", **changes)
+        steps.append(session.plan)
+    assert len(set(steps)) == 6
+    for expected in reversed(steps[:-1]):
+        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
+        assert session.plan == expected
+    for expected in steps[1:]:
+        qtbot.keyClick(people, Qt.Key.Key_Z, CTRL | SHIFT)
+        assert session.plan == expected
+
+
+def test_an_edit_that_changes_nothing_is_no_step(people):
+    people.session.edit_column("age", "edit age", lower=18.0)
+    assert not people.session.undo_stack.canUndo()
+
+
+def test_taking_facts_from_the_data_warns_at_once(opened, press):
+    press(opened, "take_from_data")
+    age = opened.session.plan.column("age")
+    assert (age.lower, age.upper, age.bounds_origin) == (20, 39, "data")
+    warning = opened.findChild(QLabel, "detail_warning")
+    assert warning.isVisible()
+    assert "outside the guarantee" in warning.text()
+
+
+def test_declaring_one_bound_opens_the_other_that_was_read_off_the_rows(opened, press):
+    press(opened, "take_from_data")
+    model = opened.page.table.attributes
+    model.setData(model.index(0, LOWER), "0")
+    age = opened.session.plan.column("age")
+    assert (age.lower, age.upper, age.bounds_origin) == (0, None, "declared")
+    assert model.index(0, UPPER).data() == "not declared"
+
+
+def test_an_identifier_is_dropped_and_comes_back_with_another_role(people):
+    model = people.page.table.attributes
+    model.setData(model.index(2, 1), "identifier")
+    assert people.session.plan.column("age").action == "drop"
+    model.setData(model.index(2, 1), "sensitive")
+    assert people.session.plan.column("age").action == "protect"
+
+
+def test_another_target_replaces_the_former(people, press):
+    people.page.table.selectRow(3)
+    press(people, "detail_target")
+    assert people.session.target == "sex"
+    assert [c.name for c in people.session.plan.columns if c.role == "target"] == ["sex"]
+
+
+def test_a_file_is_opened_by_a_drop(window, tmp_path, idle):
+    path = tmp_path / "town.csv"
+    path.write_text(CSV, "utf-8")
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(400, 300), Qt.DropAction.CopyAction, mime, left, none)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(400, 300), Qt.DropAction.CopyAction, mime, left, none))
+    idle(window)
+    assert window.session.opened.title == "town.csv"
+    assert "parted by semicolon" in window.findChild(QWidget, "data_summary").accessibleName()
+
+
+def test_a_wrong_dialect_is_corrected_and_what_was_declared_stays(opened, press, qtbot, idle):
+    opened.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
+    press(opened, "view_dialect")
+    field = opened.findChild(QLineEdit, "dialect_encoding")
+    qtbot.keyClicks(field, "cp1252")
+    press(opened, "dialect_read_again")
+    idle(opened)
+    assert opened.session.opened.table.dialect.encoding == "cp1252"
+    assert opened.session.plan.column("age").upper == 120
+
+
+def test_an_unknown_encoding_is_told_below_its_field(opened, press, qtbot):
+    press(opened, "view_dialect")
+    qtbot.keyClicks(opened.findChild(QLineEdit, "dialect_encoding"), "klingon")
+    problem = opened.findChild(QLabel, "dialect_encoding_problem")
+    assert problem.isVisible()
+    assert "klingon" in problem.text()
+    assert not opened.findChild(QAbstractButton, "dialect_read_again").isEnabled()
+
+
+def test_a_ragged_file_is_refused_by_row_and_the_form_is_offered(window, tmp_path, press, idle):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n6,7\n", "utf-8")
+    window.page.open(str(path))
+    idle(window)
+    banner = window.findChild(QLabel, "banner_text")
+    assert banner.isVisible()
+    assert "3" in banner.text()
+    assert window.findChild(QWidget, "dialect_form").isVisible()
+    assert window.session.opened is None
+
+
+def test_rows_are_fetched_only_where_they_are_seen(people, press):
+    press(people, "view_rows")
+    view = people.findChild(QTableView, "rows_table")
+    assert view.isVisible()
+    assert people.page.frame_model.rowCount() == 2000
+    view.scrollToBottom()
+    QApplication.processEvents()
+    assert people.page.frame_model.index(1999, 0).data() == "P02000"
+    assert len(people.page.frame_model._blocks) <= 3

@@ -1,0 +1,134 @@
+"""The frame: light to start, in the colours asked for, every page within reach of the keyboard."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+
+from workbench.gui.pages import PAGES
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.render.palette import DARK, LIGHT
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "pyqtgraph")
+FIRST_PAINT = """
+import os, sys
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from workbench.gui.app import application
+from workbench.gui.window import MainWindow
+app = application()
+window = MainWindow()
+window.show()
+app.processEvents()
+print(*(name for name in sys.argv[1:] if name in sys.modules))
+window.close()
+"""
+
+
+def test_the_first_paint_loads_no_engine():
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_PAINT, *HEAVY], capture_output=True, text=True, cwd=ROOT, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+
+
+def test_every_page_has_a_name_of_its_own_and_a_help():
+    assert len({page.name for page in PAGES}) == len(PAGES)
+    assert all(page.help and page.title for page in PAGES)
+
+
+@pytest.mark.parametrize("position", range(len(PAGES)))
+def test_every_page_is_reached_by_ctrl_and_its_number(window, qtbot, position):
+    window.show_page(PAGES[-1].name)
+    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), Qt.KeyboardModifier.ControlModifier)
+    assert window.page.objectName() == f"page_{PAGES[position].name}"
+    assert window.rail.buttons[PAGES[position].name].isChecked()
+
+
+def test_the_theme_changes_while_the_window_is_open(window):
+    window.menus.actions["theme_dark"].trigger()
+    assert window.session.theme == DARK
+    assert QApplication.palette().window().color().name().upper() == DARK.window
+    window.menus.actions["theme_light"].trigger()
+    assert window.session.theme == LIGHT
+    assert QApplication.palette().window().color().name().upper() == LIGHT.window
+
+
+def test_the_theme_is_remembered(window):
+    window.menus.actions["theme_dark"].trigger()
+    assert type(window.settings)().theme == "dark"
+
+
+def test_at_1280_by_800_nothing_asks_for_more_room(people):
+    assert people.minimumSizeHint().width() <= 1280
+    assert people.minimumSizeHint().height() <= 800
+
+
+def test_a_job_can_be_cancelled_from_its_line(window, qtbot):
+    def wait(emit, cancel):
+        while not cancel.cancelled:
+            pass
+        cancel.check()
+
+    handle = window.jobs.start(Job("Waiting", wait))
+    qtbot.waitUntil(lambda: window.findChild(QPushButton, "job_cancel") is not None, timeout=5000)
+    cancel = window.findChild(QPushButton, "job_cancel")
+    assert cancel.text() == "Cancel"
+    with qtbot.waitSignal(handle.ended, timeout=5000):
+        qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+        assert cancel.text() == "Cancelling…"
+    assert cancel.text() == "Cancelled"
+
+
+def test_a_failing_job_is_told_of_in_one_sentence(window, qtbot):
+    def fail(emit, cancel):
+        raise InputError("the file went away", "people.csv", "open it again")
+
+    window.jobs.start(Job("Failing", fail))
+    banner = window.findChild(QLabel, "banner_text")
+    qtbot.waitUntil(banner.isVisible, timeout=5000)
+    assert banner.text() == "The file went away (people.csv); open it again."
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not banner.isVisible()
+
+
+def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
+    from workbench.paths import user_log
+
+    def fault(emit, cancel):
+        raise ValueError("secret 4711")
+
+    window.jobs.start(Job("Faulty", fault))
+    banner = window.findChild(QLabel, "banner_text")
+    qtbot.waitUntil(banner.isVisible, timeout=5000)
+    assert "fault of the program" in banner.text()
+    logged = (user_log() / "workbench.log").read_text("utf-8")
+    assert "ValueError" in logged
+    assert "4711" not in logged + banner.text()
+
+
+def test_a_newer_job_of_the_same_kind_replaces_the_older(window, qtbot):
+    results = []
+    for number in (1, 2):
+        window.jobs.start(Job("Preview", lambda emit, cancel, n=number: n), key="preview", on_result=results.append)
+    qtbot.waitUntil(lambda: not window.jobs.running, timeout=5000)
+    assert results == [2]
+
+
+def test_closing_during_a_job_stops_the_job_and_then_closes(window, qtbot):
+    def wait(emit, cancel):
+        while not cancel.cancelled:
+            pass
+        cancel.check()
+
+    handle = window.jobs.start(Job("Waiting", wait))
+    window.close()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=5000)
+    assert not handle.running

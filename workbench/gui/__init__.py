@@ -1,0 +1,1 @@
+"""The window: thin pages over one observable session; work runs as jobs."""

@@ -1,0 +1,103 @@
+"""Open a table: read it, look at its columns, and make the first draft of a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbench.gui.actions.account import read_account
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.draft import FACTS, FIRST_EPSILON, DraftColumn, DraftPlan
+from workbench.gui.state import OpenTable, Session
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.options import ReadOptions
+    from workbench.data.schema import Attribute
+
+KEY = "open"
+_KEPT = (
+    *FACTS,
+    "action",
+    "kind",
+    "role",
+    "other",
+    "cells",
+    "bounds_origin",
+    "missing",
+    "mechanism",
+    "epsilon",
+    "weight",
+)
+
+
+def open_table(
+    session: Session,
+    jobs: JobCenter,
+    source: str,
+    options: ReadOptions | None = None,
+    on_failure: Callable[[BaseException], None] | None = None,
+) -> JobHandle:
+    """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open.
+
+    Args:
+        session: where the table goes.
+        jobs: where it is read.
+        source: what to read.
+        options: what the person states about the file over the guess.
+        on_failure: called with the error; without it the window tells of it.
+    """
+    former = session.opened
+    # Read again in another dialect, the table is the same one: what was declared of a column stays.
+    kept = session.plan if former is not None and former.source == source else None
+
+    def apply(result: tuple[OpenTable, DraftPlan]) -> None:
+        opened, plan = result
+        session.open(opened, plan)
+        session.tell("info", f"Opened {opened.title}: {opened.table.rows:,} rows, {len(opened.table.names)} columns.")
+        read_account(session, jobs)
+
+    title = f"Opening {source.removeprefix('sample:') if source.startswith('sample:') else source.rsplit('/', 1)[-1]}"
+    job = Job(title, lambda emit, cancel: load(source, options, kept, emit, cancel))
+    return jobs.start(job, key=KEY, on_result=apply, on_failure=on_failure)
+
+
+def load(
+    source: str, options: ReadOptions | None, kept: DraftPlan | None, emit: Emit, cancel: CancelToken
+) -> tuple[OpenTable, DraftPlan]:
+    """Return the table and the first draft of its plan; runs in a worker."""
+    from workbench.data.profile import profile
+    from workbench.data.read import read_table
+    from workbench.data.samples import sample
+    from workbench.sanitize.draft import draft
+
+    table = read_table(source, options, cancel=cancel)
+    columns = profile(table, cancel=cancel, emit=emit)
+    declared: tuple[Attribute, ...] = ()
+    target = None
+    if source.startswith("sample:"):
+        described = sample(source.removeprefix("sample:"))
+        # Its identifiers have no public domain: they are dropped.
+        declared = tuple(a for a in described.attributes if a.role != "identifier")
+        target = described.target
+    made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
+    plan = DraftPlan.from_raw(tomllib.loads(made.toml))
+    if kept is not None:
+        plan = _with_facts_of(plan, kept)
+    cancel.check()
+    plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
+    plan.cost()
+    return OpenTable(table, columns, source, options, (*table.notices, *made.notes)), plan
+
+
+def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
+    known: dict[str, DraftColumn] = {c.name: c for c in kept.columns}
+    columns = tuple(
+        dataclasses.replace(c, **{f: getattr(known[c.name], f) for f in _KEPT}) if c.name in known else c
+        for c in plan.columns
+    )
+    return dataclasses.replace(plan, epsilon=kept.epsilon, keep_order=kept.keep_order, columns=columns)

@@ -1,0 +1,230 @@
+"""Jobs and the window: started here, polled by one timer, told of by signals on the GUI thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from workbench.jobs import Job, Run, start
+from workbench.jobs.log import log_trace
+from workbench.jobs.memory import MemoryGauge
+from workbench.signals.events import (
+    Budget,
+    Cancelled,
+    Event,
+    Failed,
+    Finished,
+    Memory,
+    Metric,
+    Notice,
+    Progress,
+)
+
+POLL_MS = 40
+"""25 looks a second, more than an eye follows."""
+
+MEMORY_MS = 1000
+
+
+class JobHandle(QObject):
+    """One job as the window sees it.
+
+    Attributes:
+        title: what a person sees.
+        shown: whether the panel at the bottom lists it once it takes a while.
+        begun: when it was started, on the monotonic clock.
+        latest: the newest progress, or ``None``.
+        end: the terminal event once it has come, else ``None``.
+
+    Signals:
+        progress, metric, budget, memory, notice: the event of that name.
+        finished: (result). failed: (the Failed event). cancelled: (). ended: () after any of the three.
+    """
+
+    progress = Signal(object)
+    metric = Signal(object)
+    budget = Signal(object)
+    memory = Signal(object)
+    notice = Signal(object)
+    finished = Signal(object)
+    failed = Signal(object)
+    cancelled = Signal()
+    cancelling = Signal()
+    ended = Signal()
+
+    def __init__(self, run: Run[Any], key: str, shown: bool, parent: QObject) -> None:
+        super().__init__(parent)
+        self.title = run.title
+        self.key = key
+        self.shown = shown
+        self.begun = time.monotonic()
+        self.latest: Progress | None = None
+        self.end: Finished | Cancelled | Failed | None = None
+        self._run = run
+
+    @property
+    def running(self) -> bool:
+        """Whether the terminal event has not come yet."""
+        return self.end is None
+
+    @property
+    def stopping(self) -> bool:
+        """Whether a stop was asked for and the job has not ended yet."""
+        return self._run.cancelling
+
+    def cancel(self) -> None:
+        """Ask the job to stop at its next step."""
+        if self.running and not self._run.cancelling:
+            self._run.cancel()
+            self.cancelling.emit()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the work itself, for closing down; return whether it has come."""
+        return self._run.wait(seconds)
+
+    def pump(self) -> None:
+        """Send what the job has said since the last look."""
+        for event in self._run.poll():
+            self._send(event)
+
+    def _send(self, event: Event) -> None:
+        match event:
+            case Progress():
+                self.latest = event
+                self.progress.emit(event)
+            case Metric():
+                self.metric.emit(event)
+            case Budget():
+                self.budget.emit(event)
+            case Memory():
+                self.memory.emit(event)
+            case Notice():
+                self.notice.emit(event)
+            case Finished(result):
+                self.end = event
+                self.finished.emit(result)
+            case Failed():
+                self.end = event
+                self.failed.emit(event)
+            case Cancelled():
+                self.end = event
+                self.cancelled.emit()
+
+
+class JobCenter(QObject):
+    """Starts jobs and polls all of them with one timer, which rests while nothing runs.
+
+    Signals:
+        started: (JobHandle). ended: (JobHandle). idle: the last job has ended.
+        budget: (Budget) of whichever job spoke last. memory: (Memory) of the process or of a job.
+        noticed: (level, sentence). failed: (exception) of a job whose starter did not ask for its failures.
+    """
+
+    started = Signal(object)
+    ended = Signal(object)
+    idle = Signal()
+    budget = Signal(object)
+    memory = Signal(object)
+    noticed = Signal(str, str)
+    failed = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._handles: list[JobHandle] = []
+        self._timer = QTimer(self, interval=POLL_MS)
+        self._timer.timeout.connect(self._poll)
+        self._gauge: MemoryGauge | None = None
+        self._memory_timer = QTimer(self, interval=MEMORY_MS)
+        self._memory_timer.timeout.connect(self._sample)
+
+    @property
+    def running(self) -> tuple[JobHandle, ...]:
+        """The jobs that have not ended, oldest first."""
+        return tuple(self._handles)
+
+    def start(
+        self,
+        job: Job[Any],
+        *,
+        key: str = "",
+        shown: bool = True,
+        on_result: Callable[[Any], None] | None = None,
+        on_failure: Callable[[BaseException], None] | None = None,
+    ) -> JobHandle:
+        """Start ``job``; its results come back on the GUI thread.
+
+        Args:
+            job: what to do.
+            key: a job with the same non-empty key that is still running is cancelled, and its result is not applied.
+            shown: whether the panel at the bottom lists it.
+            on_result: called with the result.
+            on_failure: called with the exception; without it the window tells of the failure.
+        """
+        if key:
+            for former in self._handles:
+                if former.key == key:
+                    former.key = ""
+                    former.blockSignals(True)  # what it still says is out of date
+                    former.cancel()
+        handle = JobHandle(start(job), key, shown, self)
+        handle.budget.connect(self.budget)
+        handle.memory.connect(self.memory)
+        handle.notice.connect(lambda notice: self.noticed.emit(notice.level, notice.text))
+        if on_result is not None:
+            handle.finished.connect(on_result)
+        handle.failed.connect(lambda event: self._told_of_failure(event, job.title, on_failure))
+        self._handles.append(handle)
+        self._timer.start()
+        self.started.emit(handle)
+        return handle
+
+    def cancel_all(self) -> None:
+        """Ask every job to stop."""
+        for handle in self._handles:
+            handle.cancel()
+
+    def watch_memory(self) -> None:
+        """Begin to sample the memory of the process once a second."""
+        self._gauge = MemoryGauge()
+        self._memory_timer.start()
+        self._sample()
+
+    def shut_down(self, seconds: float = 10.0) -> bool:
+        """Cancel what runs and wait for it; return whether everything has ended."""
+        self._memory_timer.stop()
+        self.cancel_all()
+        deadline = time.monotonic() + seconds
+        for handle in self._handles:
+            handle.wait(max(0.0, deadline - time.monotonic()))
+        self._poll()
+        if not self._handles:
+            self._timer.stop()
+        return not self._handles
+
+    def _told_of_failure(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
+        if event.bug:
+            log_trace(title, event.trace)
+        if on_failure is not None:
+            on_failure(event.error)
+        else:
+            self.failed.emit(event.error)
+
+    def _poll(self) -> None:
+        for handle in tuple(self._handles):
+            handle.pump()
+            if not handle.running:
+                self._handles.remove(handle)
+                handle.ended.emit()
+                self.ended.emit(handle)
+                handle.deleteLater()
+        if not self._handles:
+            self._timer.stop()
+            self.idle.emit()
+
+    def _sample(self) -> None:
+        sample = self._gauge.sample() if self._gauge is not None else None
+        if sample is not None:
+            self.memory.emit(sample)

@@ -1,0 +1,232 @@
+"""One row per attribute: role, kind, public facts, missing values, distribution; the facts are edited in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from workbench.gui.datapage.facts import FROM_DATA, changes, kind_changes, read, role_changes, written
+from workbench.gui.draft import DraftColumn
+from workbench.gui.state import Session
+from workbench.params import ParameterError
+
+if TYPE_CHECKING:
+    from workbench.data.profile import ColumnProfile
+
+Index = QModelIndex | QPersistentModelIndex
+TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Distribution")
+NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
+HELP = (
+    "The column of the table",
+    "What the column is in a disclosure: who somebody is, what is to be hidden, or what is to be predicted",
+    "What the values are",
+    "Public lower bound, or the public list of values: from what everybody may know, never from the rows",
+    "Public upper bound: from what everybody may know, never from the rows",
+    "Rows without a value",
+    "How the values are spread: private, not for release",
+)
+OPEN_TEXT = "not declared"
+NO_ROLE = "–"
+NOWHERE = QModelIndex()
+HISTOGRAM = Qt.ItemDataRole.UserRole + 1
+
+
+class AttributeModel(QAbstractTableModel):
+    """The draft's columns beside their private profile; every edit is a step that can be undone."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._wrong: dict[tuple[str, str], tuple[str, str]] = {}
+        session.table_changed.connect(self._reset)
+        session.plan_changed.connect(self._refresh)
+        session.theme_changed.connect(self._refresh)
+
+    def column_at(self, at: int) -> DraftColumn:
+        """Return the draft of one attribute."""
+        return self._session.plan.columns[at]
+
+    def profile_at(self, at: int) -> ColumnProfile | None:
+        """Return the private profile of one attribute, ``None`` where the table has no such column."""
+        name = self.column_at(at).name
+        opened = self._session.opened
+        return next((p for p in opened.profile if p.name == name), None) if opened else None
+
+    def fact_of(self, index: Index) -> str:
+        """Return the fact a cell holds; empty where it holds none."""
+        column = self.column_at(index.row())
+        if not column.protected:
+            return ""
+        if column.numeric:
+            return {LOWER: "lower", UPPER: "upper"}.get(index.column(), "")
+        return "domain" if index.column() == LOWER and column.kind == "category" else ""
+
+    def problem_of(self, at: int) -> str:
+        """Return the sentence about what was typed for an attribute and refused, or about its facts."""
+        column = self.column_at(at)
+        typed = next((text for (name, _), (_, text) in self._wrong.items() if name == column.name), "")
+        return typed or next((p.text for p in column.problems() if not p.open), "")
+
+    # -- Qt's interface -------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of attributes."""
+        return 0 if parent.isValid() or self._session.opened is None else len(self._session.plan.columns)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(TITLES)
+
+    def headerData(  # noqa: N802 - Qt's name
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a title and what it means."""
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return HELP[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignVCenter | (
+                Qt.AlignmentFlag.AlignRight if section == MISSING else Qt.AlignmentFlag.AlignLeft
+            )
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return whether a cell can be edited."""
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        editable = index.column() in (ROLE, KIND) or self.fact_of(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if editable else flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what Qt asks for about a cell."""
+        column = self.column_at(index.row())
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(index, column)
+        if role == Qt.ItemDataRole.EditRole:
+            return self._value(index, column)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._ink(index, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == MISSING:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(index, column)
+        if role == HISTOGRAM and index.column() == BARS:
+            profile = self.profile_at(index.row())
+            return profile.histogram if profile else ()
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
+        """Take what was entered into a cell; what is refused stays in sight with its reason."""
+        if role != Qt.ItemDataRole.EditRole:
+            return False
+        column, session = self.column_at(index.row()), self._session
+        if index.column() == ROLE:
+            role_value = None if value in ("", NO_ROLE) else str(value)
+            if role_value == "target":
+                session.set_target(column.name)
+            else:
+                words = f"call {column.name} {role_value or 'nothing special'}"
+                session.edit_column(column.name, words, **role_changes(column, role_value, self._guessed(index)))
+            return True
+        if index.column() == KIND:
+            session.edit_column(column.name, f"call {column.name} {value}", **kind_changes(column, str(value)))
+            return True
+        fact = self.fact_of(index)
+        return bool(fact) and self._take_fact(column, fact, str(value))
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _guessed(self, index: Index) -> str:
+        profile = self.profile_at(index.row())
+        return profile.kind if profile else "category"
+
+    def _take_fact(self, column: DraftColumn, fact: str, text: str) -> bool:
+        key = (column.name, fact)
+        try:
+            value = read(column, fact, text)
+        except ParameterError as error:
+            mend = f"; {error.mend}" if error.mend else ""
+            self._wrong[key] = (text, f"{error.what}{mend}")
+            self._refresh()
+            return False
+        self._wrong.pop(key, None)
+        if value == getattr(column, fact):
+            self._refresh()
+            return True
+        words = {"domain": "list the values"}.get(fact, f"set the {fact} bound")
+        self._session.edit_column(column.name, f"{words} of {column.name}", **changes(column, fact, value))
+        return True
+
+    def _text(self, index: Index, column: DraftColumn) -> str:
+        profile = self.profile_at(index.row())
+        match index.column():
+            case 0:
+                return column.name + ("  ⚠" if profile and profile.suspicions else "")
+            case 1:
+                return f"{column.role}" if column.role else NO_ROLE
+            case 2:
+                return column.kind or NO_ROLE
+            case 5:
+                return f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
+            case 6:
+                return ""
+        if not column.protected:
+            words = {"drop": "dropped: leaves nothing", "keep": "kept as it is: not protected"}
+            return words[column.action] if index.column() == LOWER else ""
+        if column.kind == "boolean":
+            return "false, true" if index.column() == LOWER else ""
+        fact = self.fact_of(index)
+        if not fact:
+            return ""
+        if (column.name, fact) in self._wrong:
+            return "✕ " + self._wrong[column.name, fact][0]
+        text = written(column, fact)
+        sign = " (data) ⚠" if text and column.bounds_origin == "data" else ""
+        return text + sign if text else OPEN_TEXT
+
+    def _value(self, index: Index, column: DraftColumn) -> str:
+        if index.column() == ROLE:
+            return column.role or NO_ROLE
+        if index.column() == KIND:
+            return column.kind or ""
+        fact = self.fact_of(index)
+        if (column.name, fact) in self._wrong:
+            return self._wrong[column.name, fact][0]
+        return written(column, fact) if fact else ""
+
+    def _ink(self, index: Index, column: DraftColumn) -> QColor | None:
+        theme = self._session.theme
+        if column.action == "keep" and index.column() == LOWER:
+            return QColor(theme.warn)
+        if not column.protected:
+            return QColor(theme.muted)
+        fact = self.fact_of(index)
+        if (column.name, fact) in self._wrong:
+            return QColor(theme.danger)
+        if fact and (getattr(column, fact) is None or column.bounds_origin == "data"):
+            return QColor(theme.warn)
+        return QColor(theme.muted) if self._text(index, column) == NO_ROLE else None
+
+    def _tip(self, index: Index, column: DraftColumn) -> str:
+        profile = self.profile_at(index.row())
+        if index.column() == NAME and profile is not None:
+            return "\n".join(s.reason for s in profile.suspicions)
+        fact = self.fact_of(index)
+        if (column.name, fact) in self._wrong:
+            return self._wrong[column.name, fact][1]
+        if fact and column.bounds_origin == "data":
+            return FROM_DATA
+        return written(column, fact) if fact == "domain" else HELP[index.column()]
+
+    def _reset(self) -> None:
+        self.beginResetModel()
+        self._wrong.clear()
+        self.endResetModel()
+
+    def _refresh(self) -> None:
+        if self.rowCount():
+            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(TITLES) - 1))

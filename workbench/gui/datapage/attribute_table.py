@@ -1,0 +1,192 @@
+"""The attribute table: a spreadsheet to be filled by keys; Tab goes to the next fact, choices open on a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHeaderView,
+    QLineEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from workbench.data.schema import KINDS, ROLES
+from workbench.gui.datapage.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
+from workbench.gui.datapage.attribute_model import MISSING as MISSING_COLUMN
+from workbench.gui.datapage.histogram import HistogramDelegate
+from workbench.gui.state import Session
+from workbench.gui.stylesheet import ROW
+
+Index = QModelIndex | QPersistentModelIndex
+WIDTHS = {NAME: 144, ROLE: 124, KIND: 92, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 106}
+ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
+"""Which columns take what a wider window leaves; the last takes the rest."""
+
+
+class ChoiceDelegate(QStyledItemDelegate):
+    """Edits a cell by a list of words, which is open at once."""
+
+    def __init__(self, choices: Sequence[str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._choices = choices
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
+        """Return the list."""
+        combo = QComboBox(parent)
+        combo.setObjectName("choice_editor")
+        combo.addItems(list(self._choices))
+        combo.activated.connect(lambda: self._done(combo))
+        QTimer.singleShot(0, combo, combo.showPopup)
+        return combo
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Show the present word."""
+        assert isinstance(editor, QComboBox)
+        editor.setCurrentText(index.data(Qt.ItemDataRole.EditRole))
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
+        """Take the word."""
+        assert isinstance(editor, QComboBox)
+        if editor.currentText() != index.data(Qt.ItemDataRole.EditRole):
+            model.setData(index, editor.currentText())
+
+    def _done(self, combo: QComboBox) -> None:
+        self.commitData.emit(combo)
+        self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
+
+
+class FactDelegate(QStyledItemDelegate):
+    """Edits a public fact as text."""
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
+        """Return the field."""
+        field = QLineEdit(parent)
+        field.setObjectName("fact_editor")
+        field.setFrame(False)
+        model = index.model()
+        if isinstance(model, AttributeModel) and model.fact_of(index) == "domain":
+            field.setPlaceholderText("value, value, …")
+        return field
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Show what is declared, ready to be replaced."""
+        assert isinstance(editor, QLineEdit)
+        editor.setText(index.data(Qt.ItemDataRole.EditRole))
+        editor.selectAll()
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
+        """Take the text if it differs."""
+        assert isinstance(editor, QLineEdit)
+        if editor.text() != index.data(Qt.ItemDataRole.EditRole):
+            model.setData(index, editor.text())
+
+
+class AttributeTable(QTableView):
+    """One row per attribute."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("attribute_table")
+        self.setAccessibleName("Attributes: role, kind and public facts of each")
+        self.attributes = AttributeModel(session)
+        self.setModel(self.attributes)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        triggers = QAbstractItemView.EditTrigger
+        self.setEditTriggers(
+            triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed | triggers.SelectedClicked
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW)
+        heads = self.horizontalHeader()
+        heads.setHighlightSections(False)
+        heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        heads.setStretchLastSection(True)
+        heads.setMinimumSectionSize(56)
+        for column, width in WIDTHS.items():
+            heads.resizeSection(column, width)
+        self.setItemDelegateForColumn(ROLE, ChoiceDelegate((NO_ROLE, *ROLES), self))
+        self.setItemDelegateForColumn(KIND, ChoiceDelegate(KINDS, self))
+        for column in (LOWER, UPPER):
+            self.setItemDelegateForColumn(column, FactDelegate(self))
+        self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self))
+        self._spans: tuple[bool, ...] = ()
+        self.attributes.modelReset.connect(self._span)
+        session.plan_changed.connect(self._span)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the columns of names and facts the room of a wider window."""
+        super().resizeEvent(event)
+        extra = max(0, self.viewport().width() - sum(WIDTHS.values()))
+        for column, share in ROOMY.items():
+            self.horizontalHeader().resizeSection(column, WIDTHS[column] + int(share * extra))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room for three attributes."""
+        return QSize(200, 4 * ROW)
+
+    def next_open(self) -> QModelIndex:
+        """Return the first cell whose fact nobody has declared, or an invalid index."""
+        for row in range(self.attributes.rowCount()):
+            for fact in self.attributes.column_at(row).unfilled:
+                return self.attributes.index(row, UPPER if fact == "upper" else LOWER)
+        return QModelIndex()
+
+    def edit_fact(self, index: QModelIndex) -> None:
+        """Begin to edit a fact."""
+        if index.isValid():
+            self.setFocus()
+            self.setCurrentIndex(index)
+            self.edit(index)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Let Return edit a cell as F2 does."""
+        index = self.currentIndex()
+        plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
+            if index.flags() & Qt.ItemFlag.ItemIsEditable and self.state() != QAbstractItemView.State.EditingState:
+                self.edit(index)
+            return
+        super().keyPressEvent(event)
+
+    def moveCursor(self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier) -> QModelIndex:  # noqa: N802
+        """Let Tab, pressed while a fact is edited, go to the next cell that can be edited."""
+        steps = {QAbstractItemView.CursorAction.MoveNext: 1, QAbstractItemView.CursorAction.MovePrevious: -1}
+        if action not in steps or not self.currentIndex().isValid():
+            return super().moveCursor(action, modifiers)
+        width = self.attributes.columnCount()
+        place = self.currentIndex().row() * width + self.currentIndex().column()
+        while 0 <= (place := place + steps[action]) < width * self.attributes.rowCount():
+            index = self.attributes.index(*divmod(place, width))
+            if index.column() in (LOWER, UPPER) and self.attributes.fact_of(index):
+                return index
+        return self.currentIndex()
+
+    def _span(self) -> None:
+        """Give a list of values, and a word about what is dropped, the room of both bounds."""
+        wide = tuple(not (c.protected and c.numeric) for c in map(self.attributes.column_at, range(self._rows())))
+        if wide == self._spans:
+            return
+        self._spans = wide
+        self.clearSpans()
+        for row, is_wide in enumerate(wide):
+            if is_wide:
+                self.setSpan(row, LOWER, 1, 2)
+
+    def _rows(self) -> int:
+        return self.attributes.rowCount()

@@ -1,0 +1,171 @@
+"""What stands below the attribute table: the chosen attribute, why it is looked at, and what can be done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+
+from workbench.gui.datapage.attribute_model import AttributeModel
+from workbench.gui.datapage.facts import FROM_DATA, protect_changes
+from workbench.gui.datapage.histogram import Histogram
+from workbench.gui.draft import DraftColumn
+from workbench.gui.state import Session
+from workbench.gui.text import count
+from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
+from workbench.params import InputError
+
+if TYPE_CHECKING:
+    from workbench.data.profile import ColumnProfile
+
+HEIGHT = 196
+
+
+class AttributeDetail(Card):
+    """Follows the attribute that is selected in the table."""
+
+    def __init__(self, session: Session, attributes: AttributeModel) -> None:
+        super().__init__(pad=16)
+        self.setObjectName("attribute_detail")
+        self.setFixedHeight(HEIGHT)
+        self._session = session
+        self._attributes = attributes
+        self._at = -1
+        self._name = Elided("", "heading")
+        self._kind = label("", "muted", name="detail_kind")
+        self._notes = label("", wrap=True, name="detail_notes")
+        self._warning = label("", "warn", wrap=True, name="detail_warning")
+        self._problem = label("", "problem", wrap=True, name="detail_problem")
+        self._missing = named(
+            QCheckBox("missing is a value of its own"),
+            "detail_missing",
+            tip="Else a row without a value is an error when the plan is applied",
+        )
+        self._missing.clicked.connect(self._set_missing)
+        self._take = button("Take from data", "take_from_data", tip=FROM_DATA)
+        self._take.clicked.connect(self._take_from_data)
+        self._target = button("Predict this", "detail_target", tip="Make it the column that models predict")
+        self._target.clicked.connect(self._toggle_target)
+        self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
+        self._drop.clicked.connect(self._toggle_drop)
+        self._missing.hide()
+        self._bars = Histogram(session)
+        left = QVBoxLayout()
+        left.setSpacing(6)
+        left.addWidget(self._name)
+        left.addWidget(self._kind)
+        for part in (self._notes, self._warning, self._problem):
+            left.addWidget(part)
+        left.addStretch(1)
+        left.addWidget(self._missing)
+        left.addLayout(row(self._take, self._drop, self._target, None))
+        right = QVBoxLayout()
+        right.setSpacing(4)
+        right.addLayout(row(None, badge()))
+        right.addWidget(self._bars, 1)
+        holder = QWidget()
+        holder.setFixedWidth(236)
+        holder.setLayout(right)
+        right.setContentsMargins(0, 0, 0, 0)
+        columns = QHBoxLayout()
+        columns.setSpacing(24)
+        columns.addLayout(left, 1)
+        columns.addWidget(holder)
+        self.body.addLayout(columns)
+        session.plan_changed.connect(self.refresh)
+        attributes.dataChanged.connect(self.refresh)
+
+    def show_attribute(self, at: int) -> None:
+        """Show the attribute in row ``at`` of the table."""
+        self._at = at
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present state of the attribute."""
+        if not 0 <= self._at < self._attributes.rowCount():
+            return
+        column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
+        self._name.set_whole(column.name)
+        self._kind.setText(_kind_text(column, profile))
+        self._notes.setText(_notes_text(column, profile))
+        self._notes.setVisible(bool(self._notes.text()))
+        taken = column.protected and column.bounds_origin == "data"
+        self._warning.setText(f"⚠ {FROM_DATA}" if taken else "")
+        self._warning.setVisible(taken)
+        problem = self._attributes.problem_of(self._at)
+        self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
+        self._problem.setVisible(bool(problem))
+        self._missing.setVisible(bool(profile and profile.missing) and column.protected)
+        self._missing.setChecked(column.missing == "own-value")
+        self._take.setVisible(column.protected and bool(column.needs) and not taken)
+        self._drop.setText("Drop it" if column.action != "drop" else "Protect it")
+        self._target.setText("Predict this" if column.role != "target" else "Do not predict")
+        self._bars.show_bars(profile.histogram if profile else (), column.name)
+
+    # -- what the buttons do --------------------------------------------------------------------------------------
+
+    def _column(self) -> DraftColumn:
+        return self._attributes.column_at(self._at)
+
+    def _set_missing(self, kept: bool) -> None:
+        name = self._column().name
+        words = f"{'keep' if kept else 'refuse'} missing values of {name}"
+        self._session.edit_column(name, words, missing="own-value" if kept else "refuse")
+
+    def _toggle_drop(self) -> None:
+        column = self._column()
+        if column.action == "drop":
+            profile = self._attributes.profile_at(self._at)
+            changes = protect_changes(column, profile.kind if profile else "category")
+            self._session.edit_column(column.name, f"protect {column.name}", **changes)
+        else:
+            self._session.edit_column(column.name, f"drop {column.name}", action="drop")
+
+    def _toggle_target(self) -> None:
+        column = self._column()
+        self._session.set_target(None if column.role == "target" else column.name)
+
+    def _take_from_data(self) -> None:
+        from workbench.data.profile import attribute_from_data
+
+        column, profile = self._column(), self._attributes.profile_at(self._at)
+        if profile is None:
+            return
+        try:
+            read = attribute_from_data(profile)
+        except InputError as error:
+            self._session.report(error)
+            return
+        self._session.edit_column(
+            column.name,
+            f"take the facts of {column.name} from the data",
+            kind=read.kind,
+            lower=read.lower,
+            upper=read.upper,
+            domain=read.domain,
+            bounds_origin=read.bounds_origin,
+            mechanism="auto",
+        )
+
+
+def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
+    parts = [column.kind or ""]
+    if profile is not None:
+        parts += [count(profile.distinct, "different value")]
+        parts += [f"{profile.missing:,} missing"] if profile.missing else []
+    return "  ·  ".join(p for p in parts if p)
+
+
+def _notes_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
+    reasons = [s.reason for s in profile.suspicions] if profile else []
+    notes = [f"⚠ {r[:1].upper()}{r[1:]}." for r in reasons]
+    if column.unfilled:
+        what = "the values it can take" if column.kind == "category" else "its public bounds"
+        notes.append(f"Declare {what} from what everybody may know: the rows themselves are private.")
+    elif column.protected and not reasons and column.bounds_origin != "data":
+        notes.append(
+            "Its public facts are declared; values outside them are moved to the nearest bound."
+            if column.numeric
+            else "Its public values are declared."
+        )
+    return "\n".join(notes[:2])

@@ -1,0 +1,85 @@
+"""Public facts as a person writes and reads them in a cell of the attribute table."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from workbench.gui.draft import DraftColumn
+from workbench.params import ParameterError
+from workbench.params.field import RealField, TextsField
+
+NUMBER = RealField()
+NAMES = TextsField(shortest=2)
+FROM_DATA = (
+    "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
+    "Declare them from public knowledge instead, if you can."
+)
+
+
+def written(column: DraftColumn, fact: str) -> str:
+    """Return a declared fact as text, empty where it is open."""
+    value = getattr(column, fact)
+    if value is None:
+        return "false, true" if fact == "domain" and column.kind == "boolean" else ""
+    if fact == "domain":
+        return ", ".join(value)
+    if column.kind == "date":
+        return datetime.date.fromordinal(int(value)).isoformat()
+    return f"{value:.15g}"
+
+
+def read(column: DraftColumn, fact: str, text: str) -> Any:
+    """Return the value of ``fact`` that ``text`` writes; ``None`` for an empty text.
+
+    Raises:
+        ParameterError: the text is no number, no date, or no list of names.
+    """
+    if not text.strip():
+        return None
+    if fact == "domain":
+        names = [part.strip() for part in (text.splitlines() if "\n" in text else text.split(","))]
+        return NAMES.check([n for n in names if n], f"the values of {column.name}")
+    words = f"the {fact} bound of {column.name}"
+    if column.kind == "date":
+        try:
+            return float(datetime.date.fromisoformat(text.strip()).toordinal())
+        except ValueError:
+            raise ParameterError(f"{words} = {text.strip()!r} is not a date", mend="write it as 1990-12-31") from None
+    return NUMBER.parse(text, words)
+
+
+def changes(column: DraftColumn, fact: str, value: Any) -> dict[str, Any]:
+    """Return what declaring one fact changes of a column.
+
+    A fact read off the rows never stands beside a declared one: declaring the first of two opens the other again.
+    """
+    out: dict[str, Any] = {fact: value}
+    if column.bounds_origin == "data":
+        out |= {"bounds_origin": "declared", **{other: None for other in column.needs if other != fact}}
+    return out
+
+
+def kind_changes(column: DraftColumn, kind: str) -> dict[str, Any]:
+    """Return what another kind changes of a column: facts that mean nothing for it go, and so does the mechanism."""
+    numeric = kind in ("integer", "real", "date")
+    out: dict[str, Any] = {"kind": kind, "mechanism": "auto", "cells": None}
+    if not numeric or (kind == "date") != (column.kind == "date"):
+        out |= {"lower": None, "upper": None}
+    if kind != "category":
+        out |= {"domain": None, "other": None}
+    return out
+
+
+def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
+    """Return what protecting a column changes; one that was dropped unseen takes the kind that was ``guessed``."""
+    role = None if column.role == "identifier" else column.role
+    return {"action": "protect", "role": role, "kind": column.kind or guessed}
+
+
+def role_changes(column: DraftColumn, role: str | None, guessed: str) -> dict[str, Any]:
+    """Return what another role changes of a column: an identifier is dropped, what is none any more is protected."""
+    if role == "identifier":
+        return {"role": role, "action": "drop"}
+    back = column.role == "identifier" and column.action == "drop"
+    return {**protect_changes(column, guessed), "role": role} if back else {"role": role}

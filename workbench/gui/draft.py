@@ -1,0 +1,264 @@
+"""The plan as it is edited: a frozen value in which public facts may still be open."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+from workbench.params import ParameterError
+
+if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
+    from workbench.sanitize.plan import Column, Plan
+
+OPEN = "?"
+FACTS = ("lower", "upper", "domain")
+FIRST_EPSILON = Decimal(1)
+NUMERIC = ("integer", "real", "date")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that keeps a draft from being a plan.
+
+    Attributes:
+        column: the column; empty for the plan as a whole.
+        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
+        text: the sentence for the person.
+        open: whether a public fact is merely not declared yet, rather than wrong.
+    """
+
+    column: str
+    field: str
+    text: str
+    open: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftColumn:
+    """One column of a draft; the attributes are those of :class:`workbench.sanitize.plan.Column`.
+
+    ``lower``, ``upper`` and ``domain`` are ``None`` while nobody has declared them. ``epsilon`` is a fixed
+    (locked) share of the plan's ε, ``None`` where the share follows from ``weight``.
+    """
+
+    name: str
+    action: str = "protect"
+    kind: str | None = None
+    lower: float | None = None
+    upper: float | None = None
+    cells: int | None = None
+    domain: tuple[str, ...] | None = None
+    other: str | None = None
+    bounds_origin: str = "declared"
+    role: str | None = None
+    missing: str = "refuse"
+    mechanism: str = "auto"
+    epsilon: Decimal | None = None
+    weight: float = 1.0
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values lie on a line with bounds."""
+        return self.kind in NUMERIC
+
+    @property
+    def protected(self) -> bool:
+        """Whether the column goes through a mechanism."""
+        return self.action == "protect"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The public facts that a mechanism needs of this kind of column."""
+        if self.numeric:
+            return ("lower", "upper")
+        return ("domain",) if self.kind == "category" else ()
+
+    @property
+    def unfilled(self) -> tuple[str, ...]:
+        """The public facts nobody has declared yet; only a protected column needs any."""
+        return tuple(f for f in self.needs if getattr(self, f) is None) if self.protected else ()
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what keeps this column from being planned, with the field it is about."""
+        words = {"lower": "the lower bound", "upper": "the upper bound", "domain": "the list of values"}
+        if self.unfilled:
+            return tuple(Problem(self.name, f, f"{words[f]} is not declared yet", open=True) for f in self.unfilled)
+        problem = _made(self)[1]
+        return (problem,) if problem else ()
+
+    def column(self) -> Column:
+        """Return the checked column of a plan, or raise :class:`ParameterError`."""
+        made, problem = _made(self)
+        if made is None:
+            assert problem is not None
+            raise ParameterError(problem.text, f"column {self.name}")
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftPlan:
+    """The plan as the person has written it so far.
+
+    Attributes:
+        epsilon: ε of one row's whole record, as the decimal that was entered.
+        keep_order: whether rows leave in their original order.
+        rows_per_person: most rows of one person; multiplies the charge.
+        columns: one draft per column of the table, in its order.
+    """
+
+    epsilon: Decimal = FIRST_EPSILON
+    keep_order: bool = False
+    rows_per_person: int = 1
+    columns: tuple[DraftColumn, ...] = ()
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Self:
+        """Return the draft of a plan's TOML, in which ``"?"`` stands for a fact that is still open.
+
+        Raises:
+            ParameterError: a key or a value is refused.
+        """
+        from workbench.sanitize.plan import Column
+
+        columns = []
+        for table in raw.get("column", []):
+            given = {k: v for k, v in table.items() if not (k in FACTS and v in (OPEN, [OPEN]))}
+            # What is open may be absent; a dropped column needs no facts, so the others are checked as one.
+            checked = Column.from_plain({**given, "action": "drop"}, where=f"column {table.get('name', OPEN)}")
+            columns.append(_draft_of(dataclasses.replace(checked), str(given.get("action", "protect"))))
+        return cls(
+            epsilon=Decimal(repr(float(raw.get("epsilon", 1.0)))),
+            keep_order=bool(raw.get("keep_order", False)),
+            rows_per_person=int(raw.get("rows_per_person", 1)),
+            columns=tuple(columns),
+        )
+
+    def to_raw(self) -> dict[str, Any]:
+        """Return the plan's TOML keys; what is open is ``"?"``."""
+        from workbench.sanitize.plan import Column
+
+        tables = []
+        for column in self.columns:
+            facts = {f.name: getattr(column, f.name) for f in dataclasses.fields(column)}
+            share = None if column.epsilon is None else float(column.epsilon)
+            table = Column(**{**facts, "action": "drop", "epsilon": share}).to_plain()
+            tables.append({**table, "action": column.action, **dict.fromkeys(column.unfilled, OPEN)})
+        raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
+        raw |= {"keep_order": True} if self.keep_order else {}
+        raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
+        return {**raw, "column": tables}
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> Self:
+        """Return the draft of a finished plan."""
+        return cls(
+            epsilon=Decimal(repr(plan.epsilon)),
+            keep_order=plan.keep_order,
+            rows_per_person=plan.rows_per_person,
+            columns=tuple(_draft_of(c, c.action) for c in plan.columns),
+        )
+
+    def plan(self) -> Plan:
+        """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
+        from workbench.sanitize.plan import Plan
+
+        if self.problems():
+            first = self.problems()[0]
+            raise ParameterError(first.text, f"column {first.column}" if first.column else "plan")
+        return Plan(
+            epsilon=float(self.epsilon),
+            keep_order=self.keep_order,
+            rows_per_person=self.rows_per_person,
+            columns=tuple(c.column() for c in self.columns),
+        )
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return everything that keeps the draft from being a plan."""
+        return _problems(self)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the draft is a plan."""
+        return bool(self.columns) and not self.problems()
+
+    @property
+    def protected(self) -> tuple[DraftColumn, ...]:
+        """The columns that go through a mechanism."""
+        return tuple(c for c in self.columns if c.protected)
+
+    @property
+    def target(self) -> str | None:
+        """The column to predict, or ``None``."""
+        return next((c.name for c in self.columns if c.role == "target"), None)
+
+    def column(self, name: str) -> DraftColumn:
+        """Return the column called ``name``."""
+        return next(c for c in self.columns if c.name == name)
+
+    def with_column(self, name: str, **changes: Any) -> DraftPlan:
+        """Return the draft with attributes of one column changed."""
+        columns = tuple(dataclasses.replace(c, **changes) if c.name == name else c for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
+
+    def with_target(self, name: str | None) -> DraftPlan:
+        """Return the draft with ``name`` as the only column to predict."""
+        roles = {c.name: "target" if c.name == name else None if c.role == "target" else c.role for c in self.columns}
+        columns = tuple(dataclasses.replace(c, role=roles[c.name]) for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
+
+    def with_(self, **changes: Any) -> DraftPlan:
+        """Return the draft with its own attributes changed (``epsilon``, ``keep_order``, …)."""
+        return dataclasses.replace(self, **changes)
+
+    def cost(self) -> Decimal | None:
+        """Return the ε a release would be charged, or ``None`` while the draft is no plan."""
+        if not self.ready or not self.protected:
+            return None
+        from workbench.sanitize.forecast import charge_of
+
+        return charge_of(self.plan())
+
+
+def _draft_of(column: Column, action: str) -> DraftColumn:
+    facts = {f.name: getattr(column, f.name) for f in dataclasses.fields(DraftColumn)}
+    share = None if column.epsilon is None else Decimal(repr(column.epsilon))
+    return DraftColumn(**{**facts, "action": action, "epsilon": share})
+
+
+@lru_cache(maxsize=8192)
+def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
+    """Return the checked column, or the problem with it; cached, because a column's grid takes a while to make."""
+    from workbench.sanitize.plan import Column
+
+    facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft)}
+    facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
+    try:
+        return Column(**facts), None
+    except ParameterError as error:
+        field = next((f for f in facts if error.what.startswith((f"{f} ", f"the {f} "))), "")
+        mend = f"; {error.mend}" if error.mend and "write" not in error.mend else ""
+        return None, Problem(draft.name, field, error.what + mend)
+
+
+@lru_cache(maxsize=64)
+def _problems(draft: DraftPlan) -> tuple[Problem, ...]:
+    from workbench.sanitize.plan import Plan
+
+    found = tuple(p for c in draft.columns for p in c.problems())
+    if found or not draft.columns:
+        return found
+    try:
+        Plan(
+            epsilon=float(draft.epsilon),
+            keep_order=draft.keep_order,
+            rows_per_person=draft.rows_per_person,
+            columns=tuple(c.column() for c in draft.columns),
+        )
+    except ParameterError as error:
+        mend = f"; {error.mend}" if error.mend else ""
+        return (Problem("", "epsilon", error.what + mend),)
+    return ()

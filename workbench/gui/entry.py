@@ -1,0 +1,154 @@
+"""The entry of ε or δ: a field that takes 1e-6 as it is written, and a slider on a log scale."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QVBoxLayout, QWidget
+
+from workbench.gui.text import entered
+from workbench.gui.widgets import label, mark_wrong, named
+
+STEPS = 400
+DIGITS = 15
+"""Most digits of an entry: a double still tells such decimals apart."""
+
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
+
+
+class PrivacyEntry(QWidget):
+    """A number on a log scale between two bounds, exact as it was typed.
+
+    Signals:
+        value_changed: (Decimal) the person has entered or dragged to another valid value.
+    """
+
+    value_changed = Signal(object)
+
+    def __init__(
+        self,
+        name: str,
+        low: Decimal,
+        high: Decimal,
+        value: Decimal,
+        *,
+        symbol: str = "ε",
+        help_text: str = "",
+        slider_low: Decimal | None = None,
+        slider_high: Decimal | None = None,
+        ends: tuple[str, str] = ("more private", "more accurate"),
+    ) -> None:
+        """Make the entry.
+
+        Args:
+            name: its object name; the field is ``NAME_field``, the slider ``NAME_slider``, the problem
+                ``NAME_problem``.
+            low: least value that is accepted.
+            high: greatest value that is accepted.
+            value: the first value.
+            symbol: the letter the literature uses.
+            help_text: the tooltip.
+            slider_low: where the slider begins (default: ``low``); the field accepts more than the slider offers.
+            slider_high: where it ends (default: ``high``).
+            ends: what stands at the two ends of the slider.
+        """
+        super().__init__()
+        named(self, name, symbol, help_text)
+        self._low, self._high, self._value, self._symbol = low, high, value, symbol
+        self._from, self._to = math.log(slider_low or low), math.log(slider_high or high)
+        self.field = named(QLineEdit(), f"{name}_field", f"{symbol}, a number from {entered(low)} to {entered(high)}")
+        self.field.setToolTip(help_text)
+        self.field.setFixedWidth(96)
+        self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{symbol} on a log scale", help_text)
+        self.slider.setRange(0, STEPS)
+        self.slider.setPageStep(STEPS // 20)
+        self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
+        self._problem.hide()
+        line = QHBoxLayout()
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(12)
+        for part in (self.field, label(ends[0], "muted"), self.slider, label(ends[1], "muted")):
+            line.addWidget(part)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(4)
+        whole.addLayout(line)
+        whole.addWidget(self._problem)
+        self.field.textEdited.connect(self._typed)
+        self.field.editingFinished.connect(self._finish)
+        self.slider.valueChanged.connect(self._dragged)
+        self._show()
+
+    def value(self) -> Decimal:
+        """Return the last valid value."""
+        return self._value
+
+    def set_value(self, value: Decimal) -> None:
+        """Show ``value`` without a signal (undo, a click in a plot)."""
+        self._value = value
+        if not (self.field.hasFocus() and self._parsed(self.field.text()) == value):
+            self._show()
+        else:
+            self._show_slider()
+
+    def problem(self) -> str:
+        """Return what is wrong with what stands in the field; empty where nothing is."""
+        return self._problem.text() if self._problem.isVisibleTo(self) else ""
+
+    def _parsed(self, text: str) -> Decimal | None:
+        text = text.strip()
+        if not _NUMBER.match(text):
+            return None
+        value = Decimal(text)
+        inside = self._low <= value <= self._high
+        return value if inside and len(value.normalize().as_tuple().digits) <= DIGITS else None
+
+    def _typed(self, text: str) -> None:
+        value = self._parsed(text)
+        wrong = value is None
+        mark_wrong(self.field, wrong)
+        self._problem.setText(
+            f"Write {self._symbol} as a number from {entered(self._low)} to {entered(self._high)}, such as 0.5 or 1e-6."
+            if wrong
+            else ""
+        )
+        self._problem.setVisible(wrong)
+        if value is not None and value != self._value:
+            self._value = value
+            self._show_slider()
+            self.value_changed.emit(value)
+
+    def _finish(self) -> None:
+        """Put the last valid value back where something else was left standing."""
+        if self._parsed(self.field.text()) is None:
+            self._show()
+
+    def _dragged(self, step: int) -> None:
+        low, high = float(self._low), float(self._high)
+        share = self._from + (self._to - self._from) * step / STEPS
+        value = Decimal(f"{min(max(math.exp(share), low), high):.2g}")
+        value = min(max(value, self._low), self._high)
+        if value != self._value:
+            self._value = value
+            self._show_field()
+            self.value_changed.emit(value)
+
+    def _show(self) -> None:
+        self._show_field()
+        self._show_slider()
+
+    def _show_field(self) -> None:
+        self.field.setText(entered(self._value))
+        mark_wrong(self.field, wrong=False)
+        self._problem.hide()
+
+    def _show_slider(self) -> None:
+        share = (math.log(self._value) - self._from) / (self._to - self._from)
+        self.slider.blockSignals(True)
+        self.slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
+        self.slider.blockSignals(False)

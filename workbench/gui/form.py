@@ -1,0 +1,198 @@
+"""A form that follows from the declarations of a :class:`~workbench.params.Parameters` class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
+
+from workbench.gui.entry import PrivacyEntry
+from workbench.gui.widgets import label, mark_wrong, named
+from workbench.params import ParameterError, Parameters
+from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField
+
+GIVEN_LATER = "guessed"
+PRIVACY = ("ε", "δ")
+
+
+class Form(QWidget):
+    """One line per parameter: its words, its field, and below it its own problem.
+
+    Fields are ``NAME_KEY`` (object names), their problems ``NAME_KEY_problem``.
+
+    Signals:
+        changed: some field differs; ask :meth:`value`.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        name: str,
+        parameters: type[Parameters],
+        *,
+        only: Sequence[str] = (),
+        titles: dict[str, str] | None = None,
+        given: dict[str, Any] | None = None,
+    ) -> None:
+        """Make the form.
+
+        Args:
+            name: its object name.
+            parameters: the class.
+            only: which attributes to ask for, in this order (default: all of them).
+            titles: the words of an attribute where its name will not do.
+            given: values of the attributes that are not asked for.
+        """
+        super().__init__()
+        self.setObjectName(name)
+        self._class = parameters
+        self._given = dict(given or {})
+        declared = parameters.declared()
+        defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
+        self._fields: dict[str, QWidget] = {}
+        self._problems: dict[str, Any] = {}
+        self._specs = {key: declared[key] for key in only or declared if key not in self._given}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        for position, (key, spec) in enumerate(self._specs.items()):
+            words = (titles or {}).get(key, key.replace("_", " "))
+            title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
+            field = self._make(name, key, spec, defaults[key])
+            help_text = spec.help[:1].upper() + spec.help[1:]
+            for part in (title, field):
+                part.setToolTip(help_text)
+            field.setAccessibleName(words)
+            field.setAccessibleDescription(help_text)
+            title.setBuddy(field)
+            problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
+            problem.hide()
+            grid.addWidget(title, 2 * position, 0, Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(field, 2 * position, 1)
+            grid.addWidget(label(spec.unit, "muted"), 2 * position, 2)
+            grid.addWidget(problem, 2 * position + 1, 1, 1, 2)
+            self._fields[key], self._problems[key] = field, problem
+        self._check()
+
+    def value(self) -> Parameters | None:
+        """Return the parameters, or ``None`` while a field or their combination is refused."""
+        return self._check()
+
+    def field(self, key: str) -> QWidget:
+        """Return the field of one attribute."""
+        return self._fields[key]
+
+    def problems(self) -> dict[str, str]:
+        """Return the sentence of each field that is refused; the key of their combination is empty."""
+        return {key: p.text() for key, p in self._problems.items() if p.text()}
+
+    def set_value(self, value: Parameters) -> None:
+        """Show ``value`` without a signal."""
+        for key in self._fields:
+            self._write(key, getattr(value, key))
+        self._check()
+
+    # -- fields ---------------------------------------------------------------------------------------------------
+
+    def _make(self, name: str, key: str, spec: Field, default: Any) -> QWidget:
+        object_name = f"{name}_{key}"
+        if isinstance(spec, RealField) and spec.symbol in PRIVACY and not spec.optional and spec.upto is not None:
+            low = Decimal(repr(float(spec.at_least or 1e-12)))
+            start = low if default is dataclasses.MISSING else Decimal(repr(float(default)))
+            ends = ("more private", "more accurate") if spec.symbol == "ε" else ("stricter", "laxer")
+            entry = PrivacyEntry(
+                object_name, low, Decimal(repr(float(spec.upto))), start, symbol=spec.symbol, ends=ends
+            )
+            entry.value_changed.connect(self._edited)
+            return entry
+        if isinstance(spec, BooleanField):
+            box = named(QCheckBox(), object_name)
+            box.setChecked(default is True)
+            box.toggled.connect(self._edited)
+            return box
+        if isinstance(spec, ChoiceField):
+            combo = named(QComboBox(), object_name)
+            if spec.optional:
+                combo.addItem(GIVEN_LATER, None)
+            for word in spec.choices:
+                combo.addItem(word, word)
+            combo.setCurrentIndex(max(combo.findData(None if default is dataclasses.MISSING else default), 0))
+            combo.currentIndexChanged.connect(self._edited)
+            return combo
+        line = named(QLineEdit(), object_name)
+        if spec.optional:
+            line.setPlaceholderText(GIVEN_LATER)
+        if default not in (None, dataclasses.MISSING):
+            line.setText(_written(spec.plain(default)))
+        line.textEdited.connect(self._edited)
+        return line
+
+    def _read(self, key: str) -> Any:
+        """Return the checked value of a field, or raise :class:`ParameterError`."""
+        field, spec = self._fields[key], self._specs[key]
+        words = key.replace("_", " ")
+        if isinstance(field, PrivacyEntry):
+            return spec.check(float(field.value()), words)
+        if isinstance(field, QCheckBox):
+            return field.isChecked()
+        if isinstance(field, QComboBox):
+            return field.currentData()
+        assert isinstance(field, QLineEdit)
+        text = field.text()
+        if not text.strip():
+            return spec.check(None, words)
+        return spec.parse(text, words)
+
+    def _write(self, key: str, value: Any) -> None:
+        field = self._fields[key]
+        field.blockSignals(True)
+        if isinstance(field, PrivacyEntry):
+            field.set_value(Decimal(repr(float(value))))
+        elif isinstance(field, QCheckBox):
+            field.setChecked(bool(value))
+        elif isinstance(field, QComboBox):
+            field.setCurrentIndex(max(field.findData(value), 0))
+        elif isinstance(field, QLineEdit):
+            field.setText("" if value is None else _written(self._specs[key].plain(value)))
+        field.blockSignals(False)
+
+    def _edited(self, *_: object) -> None:
+        self._check()
+        self.changed.emit()
+
+    def _check(self) -> Parameters | None:
+        values, refused = dict(self._given), False
+        for key, problem in self._problems.items():
+            text = ""
+            try:
+                values[key] = self._read(key)
+            except ParameterError as error:
+                refused = True
+                text = error.what
+            problem.setText(text)
+            problem.setVisible(bool(text))
+            mark_wrong(self._fields[key], bool(text))
+        if refused:
+            return None
+        try:
+            return self._class(**values)
+        except ParameterError as error:
+            # The combination is refused: told below the first field that the sentence names.
+            key = next((k for k in self._problems if k in error.what), next(iter(self._problems)))
+            self._problems[key].setText(error.what)
+            self._problems[key].show()
+            mark_wrong(self._fields[key], wrong=True)
+            return None
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return {"\t": "tab", " ": "space"}.get(value, str(value))

@@ -1,0 +1,126 @@
+"""The budget gauge: cap, spent, reserved, this plan, what is left; in numbers and as a bar."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.gauges.bar import Bar, Part
+from workbench.gui.state import AccountView, Session
+from workbench.gui.text import plain
+from workbench.gui.widgets import Card, Facts, button, label, look, row
+from workbench.privacy.belief import posterior
+
+HIGH = Decimal(5)
+"""An ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %."""
+
+
+class BudgetGauge(Card):
+    """Follows the account and the plan of the session."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("gauge_budget")
+        self.setAccessibleName("Privacy budget")
+        self._session = session
+        self._figure = label("–", "figure", name="budget_figure")
+        self._meaning = label("", "muted", wrap=True, name="budget_meaning")
+        self._bar = Bar(session, "budget_bar")
+        self._facts = Facts()
+        self._warning = label("", "warn", wrap=True, name="budget_warning")
+        self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
+        self._explain.clicked.connect(lambda: session.explain(session.plan.epsilon))
+        head = QWidget()
+        head.setLayout(row(self._figure, self._meaning, None))
+        for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):
+            self.body.addWidget(part)
+        for signal in (session.table_changed, session.plan_changed, session.account_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present numbers."""
+        session, account = self._session, self._session.account
+        self._explain.setVisible(session.opened is not None)
+        self._warning.hide()
+        if session.opened is None:
+            self._show_nothing()
+            return
+        cost = session.plan.cost()
+        self._facts.show_line("plan", "this plan", f"ε {plain(cost)}" if cost is not None else "not ready", "accent")
+        self._explain.setText(f"What does ε = {plain(session.plan.epsilon)} mean?")
+        if account.problem:
+            self._show_problem(account.problem)
+        elif account.cap is None:
+            self._show_first(cost)
+        else:
+            self._show_account(account, account.cap, cost)
+        if cost is not None and cost > HIGH and self._warning.isHidden():
+            self._warn(f"ε = {plain(cost)} is high: a suspicion of 10 % can grow to {_believed(cost)}.")
+
+    def _show_nothing(self) -> None:
+        self._figure.setText("–")
+        self._meaning.setText("no table yet")
+        self._bar.show_parts(())
+        for key in ("cap", "spent", "reserved", "left", "plan"):
+            self._facts.hide_line(key)
+
+    def _show_problem(self, problem: str) -> None:
+        self._figure.setText("?")
+        self._meaning.setText("ledger not read")
+        self._bar.show_parts(())
+        for key in ("cap", "spent", "reserved", "left"):
+            self._facts.hide_line(key)
+        self._warn(problem)
+
+    def _show_first(self, cost: Decimal | None) -> None:
+        """Show a dataset that nothing was released of: its first release sets the cap."""
+        self._figure.setText(plain(cost) if cost is not None else "–")
+        self._meaning.setText("ε of this plan")
+        self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
+        self._facts.show_line("cap", "cap", "the first release sets it", "muted")
+        self._facts.show_line("spent", "spent", "ε 0")
+        self._facts.hide_line("reserved")
+        self._facts.hide_line("left")
+
+    def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> None:
+        remaining = cap - account.spent - account.reserved
+        after = remaining - (cost or Decimal(0))
+        self._figure.setText(plain(max(after, Decimal(0))))
+        self._meaning.setText("left after this plan" if cost is not None else "left")
+        self._facts.show_line("cap", "cap", f"ε {plain(cap)}")
+        releases = f"spent, {account.releases} release{'s' if account.releases != 1 else ''}"
+        self._facts.show_line("spent", releases if account.releases else "spent", plain(account.spent))
+        if account.reserved:
+            self._facts.show_line("reserved", "reserved, going on", plain(account.reserved))
+        else:
+            self._facts.hide_line("reserved")
+        self._facts.show_line("left", "left now", plain(remaining))
+        whole = float(cap) or 1.0
+        fits = after >= 0
+        self._bar.show_parts(
+            (
+                Part(float(account.spent) / whole, "muted"),
+                Part(float(account.reserved) / whole, "muted", hatched=True),
+                Part(
+                    min(float(cost or 0), max(float(remaining), 0.0)) / whole,
+                    "accent" if fits else "danger",
+                    hatched=True,
+                ),
+            )
+        )
+        if not fits:
+            self._warn(f"This plan needs ε = {plain(cost)}, but only {plain(remaining)} remain: it would be refused.")
+
+    def _warn(self, text: str) -> None:
+        look(self._warning, "warn")
+        self._warning.setText("⚠ " + text)
+        self._warning.show()
+
+
+_EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
+
+
+def _believed(epsilon: Decimal) -> str:
+    return f"{100 * posterior(float(epsilon), 0.1).high:.3g} %"

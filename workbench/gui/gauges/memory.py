@@ -1,0 +1,116 @@
+"""The memory gauge: now, peak, predicted and limit, of the process or of the GPU, with a small trace."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QPointF, QSize
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from workbench.gui.bridge import JobCenter
+from workbench.gui.gauges.bar import Bar, Part
+from workbench.gui.state import Session
+from workbench.gui.text import memory
+from workbench.gui.widgets import Card, Facts, label, row
+from workbench.signals.events import Memory
+
+KEPT = 120
+"""Samples in the trace: the last two minutes."""
+
+
+class Trace(QWidget):
+    """A line of the last samples."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("memory_trace")
+        self.setAccessibleName("Memory in the last two minutes")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._session = session
+        self._samples: deque[int] = deque(maxlen=KEPT)
+        session.theme_changed.connect(self.update)
+
+    def add(self, size: int) -> None:
+        """Add one sample, in bytes."""
+        self._samples.append(size)
+        self.update()
+
+    def clear(self) -> None:
+        """Begin anew, for another device."""
+        self._samples.clear()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of the trace."""
+        return QSize(120, 32)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw the line, the newest sample at the right end."""
+        if len(self._samples) < 2:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        top = 1.15 * max(self._samples)
+        step = self.width() / (KEPT - 1)
+        first = self.width() - step * (len(self._samples) - 1)
+        line = [QPointF(first + i * step, self.height() * (1 - s / top)) for i, s in enumerate(self._samples)]
+        accent = QColor(self._session.theme.accent)
+        painter.setPen(QPen(accent, 1.5))
+        painter.drawPolyline(QPolygonF(line))
+
+
+class MemoryGauge(Card):
+    """Follows the memory events of the process, or of a job's GPU while one speaks."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("gauge_memory")
+        self.setAccessibleName("Memory")
+        self._caption = label("MEMORY", "caption", name="memory_caption")
+        self._figure = label("–", "figure", name="memory_figure")
+        self._bar = Bar(session, "memory_bar")
+        self._trace = Trace(session)
+        self._facts = Facts()
+        self._device = "cpu"
+        self._predicted: int | None = None
+        head = QWidget()
+        head.setLayout(row(self._figure, label("now", "muted"), None))
+        for part in (self._caption, head, self._bar, self._facts, self._trace):
+            self.body.addWidget(part)
+        jobs.memory.connect(self.show_sample)
+        jobs.idle.connect(self._back_to_process)
+
+    def show_sample(self, sample: Memory) -> None:
+        """Show one sample; while a GPU is spoken of, the process is not."""
+        if self._device != "cpu" and sample.device == "cpu":
+            return
+        if sample.device != self._device:
+            self._device = sample.device
+            self._trace.clear()
+        self._predicted = sample.predicted or self._predicted
+        self._caption.setText("MEMORY" if self._device == "cpu" else f"MEMORY OF {self._device.upper()}")
+        self._figure.setText(memory(sample.now))
+        self._facts.show_line("peak", "peak", memory(sample.peak))
+        if self._predicted is not None:
+            self._facts.show_line("predicted", "predicted", memory(self._predicted))
+        else:
+            self._facts.hide_line("predicted")
+        whole = sample.limit or 2 * sample.peak or 1
+        if sample.limit is not None:
+            self._facts.show_line("limit", "limit", memory(sample.limit))
+        full = sample.now > 0.9 * whole
+        marks = [sample.peak / whole, *([self._predicted / whole] if self._predicted else [])]
+        self._bar.show_parts((Part(sample.now / whole, "danger" if full else "accent"),), marks)
+        self._trace.add(sample.now)
+
+    def predict(self, size: int | None) -> None:
+        """Show what a job is expected to need (a preflight), or no longer."""
+        self._predicted = size
+        if size is None:
+            self._facts.hide_line("predicted")
+        else:
+            self._facts.show_line("predicted", "predicted", memory(size))
+
+    def _back_to_process(self) -> None:
+        self._device = "cpu"
+        self._predicted = None

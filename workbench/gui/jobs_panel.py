@@ -1,0 +1,135 @@
+"""The panel at the bottom: running jobs with progress, time left and Cancel."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
+
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.text import time_left
+from workbench.gui.widgets import Elided, button, label, look
+from workbench.signals.events import Cancelled, Failed, Progress
+
+SHOW_AFTER = 0.3
+"""Seconds before a job is listed: what is over at once would only flicker."""
+
+LINGER_MS = 4000
+"""How long the end of a job stays in sight."""
+
+STEPS = 1000
+
+
+class JobLine(QFrame):
+    """One job: title, what it is doing, progress, time left, Cancel → Cancelling… → Cancelled."""
+
+    def __init__(self, handle: JobHandle) -> None:
+        super().__init__()
+        look(self, "card")
+        self.setObjectName("job_line")
+        self.setAccessibleName(handle.title)
+        self._handle = handle
+        self._what = Elided("", "muted")
+        self._what.setMinimumWidth(160)
+        self._bar = QProgressBar()
+        self._bar.setObjectName("job_progress")
+        self._bar.setAccessibleName(f"Progress of {handle.title}")
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self._bar.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._left = label("", "muted", name="job_time_left")
+        self._left.setMinimumWidth(96)
+        self.cancel_button = button("Cancel", "job_cancel", tip="Stop this at its next step; nothing is half-written")
+        self.cancel_button.setMinimumWidth(104)
+        self.cancel_button.clicked.connect(handle.cancel)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setSpacing(12)
+        layout.addWidget(label(handle.title))
+        layout.addWidget(self._what, 1)
+        layout.addWidget(self._bar, 3)
+        layout.addWidget(self._left)
+        layout.addWidget(self.cancel_button)
+        handle.progress.connect(self._show_progress)
+        handle.cancelling.connect(self._show_cancelling)
+        if handle.latest is not None:
+            self._show_progress(handle.latest)
+        if handle.stopping:
+            self._show_cancelling()
+
+    def show_end(self, handle: JobHandle) -> None:
+        """Say how the job ended."""
+        word = {Cancelled: "Cancelled", Failed: "Failed"}.get(type(handle.end), "Done")
+        self._bar.setRange(0, STEPS)
+        self._bar.setValue(STEPS if word == "Done" else self._bar.value())
+        self._left.setText("")
+        self.cancel_button.setText(word)
+        self.cancel_button.setAccessibleName(word)
+        self.cancel_button.setEnabled(False)
+
+    def _show_progress(self, progress: Progress) -> None:
+        if progress.total > 0:
+            self._bar.setRange(0, STEPS)
+            self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
+        counted = f"{progress.done:,.0f} of {progress.total:,.0f} " if progress.total > 1 else ""
+        self._what.set_whole(f"{counted}{progress.label}")
+        self._left.setText("" if progress.seconds_left is None else time_left(progress.seconds_left))
+
+    def _show_cancelling(self) -> None:
+        self.cancel_button.setText("Cancelling…")
+        self.cancel_button.setEnabled(False)
+
+
+class JobsPanel(QWidget):
+    """Lists the jobs that take a while."""
+
+    def __init__(self, jobs: JobCenter) -> None:
+        super().__init__()
+        self.setObjectName("jobs_panel")
+        self.setAccessibleName("Running jobs")
+        self._lines: dict[JobHandle, JobLine] = {}
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(24, 0, 16, 12)
+        self._layout.setSpacing(4)
+        self._jobs = jobs
+        self._timer = QTimer(self, interval=100)
+        self._timer.timeout.connect(self._list)
+        jobs.started.connect(self._started)
+        jobs.ended.connect(self._ended)
+        self.hide()
+
+    def _started(self, handle: JobHandle) -> None:
+        if handle.shown:
+            self._timer.start()
+
+    def _list(self) -> None:
+        waiting = False
+        for handle in self._jobs.running:
+            if not handle.shown or handle in self._lines:
+                continue
+            if time.monotonic() - handle.begun < SHOW_AFTER:
+                waiting = True
+                continue
+            line = JobLine(handle)
+            self._lines[handle] = line
+            self._layout.addWidget(line)
+            self.show()
+        if not waiting:
+            self._timer.stop()
+
+    def _ended(self, handle: JobHandle) -> None:
+        line = self._lines.pop(handle, None)
+        if line is None:
+            return
+        line.show_end(handle)
+        # A timer of the line's own: it goes with the line, wherever that goes first.
+        linger = QTimer(line, singleShot=True, interval=LINGER_MS)
+        linger.timeout.connect(lambda: self._remove(line))
+        linger.start()
+
+    def _remove(self, line: JobLine) -> None:
+        self._layout.removeWidget(line)
+        line.hide()
+        line.deleteLater()
+        self.setVisible(self._layout.count() > 0)

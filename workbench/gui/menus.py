@@ -1,0 +1,137 @@
+"""The menus and their usual shortcuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QApplication, QMenu
+
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.dialogs import ask_for_table
+from workbench.gui.theme import MODES
+
+if TYPE_CHECKING:
+    from workbench.gui.window import MainWindow
+
+
+class Menus:
+    """Builds File, Edit, View and Help of a window.
+
+    Attributes:
+        actions: every action by its object name.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self.actions: dict[str, QAction] = {}
+        self._recent = QMenu("Open &Recent", window)
+        self._recent.setObjectName("menu_recent")
+        self._recent.aboutToShow.connect(self._list_recent)
+        self._file()
+        self._edit()
+        self._view()
+        self._help()
+
+    def _file(self) -> None:
+        menu = self._window.menuBar().addMenu("&File")
+        self._add(menu, "open", "&Open Table…", self.ask_for_table, QKeySequence.StandardKey.Open)
+        menu.addMenu(self._recent)
+        self._add(menu, "reload", "&Reload Table", self._reload, QKeySequence.StandardKey.Refresh)
+        menu.addSeparator()
+        self._add(menu, "quit", "&Quit", self._window.close, QKeySequence("Ctrl+Q"))
+
+    def _edit(self) -> None:
+        menu = self._window.menuBar().addMenu("&Edit")
+        stack = self._window.session.undo_stack
+        for name, action, key in (
+            ("undo", stack.createUndoAction(self._window, "&Undo"), "Ctrl+Z"),
+            ("redo", stack.createRedoAction(self._window, "&Redo"), "Ctrl+Shift+Z"),
+        ):
+            action.setShortcut(QKeySequence(key))
+            action.setObjectName(f"action_{name}")
+            menu.addAction(action)
+            self.actions[name] = action
+        menu.addSeparator()
+        self._add(menu, "run", "Run This &Page", self._window.run_page, QKeySequence("Ctrl+Return"))
+        self._add(menu, "cancel", "&Cancel", self._window.escape, QKeySequence("Esc"))
+
+    def _view(self) -> None:
+        menu = self._window.menuBar().addMenu("&View")
+        for position, name in enumerate(self._window.page_names(), start=1):
+            title = self._window.rail.buttons[name].text()
+            key = QKeySequence(f"Ctrl+{position % 10}") if position <= 10 else QKeySequence()
+            self._add(menu, f"page_{name}", title, partial(self._window.show_page, name), key)
+        menu.addSeparator()
+        gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
+        gauges.setCheckable(True)
+        gauges.setChecked(self._window.settings.load("gauges") != "hidden")
+        themes = menu.addMenu("&Colours")
+        group = QActionGroup(self._window)
+        for mode in MODES:
+            action = self._add(themes, f"theme_{mode}", mode.capitalize(), partial(self._choose_theme, mode))
+            action.setCheckable(True)
+            action.setChecked(mode == self._window.theme.mode)
+            group.addAction(action)
+
+    def _help(self) -> None:
+        menu = self._window.menuBar().addMenu("&Help")
+        self._add(menu, "help", "&Help", self._show_help, QKeySequence.StandardKey.HelpContents)
+        self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
+
+    def _add(
+        self,
+        menu: QMenu,
+        name: str,
+        text: str,
+        done: Callable[[], object],
+        key: QKeySequence | QKeySequence.StandardKey | None = None,
+    ) -> QAction:
+        action = QAction(text, self._window)
+        action.setObjectName(f"action_{name}")
+        if key is not None:
+            action.setShortcut(key)
+        action.triggered.connect(lambda: done())
+        menu.addAction(action)
+        self.actions[name] = action
+        return action
+
+    # -- what they do ---------------------------------------------------------------------------------------------
+
+    def ask_for_table(self) -> None:
+        """Ask for a file and open it."""
+        path = ask_for_table(self._window)
+        if path:
+            self._window.open(path)
+
+    def _reload(self) -> None:
+        opened = self._window.session.opened
+        if opened is not None:
+            open_table(self._window.session, self._window.jobs, opened.source, opened.options)
+        elif self._window.settings.recent:
+            self._window.open(self._window.settings.recent[0])
+
+    def _list_recent(self) -> None:
+        self._recent.clear()
+        for path in self._window.settings.recent:
+            self._recent.addAction(path.replace("&", "&&"), partial(self._window.open, path))
+        if self._recent.isEmpty():
+            self._recent.addAction("No recent files").setEnabled(False)
+        else:
+            self._recent.addSeparator()
+            self._recent.addAction("Clear", self._window.settings.clear_recent)
+
+    def _toggle_gauges(self) -> None:
+        self._window.gauges.setVisible(self.actions["gauges"].isChecked())
+
+    def _choose_theme(self, mode: str) -> None:
+        self._window.theme.set_mode(mode)
+        self._window.settings.theme = mode
+
+    def _show_help(self) -> None:
+        if "help" in self._window.page_names():
+            self._window.show_page("help")
+            return
+        self._window.statusBar().showMessage(self._window.rail.buttons[self._window.page.objectName()[5:]].page.help)

@@ -1,0 +1,97 @@
+"""What a page is: a light descriptor, and the frame every page's widget stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from workbench.gui.bridge import JobCenter
+from workbench.gui.state import Session, State
+from workbench.gui.stylesheet import MARGIN
+from workbench.gui.theme import title_font
+from workbench.gui.widgets import Elided, button, label, row
+
+GAP = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The descriptor of a page; a file of ``workbench/gui/pages`` declares one as ``PAGE``.
+
+    Attributes:
+        name: one lower-case word: the page's object name is ``page_NAME``, its button in the rail ``rail_NAME``.
+        title: what a person reads in the rail and above the page.
+        help: one sentence, the tooltip in the rail.
+        make: makes the page's widget, when it is first shown.
+        state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
+        step: whether it is a step of the main job, above the line; else a tool, below it.
+    """
+
+    name: str
+    title: str
+    help: str
+    make: Callable[[Session, JobCenter], PageFrame]
+    state: Callable[[Session], State] = lambda session: "empty"
+    step: bool = True
+
+
+class PageFrame(QWidget):
+    """A page: its title, buttons on the right of it, a body, and a foot with a note and the primary button.
+
+    A subclass adds widgets to :attr:`body`, buttons to :attr:`header`, and calls :meth:`set_primary` once.
+
+    Attributes:
+        session: what the page looks at.
+        jobs: where its work runs.
+        header: the layout to the right of the title.
+        body: the layout of the page's content.
+        foot: the layout of the foot, the note first.
+        primary: the one highlighted button (Ctrl+Return presses it), ``None`` where there is none.
+    """
+
+    def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
+        super().__init__()
+        self.session = session
+        self.jobs = jobs
+        self.primary: QPushButton | None = None
+        self.setObjectName(f"page_{page.name}")
+        self.setAccessibleName(page.title)
+        title = label(page.title, name=f"title_{page.name}")
+        title.setFont(title_font())
+        # A font that is set on a widget gives way to the style sheet's, so the size is said there as well.
+        title.setStyleSheet("font-size: 24px; font-weight: 600;")
+        self.header: QHBoxLayout = row(title, None)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(GAP)
+        self._note = Elided("", "muted")
+        self._note.setObjectName(f"note_{page.name}")
+        self.foot: QHBoxLayout = row(self._note)
+        self.foot.setStretch(0, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
+        whole.setSpacing(GAP)
+        whole.addLayout(self.header)
+        whole.addLayout(self.body, 1)
+        whole.addLayout(self.foot)
+
+    def set_primary(self, text: str, name: str, pressed: Callable[[], object], tip: str = "") -> QPushButton:
+        """Make the page's one highlighted button, at the right end of the foot."""
+        self.primary = button(text, name, "primary", tip=tip)
+        self.primary.clicked.connect(lambda: pressed())
+        self.foot.addWidget(self.primary)
+        return self.primary
+
+    def set_note(self, text: str) -> None:
+        """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
+        self._note.set_whole(text)
+
+    def run(self) -> None:
+        """Do what Ctrl+Return asks for: press the primary button."""
+        if self.primary is not None and self.primary.isVisible():
+            self.primary.click()
+
+    def escape(self) -> bool:
+        """Do what Esc asks for; return whether there was anything to do."""
+        return False

@@ -1,0 +1,260 @@
+"""Data: open a table, and declare what is publicly known about each attribute."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QButtonGroup,
+    QHeaderView,
+    QScrollArea,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.bridge import JobCenter
+from workbench.gui.dialogs import ask_for_table
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import OpenTable, Session, State
+from workbench.gui.stylesheet import ROW
+from workbench.gui.text import count
+from workbench.gui.widgets import Card, Elided, badge, button, look, row
+
+
+class DataPage(PageFrame):
+    """An inviting start while no table is open; then its attributes, or its rows, or how it was read."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        # These know polars, which the descriptor of the page does not wait for.
+        from workbench.gui.datapage.attribute_table import AttributeTable
+        from workbench.gui.datapage.detail import AttributeDetail
+        from workbench.gui.datapage.dialect import DialectForm
+        from workbench.gui.datapage.frame_model import FrameModel
+        from workbench.gui.datapage.start import StartPanel
+
+        self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
+        self._open_button.clicked.connect(self.ask_for_table)
+        self.header.addWidget(self._open_button)
+        self._start = StartPanel(session)
+        self._start.open_asked.connect(self.ask_for_table)
+        self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
+        self.table = AttributeTable(session)
+        self.detail = AttributeDetail(session, self.table.attributes)
+        self.frame_model = FrameModel(session)
+        self.rows_view = self._rows_view()
+        self.rows_view.setModel(self.frame_model)
+        self.dialect = DialectForm()
+        self.dialect.read_again.connect(self._read_again)
+        self.dialect.left.connect(lambda: self._show_view("attributes"))
+        self._failed_source = ""
+        self._views = QStackedWidget()
+        self._views.setObjectName("data_views")
+        self._arrange()
+        self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
+        self._next = self.set_primary("Protect →", "to_protect", self._go_on, "Choose how each attribute is protected")
+        session.table_changed.connect(self._show_table)
+        session.plan_changed.connect(self.refresh)
+        self._show_table()
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    def ask_for_table(self) -> None:
+        """Ask for a file and open it."""
+        path = ask_for_table(self)
+        if path:
+            self.open(path)
+
+    def open(self, source: str) -> None:
+        """Open a path or ``sample:NAME``."""
+        open_table(self.session, self.jobs, source, on_failure=lambda error: self._opening_failed(source, error))
+
+    def _read_again(self, options: object) -> None:
+        source = self._failed_source or (self.session.opened.source if self.session.opened else "")
+        open_table(
+            self.session,
+            self.jobs,
+            source,
+            options,  # type: ignore[arg-type]
+            on_failure=lambda error: self._opening_failed(source, error),
+        )
+
+    def _opening_failed(self, source: str, error: BaseException) -> None:
+        """Tell what is wrong with the file, and offer to correct how it is read."""
+        self.session.report(error)
+        if source.lower().endswith((".csv", ".tsv", ".txt")):
+            self._failed_source = source
+            self._show_view("dialect")
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _rows_view(self) -> QTableView:
+        view = QTableView()
+        view.setObjectName("rows_table")
+        view.setAccessibleName("Rows of the table: private, not for release")
+        view.setShowGrid(False)
+        view.setWordWrap(False)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        view.verticalHeader().setDefaultSectionSize(ROW - 4)
+        view.horizontalHeader().setDefaultSectionSize(120)
+        view.horizontalHeader().setHighlightSections(False)
+        view.setTabKeyNavigation(False)
+        return view
+
+    def _arrange(self) -> None:
+        self._summary = Elided("", "muted")
+        self._summary.setObjectName("data_summary")
+        self._segments = {
+            name: button(text, f"view_{name}", "segment", tip=tip)
+            for name, text, tip in (
+                ("attributes", "Attributes", "One row per attribute: role, kind and public facts"),
+                ("rows", "Rows", "The table itself: private"),
+                ("dialect", "How it is read", "Encoding, delimiter, quotes, decimal mark, header"),
+            )
+        }
+        self._group = QButtonGroup(self)
+        for name, segment in self._segments.items():
+            segment.setCheckable(True)
+            self._group.addButton(segment)
+            segment.clicked.connect(lambda _checked, name=name: self._show_view(name))
+        self._bar = QWidget()
+        line = row(*self._segments.values(), 12, spacing=4)
+        line.addWidget(self._summary, 1)
+        self._bar.setLayout(line)
+        attributes = QWidget()
+        layout = QVBoxLayout(attributes)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(Card(self.table, pad=8), 1)
+        layout.addWidget(self.detail)
+        rows = Card(pad=8)
+        top = row(None, badge())
+        top.setContentsMargins(0, 4, 8, 0)
+        rows.body.addLayout(top)
+        rows.body.addWidget(self.rows_view, 1)
+        dialect = look(QWidget(), "clear")
+        layout = QVBoxLayout(dialect)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.dialect)
+        layout.addStretch(1)
+        self._places = {"start": _scrolled(self._start), "attributes": attributes, "rows": rows, "dialect": dialect}
+        for place in self._places.values():
+            self._views.addWidget(place)
+        self.body.addWidget(self._bar)
+        self.body.addWidget(self._views, 1)
+
+    def _show_view(self, name: str) -> None:
+        self._views.setCurrentWidget(self._places[name])
+        if name in self._segments:
+            self._segments[name].setChecked(True)
+        self._bar.setVisible(self.session.opened is not None)
+        if name == "start":
+            return
+        if name == "dialect":
+            self.dialect.show_options(self.session.opened.options if self.session.opened else None)
+
+    def escape(self) -> bool:
+        """Leave the form of the dialect."""
+        if self._views.currentWidget() is not self._places["dialect"]:
+            return False
+        self._failed_source = ""
+        self._show_view("attributes" if self.session.opened else "start")
+        return True
+
+    def _show_table(self) -> None:
+        opened = self.session.opened
+        self._failed_source = ""
+        self.frame_model.set_table(opened.table if opened else None)
+        self._open_button.setVisible(opened is not None)
+        self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
+        self._show_view("attributes" if opened else "start")
+        self.refresh()
+        if opened is not None:
+            self._summary.set_whole(_summary(opened))
+            first = self.table.next_open()
+            protected = next((i for i, c in enumerate(self.session.plan.columns) if c.protected), 0)
+            at = first if first.isValid() else self.table.attributes.index(protected, 0)
+            flags = QItemSelectionModel.SelectionFlag
+            self.table.selectionModel().setCurrentIndex(at, flags.ClearAndSelect | flags.Rows)
+            self.detail.show_attribute(at.row())
+            self.table.setFocus()
+
+    def refresh(self) -> None:
+        """Show what is still open, and what the highlighted button does about it."""
+        plan, opened = self.session.plan, self.session.opened
+        self._next.setVisible(opened is not None)
+        if opened is None:
+            self.set_note("")
+            return
+        open_facts = [p for p in plan.problems() if p.open]
+        wrong = [p for p in plan.problems() if not p.open and p.column]
+        if open_facts:
+            names = list(dict.fromkeys(p.column for p in open_facts))
+            listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+            self.set_note(f"{count(len(open_facts), 'public fact is', 'public facts are')} still open: {listed}.")
+            self._next.setText("Fill the next →")
+        elif wrong:
+            self.set_note(f"{wrong[0].column}: {wrong[0].text}.")
+            self._next.setText("Mend it →")
+        else:
+            dropped = [c.name for c in plan.columns if c.action == "drop"]
+            told = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
+            self.set_note(f"Every public fact is declared.{told}")
+            self._next.setText("Protect →")
+        self._next.setAccessibleName(self._next.text())
+
+    def _go_on(self) -> None:
+        """Go to the next open fact, else to the next page."""
+        place = self._next_to_mend()
+        if place.isValid():
+            self._show_view("attributes")
+            self.table.edit_fact(place)
+        else:
+            self.session.go("protect")
+
+    def _next_to_mend(self) -> QModelIndex:
+        first = self.table.next_open()
+        if first.isValid():
+            return first
+        wrong = next((p.column for p in self.session.plan.problems() if p.column), None)
+        if wrong is None:
+            return QModelIndex()
+        at = [c.name for c in self.session.plan.columns].index(wrong)
+        return self.table.attributes.index(at, 3)
+
+
+def _scrolled(widget: QWidget) -> QScrollArea:
+    look(widget, "clear")
+    area = QScrollArea()
+    area.setWidget(widget)
+    area.setWidgetResizable(True)
+    return area
+
+
+def _summary(opened: OpenTable) -> str:
+    from workbench.gui.datapage.dialect import in_words
+
+    size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
+    if opened.table.dialect is not None:
+        return f"{size}  ·  {in_words(opened.table.dialect)}"
+    return f"{size}  ·  a sample that comes with the program" if opened.is_sample else size
+
+
+def _state(session: Session) -> State:
+    if session.opened is None:
+        return "empty"
+    return "needs" if any(p.column for p in session.plan.problems()) else "ready"
+
+
+PAGE = Page(
+    name="data",
+    title="Data",
+    help="Open a table and declare what is publicly known about its attributes",
+    make=DataPage,
+    state=_state,
+)

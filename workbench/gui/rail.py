@@ -1,0 +1,156 @@
+"""The rail on the left: steps with a dot that shows their state, then tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
+
+from workbench.gui.page import Page
+from workbench.gui.state import Session
+from workbench.gui.widgets import Elided, label, rule
+from workbench.render.palette import Theme
+
+WIDTH = 200
+HEIGHT = 36
+DOT = 5.0
+
+WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
+
+
+class RailButton(QAbstractButton):
+    """One line of the rail; the dot's shape says what its colour says: ring, half, full."""
+
+    def __init__(self, page: Page, session: Session) -> None:
+        super().__init__()
+        self.page = page
+        self._session = session
+        self._state = "empty"
+        self.setText(page.title)
+        self.setCheckable(True)
+        self.setAutoExclusive(True)
+        self.setObjectName(f"rail_{page.name}")
+        self.setToolTip(page.help)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.refresh()
+
+    @property
+    def state(self) -> str:
+        """The state that the dot shows."""
+        return self._state
+
+    def refresh(self) -> None:
+        """Ask the page for its state."""
+        self._state = self.page.state(self._session)
+        self.setAccessibleName(f"{self.page.title}, {WORDS[self._state]}" if self.page.step else self.page.title)
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of a line."""
+        return QSize(WIDTH - 24, HEIGHT)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Let Return choose the page as Space does."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.click()
+            return
+        super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw the line."""
+        theme = self._session.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        if self.isChecked() or self.underMouse():
+            painter.setPen(Qt.PenStyle.NoPen)
+            fill = QColor(theme.selection)
+            fill.setAlphaF(1.0 if self.isChecked() else 0.45)
+            painter.setBrush(fill)
+            painter.drawRoundedRect(box, 6, 6)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(theme.accent), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
+        ink = QColor(theme.accent if self.isChecked() else theme.text)
+        if self.page.step:
+            _draw_dot(painter, QPointF(18, self.height() / 2), self._state, ink, theme)
+        face = QFont(self.font())
+        face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
+        painter.setFont(face)
+        painter.setPen(ink)
+        painter.drawText(self.rect().adjusted(36, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+
+
+def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme: Theme) -> None:
+    colour = QColor(theme.warn) if state == "needs" else ink
+    painter.setPen(QPen(colour, 1.5))
+    painter.setBrush(colour if state == "ready" else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(centre, DOT, DOT)
+    if state == "needs":
+        painter.setBrush(colour)
+        painter.drawPie(QRectF(centre.x() - DOT, centre.y() - DOT, 2 * DOT, 2 * DOT), 90 * 16, 180 * 16)
+
+
+class Rail(QWidget):
+    """The list of pages. Arrow keys move along it; Ctrl and a number go to a page from anywhere.
+
+    Signals:
+        chosen: (name) the person wants to see that page.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, pages: Sequence[Page], session: Session) -> None:
+        super().__init__()
+        self.setFixedWidth(WIDTH)
+        self.setObjectName("rail")
+        self.setAccessibleName("Steps and tools")
+        self._session = session
+        self._title = label("Privacy workbench", "heading")
+        self._table = Elided("no table yet", "muted")
+        self._table.setObjectName("rail_table")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 18, 12, 12)
+        layout.setSpacing(2)
+        head = QVBoxLayout()
+        head.setContentsMargins(10, 0, 0, 10)
+        head.setSpacing(2)
+        head.addWidget(self._title)
+        head.addWidget(self._table)
+        layout.addLayout(head)
+        self.buttons: dict[str, RailButton] = {}
+        tools = [p for p in pages if not p.step]
+        for page in [*(p for p in pages if p.step), *tools]:
+            if tools and page is tools[0]:
+                layout.addSpacing(8)
+                layout.addWidget(rule())
+                layout.addSpacing(8)
+            line = RailButton(page, session)
+            line.clicked.connect(lambda _checked, name=page.name: self.chosen.emit(name))
+            layout.addWidget(line)
+            self.buttons[page.name] = line
+        layout.addStretch(1)
+        for signal in (
+            session.table_changed,
+            session.plan_changed,
+            session.account_changed,
+            session.runs_changed,
+            session.released_changed,
+            session.theme_changed,
+        ):
+            signal.connect(self.refresh)
+
+    def select(self, name: str) -> None:
+        """Show which page is shown."""
+        self.buttons[name].setChecked(True)
+
+    def refresh(self) -> None:
+        """Ask every page for its state."""
+        opened = self._session.opened
+        self._table.set_whole(f"{opened.title} · {opened.table.rows:,} rows" if opened else "no table yet")
+        for line in self.buttons.values():
+            line.refresh()

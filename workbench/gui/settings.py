@@ -1,0 +1,54 @@
+"""What the window remembers from one start to the next: geometry, colours, recent files. No data values."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSettings
+
+from workbench.paths import user_data
+
+MOST_RECENT = 10
+
+
+class Settings:
+    """A small file in the user data folder."""
+
+    def __init__(self) -> None:
+        self._file = QSettings(str(user_data() / "window.ini"), QSettings.Format.IniFormat)
+
+    @property
+    def theme(self) -> str:
+        """``system``, ``light`` or ``dark``."""
+        value = self._file.value("theme", "system")
+        return value if value in ("system", "light", "dark") else "system"
+
+    @theme.setter
+    def theme(self, mode: str) -> None:
+        self._file.setValue("theme", mode)
+
+    @property
+    def recent(self) -> list[str]:
+        """The files opened last, the newest first."""
+        value = self._file.value("recent", [])
+        # A list of one comes back as a text.
+        values = value if isinstance(value, list) else [value] if value else []
+        return [str(v) for v in values]
+
+    def add_recent(self, path: str) -> None:
+        """Put ``path`` first among the recent files."""
+        self._file.setValue("recent", [path, *(p for p in self.recent if p != path)][:MOST_RECENT])
+
+    def clear_recent(self) -> None:
+        """Forget the recent files."""
+        self._file.remove("recent")
+
+    def load(self, key: str) -> object:
+        """Return what was saved under ``key`` (a state of Qt's), or ``None``."""
+        return self._file.value(key)
+
+    def save(self, key: str, value: object) -> None:
+        """Save a state of Qt's under ``key``."""
+        self._file.setValue(key, value)
+
+    def sync(self) -> None:
+        """Write the file now."""
+        self._file.sync()

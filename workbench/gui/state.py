@@ -1,0 +1,285 @@
+"""The one observable session: what is open, planned, spent and released. Views follow its signals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from workbench.gui.draft import DraftPlan
+from workbench.gui.undo import PlanEdit
+from workbench.params import WorkbenchError
+from workbench.render.palette import LIGHT, Theme
+
+if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
+    from workbench.data.options import ReadOptions
+    from workbench.data.profile import ColumnProfile
+    from workbench.data.table import Table
+
+Level = Literal["info", "warning", "error"]
+State = Literal["empty", "needs", "ready"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTable:
+    """The table that is open and what the steward may see of it. Everything in it is private.
+
+    Attributes:
+        table: the rows.
+        profile: what each column looks like, in the table's order.
+        source: the path or ``sample:NAME`` it was read from.
+        options: what the person stated about the file over the guess; ``None`` for a sample.
+        notes: sentences about choices that were made for the person.
+    """
+
+    table: Table
+    profile: tuple[ColumnProfile, ...]
+    source: str
+    options: ReadOptions | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What a person calls the table."""
+        return self.source.removeprefix("sample:") if self.is_sample else Path(self.source).name
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it came with the program."""
+        return self.source.startswith("sample:")
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """What the ledger says about the dataset that is open.
+
+    Attributes:
+        dataset: the keyed fingerprint.
+        cap: ε of all releases together, ``None`` before the first release.
+        spent: ε of finished releases.
+        reserved: ε of work that is going on.
+        releases: how many releases count.
+        problem: why the ledger cannot be used; empty where it can.
+    """
+
+    dataset: str = ""
+    cap: Decimal | None = None
+    spent: Decimal = Decimal(0)
+    reserved: Decimal = Decimal(0)
+    releases: int = 0
+    problem: str = ""
+
+    @property
+    def remaining(self) -> Decimal | None:
+        """ε left under the cap, or ``None`` where there is no cap yet."""
+        return None if self.cap is None else self.cap - self.spent - self.reserved
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One finished study or training run of this session.
+
+    Attributes:
+        kind: ``curve``, ``fit`` or ``dpsgd``.
+        title: what a person calls it.
+        epsilon: the ε it is about, ``None`` for a study over several.
+        result: what the engine returned.
+    """
+
+    kind: str
+    title: str
+    epsilon: Decimal | None
+    result: Any = field(compare=False)
+
+
+@dataclass(frozen=True)
+class ReleasedStep:
+    """One release of this session: its plan can no longer be undone.
+
+    Attributes:
+        release_id: the ledger's name of it.
+        folder: where its files are.
+        plan: what was released.
+        epsilon: what was charged.
+        result: what the engine returned.
+    """
+
+    release_id: str
+    folder: Path
+    plan: DraftPlan
+    epsilon: Decimal
+    result: Any = field(default=None, compare=False)
+
+
+class Session(QObject):
+    """Everything the pages look at. Setters emit only when the value really changed.
+
+    Attributes:
+        undo_stack: every edit of the plan; cleared when a table is opened or something is released.
+
+    Signals:
+        table_changed: another table is open, or none.
+        plan_changed: the draft plan differs (also by undo and redo).
+        account_changed: the ledger's view of the dataset differs.
+        runs_changed: a study or training run was added.
+        released_changed: something was released.
+        theme_changed: the colours differ; plots redraw.
+        told: (level, sentence) for the person.
+        page_asked: (name) show that page.
+        explain_asked: (Decimal ε) show what it means.
+    """
+
+    table_changed = Signal()
+    plan_changed = Signal()
+    account_changed = Signal()
+    runs_changed = Signal()
+    released_changed = Signal()
+    theme_changed = Signal()
+    told = Signal(str, str)
+    page_asked = Signal(str)
+    explain_asked = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.undo_stack = QUndoStack(self)
+        self._opened: OpenTable | None = None
+        self._plan = DraftPlan()
+        self._account = AccountView()
+        self._runs: tuple[RunRecord, ...] = ()
+        self._released: tuple[ReleasedStep, ...] = ()
+        self._theme = LIGHT
+
+    # -- what is open ---------------------------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> OpenTable | None:
+        """The table that is open."""
+        return self._opened
+
+    def open(self, opened: OpenTable, plan: DraftPlan) -> None:
+        """Replace the table and the plan; what belonged to the former table goes."""
+        self._opened = opened
+        self._plan = plan
+        self._account = AccountView()
+        self._runs, self._released = (), ()
+        self.undo_stack.clear()
+        for signal in (self.table_changed, self.plan_changed, self.account_changed):
+            signal.emit()
+        self.runs_changed.emit()
+        self.released_changed.emit()
+
+    # -- the plan -------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> DraftPlan:
+        """The plan as it stands."""
+        return self._plan
+
+    def edit(self, text: str, plan: DraftPlan, merge: str = "") -> None:
+        """Make ``plan`` the plan, as one step that can be undone.
+
+        Args:
+            text: what the person did, for the Edit menu ("change the bounds of age").
+            plan: the plan after it.
+            merge: steps in a row with the same non-empty key become one (a slider that is dragged).
+        """
+        if plan != self._plan:
+            self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
+
+    def edit_column(self, name: str, text: str, merge: str = "", **changes: Any) -> None:
+        """Change attributes of one column, as one step that can be undone."""
+        self.edit(text, self._plan.with_column(name, **changes), merge)
+
+    def set_epsilon(self, epsilon: Decimal) -> None:
+        """Change the plan's ε; a drag is one step."""
+        self.edit(f"set ε to {epsilon.normalize():f}", self._plan.with_(epsilon=epsilon), "epsilon")
+
+    @property
+    def target(self) -> str | None:
+        """The column to predict."""
+        return self._plan.target
+
+    def set_target(self, name: str | None) -> None:
+        """Choose the column to predict."""
+        self.edit(f"predict {name}" if name else "predict nothing", self._plan.with_target(name))
+
+    def _show_plan(self, plan: DraftPlan) -> None:
+        if plan != self._plan:
+            self._plan = plan
+            self.plan_changed.emit()
+
+    # -- what the engines said ------------------------------------------------------------------------------------
+
+    @property
+    def account(self) -> AccountView:
+        """The ledger's view of the dataset that is open."""
+        return self._account
+
+    def set_account(self, account: AccountView) -> None:
+        """Take what a job has read from the ledger."""
+        if account != self._account:
+            self._account = account
+            self.account_changed.emit()
+
+    @property
+    def runs(self) -> tuple[RunRecord, ...]:
+        """The studies and training runs of this session, oldest first."""
+        return self._runs
+
+    def add_run(self, run: RunRecord) -> None:
+        """Keep a finished run."""
+        self._runs = (*self._runs, run)
+        self.runs_changed.emit()
+
+    @property
+    def released(self) -> tuple[ReleasedStep, ...]:
+        """The releases of this session, oldest first."""
+        return self._released
+
+    def add_release(self, step: ReleasedStep) -> None:
+        """Keep a release; what led to it can no longer be undone."""
+        self._released = (*self._released, step)
+        self.undo_stack.clear()
+        self.released_changed.emit()
+
+    # -- the person -----------------------------------------------------------------------------------------------
+
+    @property
+    def theme(self) -> Theme:
+        """The colours to draw in."""
+        return self._theme
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change the colours."""
+        if theme != self._theme:
+            self._theme = theme
+            self.theme_changed.emit()
+
+    def tell(self, level: Level, text: str) -> None:
+        """Say something to the person: the one way to do so."""
+        self.told.emit(level, text)
+
+    def report(self, error: BaseException) -> None:
+        """Tell of an error; what is no :class:`WorkbenchError` is a fault of the program."""
+        if isinstance(error, WorkbenchError):
+            self.tell("error", sentence(error))
+        else:
+            self.tell("error", f"A fault of the program ({type(error).__name__}); its trace is in the log.")
+
+    def go(self, page: str) -> None:
+        """Show another page."""
+        self.page_asked.emit(page)
+
+    def explain(self, epsilon: Decimal) -> None:
+        """Show what ``epsilon`` means."""
+        self.explain_asked.emit(epsilon)
+
+
+def sentence(error: WorkbenchError) -> str:
+    """Return an error as the window says it: a capital first, a full stop last."""
+    text = str(error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")

@@ -1,0 +1,159 @@
+"""The style sheet: few boxes, one radius, spacing in steps of 4.
+
+Widgets are told apart by the dynamic property ``look`` (:func:`workbench.gui.widgets.look`).
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+from PySide6.QtGui import QColor
+
+from workbench.render.palette import Theme
+
+RADIUS = 6
+ROW = 32
+PAD = 16
+MARGIN = 24
+
+_SHEET = Template("""
+QToolTip { background: $surface; color: $text; border: 1px solid $line; padding: 6px 8px; }
+QMainWindow, QDialog { background: $window; }
+QScrollArea, QScrollArea > QWidget > QWidget[look="clear"] { background: transparent; border: none; }
+
+QFrame[look="card"] { background: $surface; border: 1px solid $line; border-radius: ${radius}px; }
+QFrame[look="banner-error"] { background: $danger_faint; border: 1px solid $danger; border-radius: ${radius}px; }
+QFrame[look="banner-warning"] { background: $warn_faint; border: 1px solid $warn; border-radius: ${radius}px; }
+QFrame[look="banner-info"] { background: $selection; border: 1px solid $accent; border-radius: ${radius}px; }
+QFrame[look="rule"] { background: $line; border: none; max-height: 1px; min-height: 1px; }
+
+QLabel { background: transparent; }
+QLabel[look="muted"], QCheckBox[look="muted"] { color: $muted; }
+QLabel[look="caption"] { color: $muted; font-weight: 600; font-size: 12px; }
+QLabel[look="heading"] { font-weight: 600; font-size: 15px; }
+QLabel[look="figure"] { font-weight: 600; font-size: 26px; }
+QLabel[look="problem"] { color: $danger; font-size: 13px; }
+QLabel[look="warn"] { color: $warn; }
+QLabel[look="danger"] { color: $danger; }
+QLabel[look="accent"] { color: $accent; }
+QLabel[look="badge"] {
+    color: $danger; border: 1px solid $danger; border-radius: 4px; padding: 2px 8px;
+    font-size: 11px; font-weight: 700;
+}
+
+QPushButton, QToolButton[look="button"] {
+    background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
+    padding: 0 14px; min-height: 30px;
+}
+QPushButton:hover, QToolButton[look="button"]:hover { border-color: $muted; }
+QPushButton:pressed { background: $selection; }
+QPushButton:focus, QToolButton[look="button"]:focus { border: 2px solid $accent; padding: 0 13px; min-height: 28px; }
+QPushButton:disabled { color: $disabled; border-color: $line; background: $window; }
+QPushButton[look="primary"] { background: $accent; color: $on_accent; border-color: $accent; font-weight: 600; }
+QPushButton[look="primary"]:hover { background: $accent_strong; border-color: $accent_strong; }
+QPushButton[look="primary"]:focus { border: 2px solid $text; }
+QPushButton[look="primary"]:disabled { background: $line; color: $muted; border-color: $line; }
+QPushButton[look="danger"] { color: $danger; border-color: $danger; }
+QPushButton[look="link"] {
+    background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px; text-align: left;
+    min-height: 22px;
+}
+QPushButton[look="link"]:hover { text-decoration: underline; }
+QPushButton[look="link"]:focus { border: 1px solid $accent; }
+QPushButton[look="link"]:disabled { color: $disabled; background: transparent; border-color: transparent; }
+QPushButton[look="sample"] { text-align: left; padding: 12px 16px; }
+QPushButton[look="sample"]:hover { background: $hover; }
+QPushButton[look="segment"] { border-radius: ${radius}px; border-color: transparent; background: transparent;
+    color: $muted; padding: 0 12px; min-height: 28px; }
+QPushButton[look="segment"]:checked { background: $selection; color: $text; font-weight: 600; }
+QPushButton[look="segment"]:focus { border: 2px solid $accent; padding: 0 11px; min-height: 26px; }
+
+QLineEdit, QComboBox, QPlainTextEdit, QSpinBox, QDoubleSpinBox {
+    background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
+    padding: 0 8px; min-height: 30px; selection-background-color: $accent; selection-color: $on_accent;
+}
+QPlainTextEdit { padding: 6px; }
+QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $accent; padding: 0 7px; min-height: 28px; }
+QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
+QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
+QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
+QComboBox QAbstractItemView {
+    background: $surface; border: 1px solid $line; selection-background-color: $selection; selection-color: $text;
+    outline: none; padding: 4px;
+}
+QAbstractItemView QLineEdit, QAbstractItemView QComboBox { min-height: 0; border-radius: 0; }
+
+QCheckBox, QRadioButton { spacing: 8px; min-height: 24px; }
+QCheckBox:focus, QRadioButton:focus { color: $accent; }
+
+QTableView {
+    background: $surface; border: none; gridline-color: $line; alternate-background-color: $surface; outline: none;
+    selection-background-color: $selection; selection-color: $text;
+}
+QTableView::item { padding: 0 8px; border: none; }
+QTableView::item:selected { background: $selection; color: $text; }
+QTableView:focus { border: none; }
+QHeaderView { background: $surface; border: none; }
+QHeaderView::section {
+    background: $surface; color: $muted; border: none; border-bottom: 1px solid $line; padding: 0 11px;
+    font-weight: 600; font-size: 13px; min-height: 30px;
+}
+QHeaderView::section:vertical { border-bottom: none; font-weight: 400; font-size: 12px; }
+QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $line; }
+
+QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; }
+QScrollBar::handle { background: $handle; border-radius: 4px; margin: 2px; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::handle:hover { background: $muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+
+QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; height: 4px; }
+QSlider::handle:horizontal {
+    background: $accent; border: 2px solid $surface; width: 14px; height: 14px; margin: -7px 0; border-radius: 9px;
+}
+QSlider::handle:horizontal:focus { border: 2px solid $text; }
+QSlider:disabled::handle, QSlider::handle:horizontal:disabled { background: $line; }
+
+QProgressBar { background: $track; border: none; border-radius: 5px; min-height: 10px; max-height: 10px;
+    color: transparent; }
+QProgressBar::chunk { background: $accent; border-radius: 5px; }
+
+QMenuBar { background: $window; border: none; padding: 2px 8px; }
+QMenuBar::item { padding: 4px 10px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: $selection; }
+QMenu { background: $surface; border: 1px solid $line; padding: 4px; }
+QMenu::item { padding: 6px 28px 6px 24px; border-radius: 4px; }
+QMenu::item:selected { background: $selection; }
+QMenu::item:disabled { color: $disabled; }
+QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
+QStatusBar { background: $window; color: $muted; }
+QStatusBar::item { border: none; }
+QSplitter::handle { background: transparent; }
+""")
+
+
+def stylesheet(theme: Theme) -> str:
+    """Return the style sheet in the colours of ``theme``."""
+    from workbench.gui.theme import mixed
+
+    dark = theme.name == "dark"
+    colours = {k: getattr(theme, k) for k in ("window", "surface", "text", "muted", "line", "selection")}
+    return _SHEET.substitute(
+        colours,
+        accent=theme.accent,
+        warn=theme.warn,
+        danger=theme.danger,
+        on_accent=theme.window if dark else "#FFFFFF",
+        accent_strong=QColor(theme.accent).lighter(112).name() if dark else QColor(theme.accent).darker(112).name(),
+        danger_faint=mixed(theme.surface, theme.danger, 0.08),
+        warn_faint=mixed(theme.surface, theme.warn, 0.10),
+        hover=mixed(theme.surface, theme.accent, 0.05),
+        handle=mixed(theme.line, theme.muted, 0.35),
+        track=mixed(theme.window, theme.line, 0.6),
+        disabled=mixed(theme.muted, theme.window, 0.45),
+        radius=RADIUS,
+    )

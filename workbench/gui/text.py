@@ -1,0 +1,51 @@
+"""Numbers and times as a person reads them."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Decimal
+
+_DIGITS = 4
+
+
+def plain(value: Decimal | float | None) -> str:
+    """Return at most four significant digits, without an exponent where a number can do without one."""
+    if value is None:
+        return "–"
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if number == 0 or not number.is_finite():
+        return "0" if number == 0 else str(number)
+    places = min(_DIGITS - 1 - number.adjusted(), 12)
+    rounded = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
+    if rounded == 0 or number.adjusted() < -4:
+        return f"{number:.3g}"
+    text = f"{rounded:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def entered(value: Decimal) -> str:
+    """Return ``value`` as a person would type it, all its digits kept: 0.5, 12, 1e-6."""
+    if value != 0 and not Decimal("1e-4") <= abs(value) < Decimal("1e7"):
+        digits = value.normalize().as_tuple()
+        mantissa = "".join(map(str, digits.digits))
+        point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
+        return f"{'-' if digits.sign else ''}{mantissa[0]}{point}e{value.adjusted()}"
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def memory(size: int) -> str:
+    """Return a number of bytes in MB or GB."""
+    return f"{size / 1e6:.0f} MB" if size < 1e9 else f"{size / 1e9:.1f} GB" if size < 1e11 else f"{size / 1e9:.0f} GB"
+
+
+def time_left(seconds: float) -> str:
+    """Return a duration such as ``0:21 left`` or ``1 h 5 min left``."""
+    whole = round(seconds)
+    return (
+        f"{whole // 60}:{whole % 60:02d} left" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min left"
+    )
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """Return ``1 row`` or ``2,000 rows``."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

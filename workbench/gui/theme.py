@@ -1,0 +1,101 @@
+"""The look of the window: the project's palette on the Fusion style, light and dark, switched while running."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+from workbench.gui.state import Session
+from workbench.gui.stylesheet import stylesheet
+from workbench.render.fonts import font
+from workbench.render.palette import DARK, LIGHT, Theme
+
+MODES = ("system", "light", "dark")
+BASE = 14
+"""Pixels of the base font: 10.5 points at 96 dots per inch."""
+
+TITLE = 24
+"""Pixels of a page's title: 18 points."""
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Return the colour that is ``share`` of ``other`` and the rest of ``one``."""
+    a, b = QColor(one), QColor(other)
+    pairs = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    return QColor(*(round(x + (y - x) * share) for x, y in pairs)).name()
+
+
+def palette(theme: Theme) -> QPalette:
+    """Return Qt's palette of ``theme``."""
+    roles = QPalette.ColorRole
+    out = QPalette()
+    for role, colour in (
+        (roles.Window, theme.window),
+        (roles.WindowText, theme.text),
+        (roles.Base, theme.surface),
+        (roles.AlternateBase, theme.window),
+        (roles.Text, theme.text),
+        (roles.Button, theme.surface),
+        (roles.ButtonText, theme.text),
+        (roles.BrightText, theme.danger),
+        (roles.ToolTipBase, theme.surface),
+        (roles.ToolTipText, theme.text),
+        (roles.Highlight, theme.selection),
+        (roles.HighlightedText, theme.text),
+        (roles.PlaceholderText, theme.muted),
+        (roles.Link, theme.accent),
+        (roles.LinkVisited, theme.accent),
+        (roles.Accent, theme.accent),
+        (roles.Light, theme.surface),
+        (roles.Midlight, theme.line),
+        (roles.Mid, theme.line),
+        (roles.Dark, theme.line),
+        (roles.Shadow, theme.line),
+    ):
+        out.setColor(role, QColor(colour))
+    for role in (roles.WindowText, roles.Text, roles.ButtonText):
+        out.setColor(QPalette.ColorGroup.Disabled, role, QColor(mixed(theme.muted, theme.window, 0.45)))
+    return out
+
+
+def base_font() -> QFont:
+    """Return the typeface of the window, with figures of equal width."""
+    return font(BASE)
+
+
+def title_font() -> QFont:
+    """Return the typeface of a page's title."""
+    return font(TITLE, QFont.Weight.DemiBold)
+
+
+class ThemeSwitch(QObject):
+    """Keeps the application in the colours that the person or the system wants.
+
+    Attributes:
+        mode: ``system``, ``light`` or ``dark``.
+    """
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.mode = "system"
+        self._session = session
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
+
+    def set_mode(self, mode: str) -> None:
+        """Show the colours of ``mode`` at once."""
+        self.mode = mode
+        self._apply()
+
+    def _follow(self) -> None:
+        if self.mode == "system":
+            self._apply()
+
+    def _apply(self) -> None:
+        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        theme = {"light": LIGHT, "dark": DARK}.get(self.mode, DARK if dark else LIGHT)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.setPalette(palette(theme))
+        app.setStyleSheet(stylesheet(theme))
+        self._session.set_theme(theme)

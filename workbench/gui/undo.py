@@ -1,0 +1,41 @@
+"""Edits of the plan as steps that can be undone."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from PySide6.QtGui import QUndoCommand
+
+from workbench.gui.draft import DraftPlan
+
+
+class PlanEdit(QUndoCommand):
+    """One edit: the plan before it and after it."""
+
+    def __init__(
+        self, text: str, before: DraftPlan, after: DraftPlan, show: Callable[[DraftPlan], None], merge: str = ""
+    ) -> None:
+        super().__init__(text)
+        self._before, self._after, self._show, self._merge = before, after, show, merge
+
+    def undo(self) -> None:
+        """Show the plan as it was."""
+        self._show(self._before)
+
+    def redo(self) -> None:
+        """Show the plan as it became; Qt calls this when the step is pushed, too."""
+        self._show(self._after)
+
+    def id(self) -> int:
+        """Return a number for the merge key; −1 keeps a step by itself."""
+        return zlib.crc32(self._merge.encode()) & 0x7FFFFFFF if self._merge else -1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:  # noqa: N802 - Qt's name
+        """Take a later step of the same drag into this one."""
+        if not isinstance(other, PlanEdit) or other._merge != self._merge:
+            return False
+        self._after = other._after
+        self.setText(other.text())
+        self.setObsolete(self._after == self._before)
+        return True

@@ -1,0 +1,188 @@
+"""Small widgets that every page is made of."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.gui.stylesheet import PAD
+
+W = TypeVar("W", bound=QWidget)
+
+PRIVATE = "PRIVATE – NOT FOR RELEASE"
+
+
+def look(widget: W, name: str) -> W:
+    """Give ``widget`` one of the looks of the style sheet, at any time, and return it."""
+    if widget.property("look") != name:
+        widget.setProperty("look", name)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+    return widget
+
+
+def mark_wrong(widget: QWidget, wrong: bool) -> None:
+    """Frame a field in the colour of danger, or no longer."""
+    if bool(widget.property("wrong")) != wrong:
+        widget.setProperty("wrong", wrong)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def named(widget: W, name: str, accessible: str = "", tip: str = "") -> W:
+    """Give ``widget`` its object name, what a screen reader says, and a tooltip; return it."""
+    widget.setObjectName(name)
+    if accessible:
+        widget.setAccessibleName(accessible)
+    if tip:
+        widget.setToolTip(tip)
+        widget.setAccessibleDescription(tip)
+    return widget
+
+
+def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "") -> QLabel:
+    """Return a text in one of the looks muted, caption, heading, figure, problem, warn, danger, accent or badge.
+
+    The text is plain: what comes from a table is never read as markup.
+    """
+    out = QLabel(text)
+    out.setTextFormat(Qt.TextFormat.PlainText)
+    out.setWordWrap(wrap)
+    if kind:
+        look(out, kind)
+    if name:
+        out.setObjectName(name)
+    return out
+
+
+def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: str = "") -> QPushButton:
+    """Return a button in one of the looks primary, danger, link, segment, or the plain one."""
+    out = QPushButton(text)
+    if kind:
+        look(out, kind)
+    out.setAutoDefault(False)
+    out.setCursor(Qt.CursorShape.PointingHandCursor if kind == "link" else Qt.CursorShape.ArrowCursor)
+    return named(out, name, accessible or text.replace("&", ""), tip)
+
+
+def badge(text: str = PRIVATE) -> QLabel:
+    """Return the framed badge of what must not leave the house."""
+    out = label(text, "badge")
+    out.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
+    return out
+
+
+def rule() -> QFrame:
+    """Return a thin horizontal line."""
+    return look(QFrame(), "rule")
+
+
+def row(*parts: QWidget | int | None, spacing: int = 8) -> QHBoxLayout:
+    """Return a horizontal layout of widgets; a number is a fixed gap, ``None`` takes what is left."""
+    return _filled(QHBoxLayout(), parts, spacing)
+
+
+def stack(*parts: QWidget | int | None, spacing: int = 8) -> QVBoxLayout:
+    """Return a vertical layout of widgets; a number is a fixed gap, ``None`` takes what is left."""
+    return _filled(QVBoxLayout(), parts, spacing)
+
+
+L = TypeVar("L", bound=QBoxLayout)
+
+
+def _filled(layout: L, parts: tuple[QWidget | int | None, ...], spacing: int) -> L:
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing)
+    for part in parts:
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        else:
+            layout.addWidget(part)
+    return layout
+
+
+class Card(QFrame):
+    """A surface with a thin border; put widgets into :attr:`body`."""
+
+    def __init__(self, *parts: QWidget | int | None, pad: int = PAD, spacing: int = 8) -> None:
+        super().__init__()
+        look(self, "card")
+        self.body = stack(*parts, spacing=spacing)
+        self.body.setContentsMargins(pad, pad, pad, pad)
+        self.setLayout(self.body)
+
+
+class Facts(QWidget):
+    """Lines of a name on the left and a figure, right-aligned, that line up: what a gauge says in numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines = stack(spacing=4)
+        self.setLayout(self._lines)
+        self._values: dict[str, tuple[QWidget, QLabel, QLabel]] = {}
+
+    def show_line(self, key: str, name: str, value: str, kind: str = "") -> None:
+        """Show (or change) the line ``key``."""
+        if key not in self._values:
+            holder, left, right = QWidget(), label(name, "muted"), label(value, name=f"fact_{key}")
+            right.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            holder.setLayout(row(left, None, right))
+            self._lines.addWidget(holder)
+            self._values[key] = (holder, left, right)
+        holder, left, right = self._values[key]
+        left.setText(name)
+        right.setText(value)
+        right.setAccessibleName(f"{name}: {value}")
+        look(right, kind)
+        holder.show()
+
+    def hide_line(self, key: str) -> None:
+        """Hide the line ``key``."""
+        if key in self._values:
+            self._values[key][0].hide()
+
+
+class Elided(QLabel):
+    """A line of plain text that ends in … where there is no room; the whole text is its tooltip."""
+
+    def __init__(self, text: str = "", kind: str = "") -> None:
+        super().__init__()
+        self._whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        if kind:
+            look(self, kind)
+        self.set_whole(text)
+
+    def set_whole(self, text: str) -> None:
+        """Show ``text``."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self._fit()
+
+    def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
+        """Fit the text into the new width."""
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for no width."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def _fit(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(self.width(), 40))
+        if shown != self.text():
+            self.setText(shown)
+        self.setToolTip(self._whole if shown != self._whole else "")

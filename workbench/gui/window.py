@@ -1,0 +1,205 @@
+"""The main window: rail, pages, gauges, jobs; it arranges them and knows nothing of what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+
+from workbench.gui.banner import Banner
+from workbench.gui.bridge import JobCenter
+from workbench.gui.gauges.budget import BudgetGauge
+from workbench.gui.gauges.memory import MemoryGauge
+from workbench.gui.jobs_panel import JobsPanel
+from workbench.gui.menus import Menus
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages import PAGES
+from workbench.gui.pages.data import DataPage
+from workbench.gui.rail import Rail
+from workbench.gui.settings import Settings
+from workbench.gui.state import Session
+from workbench.gui.theme import ThemeSwitch
+from workbench.gui.widgets import look
+
+SIZE = (1280, 800)
+GAUGES_WIDTH = 256
+
+
+class MainWindow(QMainWindow):
+    """The window.
+
+    Attributes:
+        session: what is shown.
+        jobs: what is going on.
+        rail: the list of pages.
+        gauges: the panels on the right.
+    """
+
+    def __init__(self, pages: Sequence[Page] = PAGES) -> None:
+        super().__init__()
+        self.setObjectName("main_window")
+        self.setWindowTitle("Privacy workbench")
+        self.setAcceptDrops(True)
+        self.session = Session(self)
+        self.jobs = JobCenter(self)
+        self.settings = Settings()
+        self.theme = ThemeSwitch(self.session, self)
+        self.theme.set_mode(self.settings.theme)
+        self._pages = {page.name: page for page in pages}
+        self._made: dict[str, PageFrame] = {}
+        self._closing = False
+        self.rail = Rail(pages, self.session)
+        self.rail.chosen.connect(self.show_page)
+        self._stack = QStackedWidget()
+        self._stack.setObjectName("pages")
+        self._banner = Banner()
+        self.budget_gauge = BudgetGauge(self.session)
+        self.memory_gauge = MemoryGauge(self.session, self.jobs)
+        self.gauges = self._gauge_column()
+        self.jobs_panel = JobsPanel(self.jobs)
+        self._arrange()
+        self.menus = Menus(self)
+        self.session.told.connect(self._tell)
+        self.session.page_asked.connect(self.show_page)
+        self.jobs.noticed.connect(self._tell)
+        self.jobs.failed.connect(self.session.report)
+        self.session.table_changed.connect(self._retitle)
+        self._restore()
+        self.show_page(pages[0].name)
+        self.rail.buttons[pages[0].name].setFocus()
+
+    # -- pages ----------------------------------------------------------------------------------------------------
+
+    @property
+    def page(self) -> PageFrame:
+        """The page that is shown."""
+        shown = self._stack.currentWidget()
+        assert isinstance(shown, PageFrame)
+        return shown
+
+    def show_page(self, name: str) -> None:
+        """Show the page called ``name``, making it where this is the first time."""
+        if name not in self._made:
+            made = self._pages[name].make(self.session, self.jobs)
+            self._made[name] = made
+            self._stack.addWidget(made)
+        self._stack.setCurrentWidget(self._made[name])
+        self.rail.select(name)
+
+    def open(self, source: str) -> None:
+        """Open a path or ``sample:NAME`` on the Data page."""
+        self.show_page("data")
+        data_page = self._made["data"]
+        assert isinstance(data_page, DataPage)
+        data_page.open(source)
+
+    def page_names(self) -> list[str]:
+        """Return the names of the pages in the order of the rail."""
+        return list(self.rail.buttons)
+
+    # -- arrangement ----------------------------------------------------------------------------------------------
+
+    def _gauge_column(self) -> QScrollArea:
+        column = look(QWidget(), "clear")
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 20, 16, 12)
+        layout.setSpacing(12)
+        layout.addWidget(self.budget_gauge)
+        layout.addWidget(self.memory_gauge)
+        layout.addStretch(1)
+        area = QScrollArea()
+        area.setObjectName("gauges")
+        area.setWidget(column)
+        area.setWidgetResizable(True)
+        area.setFixedWidth(GAUGES_WIDTH)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        return area
+
+    def _arrange(self) -> None:
+        centre = QVBoxLayout()
+        centre.setContentsMargins(0, 0, 0, 0)
+        centre.setSpacing(0)
+        centre.addWidget(self._banner)
+        centre.addWidget(self._stack, 1)
+        upper = QHBoxLayout()
+        upper.setContentsMargins(0, 0, 0, 0)
+        upper.setSpacing(0)
+        upper.addLayout(centre, 1)
+        upper.addWidget(self.gauges)
+        right = QVBoxLayout()
+        right.setContentsMargins(0, 0, 0, 0)
+        right.setSpacing(0)
+        right.addLayout(upper, 1)
+        right.addWidget(self.jobs_panel)
+        whole = QWidget()
+        layout = QHBoxLayout(whole)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.rail)
+        layout.addLayout(right, 1)
+        self.setCentralWidget(whole)
+        self.statusBar().setSizeGripEnabled(False)
+        self.statusBar().setObjectName("status_bar")
+
+    def _restore(self) -> None:
+        self.resize(*SIZE)
+        geometry = self.settings.load("geometry")
+        if geometry is not None:
+            self.restoreGeometry(geometry)  # type: ignore[arg-type]
+        self.gauges.setVisible(self.settings.load("gauges") != "hidden")
+
+    def _retitle(self) -> None:
+        opened = self.session.opened
+        self.setWindowTitle(f"{opened.title} – Privacy workbench" if opened else "Privacy workbench")
+        if opened is not None and not opened.is_sample:
+            self.settings.add_recent(opened.source)
+
+    # -- the person -----------------------------------------------------------------------------------------------
+
+    def _tell(self, level: str, text: str) -> None:
+        self.statusBar().showMessage(text)
+        if level != "info":
+            self._banner.show_text(level, text)
+
+    def run_page(self) -> None:
+        """Do what Ctrl+Return asks for."""
+        self.page.run()
+
+    def escape(self) -> None:
+        """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
+        if self.page.escape():
+            return
+        if self._banner.isVisible():
+            self._banner.hide()
+        elif self.jobs.running:
+            self.jobs.running[-1].cancel()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        """Take one file, wherever it is dropped."""
+        urls = event.mimeData().urls()
+        if len(urls) == 1 and urls[0].isLocalFile():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+        """Open the file that was dropped."""
+        self.open(event.mimeData().urls()[0].toLocalFile())
+        event.acceptProposedAction()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
+        """Close at once where nothing runs; else stop the jobs first, without blocking the window."""
+        if self.jobs.running:
+            event.ignore()
+            if not self._closing:
+                self._closing = True
+                self.statusBar().showMessage("Closing: waiting for the running work to stop…")
+                self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))
+                self.jobs.cancel_all()
+            return
+        self.settings.save("geometry", self.saveGeometry())
+        self.settings.save("gauges", "shown" if self.gauges.isVisibleTo(self) else "hidden")
+        self.settings.sync()
+        self.jobs.shut_down()
+        event.accept()
