@@ -9,6 +9,7 @@ from string import Template
 
 from PySide6.QtGui import QColor
 
+from workbench.paths import resources
 from workbench.render.palette import Theme
 
 RADIUS = 6
@@ -77,6 +78,8 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
 QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
 QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
+QComboBox::drop-down { border: none; width: 26px; }
+QComboBox::down-arrow { image: url($chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {
     background: $surface; border: 1px solid $line; selection-background-color: $selection; selection-color: $text;
     outline: none; padding: 4px;
@@ -156,4 +159,5 @@ def stylesheet(theme: Theme) -> str:
         track=mixed(theme.window, theme.line, 0.6),
         disabled=mixed(theme.muted, theme.window, 0.45),
         radius=RADIUS,
+        chevron=(resources() / "icons" / f"chevron-{theme.name}.svg").as_posix(),
     )

@@ -8,16 +8,16 @@ _DIGITS = 4
 
 
 def plain(value: Decimal | float | None) -> str:
-    """Return at most four significant digits, without an exponent where a number can do without one."""
+    """Return four significant digits, without an exponent where a number can do without one."""
     if value is None:
         return "–"
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if number == 0 or not number.is_finite():
         return "0" if number == 0 else str(number)
-    places = min(_DIGITS - 1 - number.adjusted(), 12)
+    if number.adjusted() < -4:
+        return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
+    places = _DIGITS - 1 - number.adjusted()
     rounded = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
-    if rounded == 0 or number.adjusted() < -4:
-        return f"{number:.3g}"
     text = f"{rounded:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWid
 
 from workbench.gui.banner import Banner
 from workbench.gui.bridge import JobCenter
+from workbench.gui.explain import ExplainPanel
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.jobs_panel import JobsPanel
@@ -57,6 +58,7 @@ class MainWindow(QMainWindow):
         self._banner = Banner()
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
+        self.explain_panel = ExplainPanel(self.session)
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs)
         self._arrange()
@@ -107,6 +109,7 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 20, 16, 12)
         layout.setSpacing(12)
         layout.addWidget(self.budget_gauge)
+        layout.addWidget(self.explain_panel)
         layout.addWidget(self.memory_gauge)
         layout.addStretch(1)
         area = QScrollArea()
@@ -172,7 +175,9 @@ class MainWindow(QMainWindow):
         """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
         if self.page.escape():
             return
-        if self._banner.isVisible():
+        if self.explain_panel.isVisible():
+            self.explain_panel.hide()
+        elif self._banner.isVisible():
             self._banner.hide()
         elif self.jobs.running:
             self.jobs.running[-1].cancel()

@@ -1,0 +1,141 @@
+"""The entry of ε, the derived form, and the explanation of ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit
+
+from workbench.gui.entry import PrivacyEntry
+from workbench.gui.form import Form
+from workbench.gui.text import entered, plain
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Parameters):
+    epsilon: float = real(default=3.0, at_least=1e-4, upto=100, symbol="ε", help="privacy loss")
+    steps: int = integer(default=100, at_least=1, upto=1000, help="gradient steps")
+    warm: int = integer(default=0, at_least=0, help="steps of warming up")
+    network: str = choice(choices=("small", "large"), default="small", help="the network")
+    shuffle: bool = boolean(default=True, help="whether rows are shuffled")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.warm > self.steps:
+            raise ParameterError(f"warm = {self.warm} is above steps = {self.steps}")
+
+
+@pytest.fixture
+def entry(qtbot):
+    made = PrivacyEntry("delta", Decimal("1e-12"), Decimal("0.1"), Decimal("1e-5"), symbol="δ")
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def form(qtbot):
+    made = Form("training", Training)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def retype(qtbot, field, text):
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def test_a_small_number_is_kept_as_it_was_typed(entry, qtbot):
+    with qtbot.waitSignal(entry.value_changed) as told:
+        retype(qtbot, entry.field, "1e-6")
+    assert told.args == [Decimal("1e-6")]
+    assert entry.field.text() == "1e-6"
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e-13", "0", "-1", "0.2", "1,5", "1e-5e", "1e9999"])
+def test_what_is_no_delta_is_refused_with_a_sentence_and_changes_nothing(entry, qtbot, text):
+    retype(qtbot, entry.field, text)
+    assert entry.value() in (Decimal("1e-5"), Decimal("0.1"), Decimal("1e-12"))
+    assert not text or entry.problem().startswith("Write δ as a number from 1e-12 to 0.1")
+
+
+def test_leaving_a_refused_text_brings_the_last_value_back(entry, qtbot):
+    retype(qtbot, entry.field, "nan")
+    qtbot.keyClick(entry.field, Qt.Key.Key_Return)
+    assert entry.field.text() == "1e-5"
+    assert entry.problem() == ""
+
+
+def test_the_slider_moves_by_ratios_and_stays_in_range(entry, qtbot):
+    qtbot.keyClick(entry.slider, Qt.Key.Key_Home)
+    assert entry.value() == Decimal("1e-12")
+    qtbot.keyClick(entry.slider, Qt.Key.Key_End)
+    assert entry.value() == Decimal("0.1")
+    qtbot.keyClick(entry.slider, Qt.Key.Key_PageDown)
+    assert Decimal("0.02") < entry.value() < Decimal("0.05")
+
+
+def test_setting_a_value_sends_no_signal(entry, qtbot):
+    with qtbot.assertNotEmitted(entry.value_changed):
+        entry.set_value(Decimal("1e-7"))
+    assert entry.field.text() == "1e-7"
+
+
+@pytest.mark.parametrize(
+    ("value", "typed", "read"),
+    [("1", "1", "1"), ("0.50", "0.5", "0.5"), ("1E-6", "1e-6", "1e-6"), ("12.3456", "12.3456", "12.35")],
+)
+def test_numbers_are_written_as_a_person_writes_them(value, typed, read):
+    assert entered(Decimal(value)) == typed
+    assert plain(Decimal(value)) == read
+
+
+def test_a_form_holds_the_defaults_of_its_class(form):
+    assert form.value() == Training()
+
+
+def test_a_refused_field_shows_its_own_problem(form, qtbot):
+    retype(qtbot, form.findChild(QLineEdit, "training_steps"), "many")
+    assert form.value() is None
+    problem = form.findChild(QLabel, "training_steps_problem")
+    assert problem.isVisible()
+    assert "a whole number" in problem.text()
+    assert list(form.problems()) == ["steps"]
+
+
+def test_a_refused_combination_is_told_below_a_field_it_names(form, qtbot):
+    retype(qtbot, form.findChild(QLineEdit, "training_warm"), "200")
+    assert form.value() is None
+    assert "warm = 200 is above steps = 100" in form.problems().values()
+
+
+def test_an_edited_form_gives_the_new_parameters(form, qtbot):
+    with qtbot.waitSignal(form.changed):
+        retype(qtbot, form.findChild(QLineEdit, "training_steps"), "50")
+    assert form.value() == Training(steps=50)
+    form.set_value(Training(epsilon=0.5, network="large", shuffle=False))
+    assert form.value() == Training(epsilon=0.5, network="large", shuffle=False)
+
+
+def test_what_an_epsilon_means_is_told_in_numbers(people, press, qtbot):
+    people.session.set_epsilon(Decimal("0.5"))
+    press(people, "explain_plan")
+    text = people.findChild(QLabel, "explain_text")
+    assert text.isVisible()
+    assert "10 % likely can come to at most 15.5 %" in text.text()
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert not text.isVisible()
+
+
+def test_a_high_epsilon_is_warned_of_and_a_low_one_is_not(people):
+    warning = people.findChild(QLabel, "budget_warning")
+    people.session.set_epsilon(Decimal("0.01"))
+    assert not warning.isVisible()
+    people.session.set_epsilon(Decimal(12))
+    assert warning.isVisible()
+    assert "ε = 12 is high" in warning.text()
