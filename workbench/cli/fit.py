@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     context.emit(Progress(0, 1, chosen.title))
 
     def train(charge: Charge, folder: Path) -> Trained:
-        return _train(chosen, epsilon, table, features, target, charge, folder)
+        return _train(chosen, epsilon, plan, options.target, table, charge, folder)
 
     with Ledger.open(options.ledger) as ledger:
         done = release_model(table, options.output, ledger, f"fit {chosen.name}", train)
@@ -96,12 +96,13 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
 def _train(
     chosen: Learner,
     epsilon: float,
+    plan: Plan,
+    target_name: str,
     table: Table,
-    features: tuple[Column, ...],
-    target: Column,
     charge: Charge,
     folder: Path,
 ) -> Trained:
+    features, target = columns_of(plan, target_name)
     estimator: Any = chosen.estimator(
         [c.facts() for c in features],
         target.facts(),
@@ -109,7 +110,9 @@ def _train(
         ReleasedNoise(),
     )
     cost: Cost = estimator.cost(table.rows)
-    charge(cost)  # before a cell is turned into a number
+    people = plan.rows_per_person
+    # k rows of one person cost k times one row; charged before a cell is turned into a number.
+    charge(Cost(cost.epsilon * people, cost.delta, cost.event))
 
     def paid(asked: Cost) -> None:
         if asked != cost:
@@ -125,8 +128,8 @@ def _train(
         parameters=estimator.parameters.to_plain(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
         statement=(
-            "Emptying one row changes the probability of any released model by a factor of at most e^epsilon; "
-            "the number of rows is public."
+            f"Emptying {'one row' if people == 1 else f'one person with at most {people} rows'} changes the probability "
+            "of any set of released models by a factor of at most e^epsilon; the number of rows is public."
         ),
         randomness="discrete Laplace on integers from operating-system entropy (OpenDP)",
         releasable=estimator.releasable,

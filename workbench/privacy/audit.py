@@ -89,7 +89,9 @@ def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: f
     best: tuple[float, _Event, Outputs, Outputs] | None = None
     for p, q, which in ((one, other, "first"), (other, one, "second")):
         for name, first, second in _statistics(p, q, half // 2):
-            value, event = _chosen(first[:half], second[:half], alpha, delta, f"{name}, likelier under the {which} input")
+            value, event = _chosen(
+                first[:half], second[:half], alpha, delta, f"{name}, likelier under the {which} input"
+            )
             if best is None or value > best[0]:
                 best = value, event, first[half:], second[half:]
     assert best is not None
