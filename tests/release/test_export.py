@@ -178,7 +178,7 @@ def test_a_kept_order_is_kept_and_named(tmp_path: Path) -> None:
     assert any("original order" in s for s in document["outside_guarantee"])
 
 
-# -- kinds of columns and files -----------------------------------------------------------------------------------------
+# -- kinds of columns and files ---------------------------------------------------------------------------------------
 
 
 def test_kept_dropped_and_data_bound_columns_are_named_in_the_certificate(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.cost: dict[str, tuple[str, Fraction, Fraction]] = {}
         self.status: dict[str, str] = {}
         self.lowered: set[str] = set()
+        self.stewarded: set[str] = set()
 
     def teardown(self) -> None:
         self.ledger.close()
@@ -47,10 +48,12 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(dataset=st.sampled_from(DATASETS), epsilon=EPSILONS, delta=DELTAS)
     def reserve(self, dataset: str, epsilon: str, delta: str) -> None:
         account, e, d = self.account[dataset], Fraction(epsilon), Fraction(delta)
+        used = self.used(account)
         cap = self.cap.get(account, (e, None))
+        if used == (0, 0) and account not in self.stewarded:
+            cap = (e, None)
         if cap[1] is None and d > 0:
             cap = (cap[0], d)
-        used = self.used(account)
         fits = used[0] + e <= cap[0] and used[1] + d <= (cap[1] or 0)
         self.known.add(account)
         try:
@@ -69,7 +72,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(data=st.data(), end=st.sampled_from(["complete", "void", "settle"]))
     def end(self, data: st.DataObject, end: str) -> None:
         release_id = data.draw(st.sampled_from(self.reserved()))
-        account, epsilon, delta = self.cost[release_id]
+        account = self.cost[release_id][0]
         if end == "complete":
             self.ledger.complete(release_id)
             self.status[release_id] = "charged"
@@ -96,6 +99,7 @@ class LedgerMachine(RuleBasedStateMachine):
         kept = self.cap.get(account, (Fraction(0), None))[1]
         self.cap[account] = (Fraction(epsilon), kept if delta is None else Fraction(delta))
         self.known.add(account)
+        self.stewarded.add(account)
         used = self.used(account)
         below = used[0] > self.cap[account][0] or used[1] > (self.cap[account][1] or 0)
         (self.lowered.add if below else self.lowered.discard)(account)

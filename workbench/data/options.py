@@ -5,9 +5,10 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+from workbench.data.table import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, choice, text
 
-_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 NO_QUOTE = "none"
 
 
@@ -18,6 +19,9 @@ class ReadOptions(Parameters):
     encoding: str | None = text(default=None, longest=40, help="character encoding, such as utf-8 or cp1252")
     delimiter: str | None = text(default=None, longest=9, help="character between cells, or the word tab")
     quote: str | None = text(default=None, longest=4, help="character around cells, or the word none")
+    escape: str | None = choice(
+        default=None, choices=(DOUBLED, BACKSLASH, BARE), help="how a quote mark stands inside a quoted cell"
+    )
     decimal: str | None = choice(default=None, choices=(".", ","), help="decimal mark, . or ,")
     header: str | None = choice(default=None, choices=("yes", "no"), help="whether the first row names the columns")
 
@@ -27,7 +31,7 @@ class ReadOptions(Parameters):
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _known_encoding(self.encoding))
         if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _mark("delimiter", _WORDS.get(self.delimiter, self.delimiter)))
+            object.__setattr__(self, "delimiter", _mark("delimiter", WORDS.get(self.delimiter, self.delimiter)))
         if self.quote is not None and self.quote != NO_QUOTE:
             _mark("quote", self.quote)
         if self.delimiter is not None and self.delimiter == self.quote:

@@ -5,8 +5,8 @@ S, so one event whose two probabilities are known to be farther apart refutes a 
 first half of the outputs; its probabilities are bounded on the second half alone (Clopper & Pearson 1934), so that
 looking at many events costs no confidence (Ding et al. 2018; Jagielski, Ullman & Oprea 2020).
 
-A bound above the claim refutes it at the stated confidence; one below it proves nothing. What an auditor cannot see:
-low-order bits, time, and events rarer than about ln(2/α)/n, so that no ε much above ln n is ever reached.
+A bound above the claim refutes it; one below proves nothing. Low-order bits, time and events rarer than about
+ln(2/α)/n are not seen, so that no ε much above ln n is ever reached.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ Outputs = NDArray[Any]
 
 _BINS = 64
 """Cells in which each coordinate of a vector is counted for its likelihood ratio."""
-
-_FEWEST = 100
 
 
 @dataclass(frozen=True)
@@ -56,16 +54,15 @@ class LowerBound:
 
 @dataclass(frozen=True, eq=False)
 class _Event:
-    """A set of values of a statistic: at most the last of ``atoms``, at least the first, or one of them."""
+    """The values of a statistic that are at most the last of ``atoms``, at least the first, or one of them."""
 
     words: str
     kind: str
     atoms: Outputs
 
     def count(self, values: Outputs) -> int:
-        if self.kind == "one of":
-            return int(np.isin(values, self.atoms).sum())
-        return int(np.sum(values <= self.atoms[-1] if self.kind == "at most" else values >= self.atoms[0]))
+        tails = {"at most": lambda: values <= self.atoms[-1], "at least": lambda: values >= self.atoms[0]}
+        return int(np.sum(tails.get(self.kind, lambda: np.isin(values, self.atoms))()))
 
 
 def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: float = 0.0) -> LowerBound:
@@ -81,7 +78,7 @@ def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: f
         ParameterError: fewer than 100 outputs, different shapes, or α or δ out of range.
     """
     one, other = np.asarray(one), np.asarray(other)
-    if one.shape != other.shape or one.ndim not in (1, 2) or len(one) < _FEWEST:
+    if one.shape != other.shape or one.ndim not in (1, 2) or len(one) < 100:
         raise ParameterError(f"outputs of the shapes {one.shape} and {other.shape} cannot be audited together")
     if not (0 < alpha < 1 and 0 <= delta < 1):
         raise ParameterError(f"alpha = {alpha} and delta = {delta} are not in (0, 1) and [0, 1)")
@@ -89,9 +86,7 @@ def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: f
     best: tuple[float, _Event, Outputs, Outputs] | None = None
     for p, q, which in ((one, other, "first"), (other, one, "second")):
         for name, first, second in _statistics(p, q, half // 2):
-            value, event = _chosen(
-                first[:half], second[:half], alpha, delta, f"{name}, likelier under the {which} input"
-            )
+            value, event = _chosen(first[:half], second[:half], alpha, delta, f"{name} under the {which} input")
             if best is None or value > best[0]:
                 best = value, event, first[half:], second[half:]
     assert best is not None
@@ -109,7 +104,7 @@ def _statistics(p: Outputs, q: Outputs, learn: int) -> Iterator[tuple[str, Outpu
     for j in range(p.shape[1]):
         yield f"coordinate {j + 1}", p[:, j], q[:, j]
         pooled = np.concatenate([p[:learn, j], q[:learn, j]])
-        edges = np.unique(np.quantile(pooled, np.linspace(0, 1, _BINS + 1)[1:-1]))
+        edges = np.quantile(pooled, np.linspace(0, 1, _BINS + 1)[1:-1])
         cells = np.stack([np.searchsorted(edges, side[:, j], side="right") for side in (p, q)])
         seen = [np.bincount(c[:learn], minlength=len(edges) + 1) + 0.5 for c in cells]
         ratio += np.log(seen[0] / seen[1])[cells]  # a sum over coordinates, as their noises are independent
@@ -117,31 +112,26 @@ def _statistics(p: Outputs, q: Outputs, learn: int) -> Iterator[tuple[str, Outpu
 
 
 def _chosen(p: Outputs, q: Outputs, alpha: float, delta: float, name: str) -> tuple[float, _Event]:
-    """Return the event that promises most: a lower or upper tail, or the likeliest atoms.
-
-    Which atoms are likely is learned on the first half of these outputs and judged on the second, else a continuous
-    output would be told by the very numbers that came up.
-    """
+    """Return the event that promises most: a lower or upper tail, or the likeliest atoms."""
+    # Learned on the first half and judged on the second: continuous outputs are told apart by their very digits.
     learn = len(p) // 2
     atoms, where = np.unique(np.concatenate([p, q]), return_inverse=True)
     cells = where[:learn], where[len(p) : len(p) + learn], where[learn : len(p)], where[len(p) + learn :]
     known_p, known_q, seen_p, seen_q = (np.bincount(c, minlength=len(atoms)) for c in cells)
     ascending = np.arange(len(atoms))
     likeliest = np.argsort(-np.log((known_p + 0.5) / (known_q + 0.5)), kind="stable")
-    best: tuple[float, _Event] | None = None
+    found: list[tuple[float, _Event]] = []
     for kind, order in (("at most", ascending), ("at least", ascending[::-1]), ("one of", likeliest)):
         promised = _promised(np.cumsum(seen_p[order]), np.cumsum(seen_q[order]), len(p) - learn, alpha, delta)
         last = int(np.argmax(promised))
-        if best is None or promised[last] > best[0]:
-            chosen = atoms[np.sort(order[: last + 1])]
-            words = f"{kind} {len(chosen)} of {len(atoms)} values of {name}"
-            best = float(promised[last]), _Event(words, kind, chosen)
-    assert best is not None
-    return best
+        chosen = atoms[np.sort(order[: last + 1])]
+        words = f"{kind} {len(chosen)} of {len(atoms)} values of {name}"
+        found.append((float(promised[last]), _Event(words, kind, chosen)))
+    return max(found, key=lambda option: option[0])
 
 
 def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha: float, delta: float) -> NDArray[Any]:
-    """Return about what :func:`_proved` will, from Wilson's bounds, which are quick: they choose, they prove nothing."""
+    """Return about what :func:`_proved` will, by Wilson's quick bounds: they choose an event, they prove nothing."""
     z = NormalDist().inv_cdf(1 - alpha / 2)
     low, high = (
         (count + z * z / 2 + sign * z * np.sqrt(count * (n - count) / n + z * z / 4)) / (n + z * z)

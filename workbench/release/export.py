@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,7 +92,7 @@ def release_table(
     started = time.monotonic()
     check_columns(plan, table)
     protected_columns(plan)  # calibrated now: a plan that does not work is not charged
-    if certificate_path(target).is_dir():
+    if os.path.isdir(certificate_path(target)):
         raise InputError(
             "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
         )
