@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workbench.data.table import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, choice, text
 
-WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 NO_QUOTE = "none"
 
 
@@ -20,7 +20,9 @@ class ReadOptions(Parameters):
     delimiter: str | None = text(default=None, longest=9, help="character between cells, or the word tab")
     quote: str | None = text(default=None, longest=4, help="character around cells, or the word none")
     escape: str | None = choice(
-        default=None, choices=(DOUBLED, BACKSLASH, BARE), help="how a quote mark stands inside a quoted cell"
+        default=None,
+        choices=(DOUBLED, BACKSLASH, BARE),
+        help="quote mark inside a quoted cell: doubled, backslash or bare",
     )
     decimal: str | None = choice(default=None, choices=(".", ","), help="decimal mark, . or ,")
     header: str | None = choice(default=None, choices=("yes", "no"), help="whether the first row names the columns")
@@ -31,7 +33,7 @@ class ReadOptions(Parameters):
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _known_encoding(self.encoding))
         if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _mark("delimiter", WORDS.get(self.delimiter, self.delimiter)))
+            object.__setattr__(self, "delimiter", _mark("delimiter", _WORDS.get(self.delimiter, self.delimiter)))
         if self.quote is not None and self.quote != NO_QUOTE:
             _mark("quote", self.quote)
         if self.delimiter is not None and self.delimiter == self.quote:
