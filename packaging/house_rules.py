@@ -104,6 +104,15 @@ def nothing_postponed(tree: Tree) -> Iterator[str]:
                 yield f"{file}:{number} postpones something ({found[0]}); do it, or say it in KNOWN-LIMITS.md"
 
 
+def distinct_test_names(tree: Tree) -> Iterator[str]:
+    """No two test files share a name: pytest imports them by it, as their folders are no packages."""
+    places: dict[str, PurePosixPath] = {}
+    for file in tree.python("tests"):
+        first = places.setdefault(file.name, file)
+        if first != file and file.name != "conftest.py":
+            yield f"{file} has the name of {first}; rename one"
+
+
 def charters(tree: Tree) -> Iterator[str]:
     """Every package says in one line what it is for."""
     for file in tree.python("workbench"):
@@ -226,6 +235,7 @@ RULES: tuple[Callable[[Tree], Iterator[str]], ...] = (
     short_files,
     allowed_top_level,
     nothing_postponed,
+    distinct_test_names,
     charters,
     every_folder_is_a_package,
     reasons_of_dependencies,

@@ -33,8 +33,8 @@ CONTENTS = {
     "released.csv": "the released table",
     "released.csv.certificate.json": "what it cost and what it guarantees",
     "ledger.sqlite": "the ledger of this trial",
-    "curve.csv": "accuracy against epsilon (private, not for release)",
-    "curve.png": "its picture (private, not for release)",
+    "private/curve.csv": "accuracy against epsilon (private, not for release)",
+    "private/curve.png": "its picture (private, not for release)",
 }
 
 
@@ -204,8 +204,10 @@ class MainJob:
         if target:
             regimes = f"none,sanitized:{MECHANISM},private"
             study = ["--model", MODEL, "--regimes", regimes, "--epsilons", EPSILONS, "--repeats", REPEATS]
-            plot = ["--plot", str(self.folder / "curve.png")] if self.picture else []
-            output = ["-o", str(self.folder / "curve.csv"), *plot]
+            private = self.folder / "private"  # apart from what may leave the house
+            private.mkdir(exist_ok=True)
+            plot = ["--plot", str(private / "curve.png")] if self.picture else []
+            output = ["-o", str(private / "curve.csv"), *plot]
             yield (
                 "Accuracy against epsilon (private, not for release)",
                 ["curve", self.data, "--target", target, "--bounds", plan, *study, *output],
@@ -224,8 +226,9 @@ class MainJob:
         """Say where everything is and what comes next."""
         program = self.environment.program("workbench").relative_to(self.environment.root)
         say(f"\nDone. The results are in {self.folder}:")
-        for file in sorted(f for f in self.folder.iterdir() if f.name in CONTENTS):
-            say(f"  {file.name:31} {CONTENTS[file.name]}")
+        for name, meaning in CONTENTS.items():
+            if (self.folder / name).exists():
+                say(f"  {name:31} {meaning}")
         if not target:
             say('No curve: give the attribute to predict with --target, or mark it in the plan with role = "target"')
         if not self.picture:

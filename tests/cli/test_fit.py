@@ -119,3 +119,13 @@ def test_impossible_options_are_one_sentence(
     assert fit(tmp_path, bounds, option, value) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
+
+
+def test_rows_per_person_multiply_the_charge(tmp_path: Path, bounds: Path, capsys) -> None:
+    bounds.write_text(bounds.read_text().replace("epsilon = 1.0", "epsilon = 1.0\nrows_per_person = 3", 1))
+    assert fit(tmp_path, bounds, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["epsilon_charged"] == 6.0
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["guarantee"]["epsilon"] == "6"
+    assert "at most 3 rows" in card["guarantee"]["statement"]
+    assert card["parameters"]["epsilon"] == 2.0

@@ -1,5 +1,6 @@
 """Profiles: the kind a column looks like, what should be looked at, and attributes made from the rows."""
 
+import datetime
 from collections.abc import Sequence
 
 import polars as pl
@@ -70,7 +71,12 @@ def test_missing_words_count_as_missing_among_numbers_only() -> None:
         ([None] * 20, "x", "empty"),
         ([f"{k}-Mar-14" for k in range(1, 21)], "when", "date"),
         ([f"202401{k:02d}" for k in range(1, 21)], "when", "date"),
-        (["01/02/2024", "03/04/2024"], "when", "date"),
+        (["01/02/2024", "03/04/2024"], "when", "date-order"),
+        (["31/02/2024", "01/31/2024"], "when", "date"),
+        (["31.01.2024", "01.02.2024"], "when", "date-order"),
+        (["1,5", "2,25"], "x", "decimal"),
+        (["1.234.567", "12"], "x", "decimal"),
+        (["1,234", "5,678"], "x", "real"),
         (["2024-01-31 10:00", "2024-02-01 11:00"], "when", "time"),
         ([*map(str, range(19)), "-"], "x", "real"),
         (["1.50", "1,5", "2,25"], "x", "real"),
@@ -110,6 +116,37 @@ def test_attribute_from_data_takes_the_rows_and_says_so() -> None:
         else:
             assert set(codes(table, attribute)) == {0, 1, 2}
     assert attribute_from_data(column(["a", "b", None])).missing == "own-value"
+
+
+@pytest.mark.parametrize(
+    ("cells", "last", "order", "bounds"),
+    [
+        (["2024-02-01", "2024-01-31"], False, None, ("2024-01-31", "2024-02-01")),
+        (["31/01/2024", "01/02/2024"], True, "day-first", ("2024-01-31", "2024-02-01")),
+        (["01/31/2024", "02/01/2024", "2024-03-01"], True, "month-first", ("2024-01-31", "2024-03-01")),
+        (["01.02.2024", "03.02.2024", None], True, "day-first", ("2024-02-01", "2024-02-03")),
+        (["01/02/2024", "03/02/2024"], True, None, ("2024-02-01", "2024-02-03")),
+    ],
+)
+def test_order_of_dates_is_guessed_for_the_steward_alone(
+    cells: list[str | None], last: bool, order: str | None, bounds: tuple[str, str]
+) -> None:
+    profiled = column(cells)
+    assert (profiled.kind, profiled.year_last, profiled.date_order) == ("date", last, order)
+    assert (profiled.lower, profiled.upper) == tuple(datetime.date.fromisoformat(day).toordinal() for day in bounds)
+    if last and order is None:
+        with pytest.raises(InputError, match=r"day and month of its dates cannot be told apart \(column x\)"):
+            attribute_from_data(profiled)
+    else:
+        attribute = attribute_from_data(profiled)
+        assert (attribute.date_order, attribute.bounds_origin) == (order, "data")
+
+
+@pytest.mark.parametrize(
+    ("cells", "upper"), [(["1,5", "2,25"], 2.25), (["1.234.567", "12"], 1234567), (["100,000.00", "50"], 100000)]
+)
+def test_decimal_mark_is_guessed_for_the_steward_alone(cells: list[str], upper: float) -> None:
+    assert column(cells).upper == upper
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,16 @@ def attribute(kind: str = "real", **facts: Any) -> Attribute:
     return Attribute(name="x", kind=kind, **facts)
 
 
+COMMA = {"decimal": ",", "decimal_given": True}
+POINT = {"decimal": ".", "decimal_given": True}
+
 FORMS = [
     ("{y:04d}-{m:02d}-{d:02d}", None),
     ("{y:04d}/{m}/{d} 10:30", None),
     ("{y:04d}{m:02d}{d:02d}", None),
     ("{d}/{m}/{y:04d}", "day-first"),
     ("{m:02d}-{d:02d}-{y:04d}", "month-first"),
-    ("{d}.{m}.{y:04d}", None),
+    ("{d}.{m}.{y:04d}", "day-first"),
 ]
 
 
@@ -58,13 +61,12 @@ def test_marks_between_thousands_are_read_where_the_decimal_mark_is_stated(value
     ("cells", "dialect", "expected"),
     [
         (["1", " 2", "+3.5", ".5", "5.", "1e3", "-0"], {}, [1, 2, 3.5, 0.5, 5, 1000, 0]),
-        (["1,5", "2"], {}, [1.5, 2]),  # the column shows its own decimal mark
-        (["1.50", "300.00"], {"decimal": ","}, [1.5, 300]),
-        (["100,000.00", "50"], {}, [100000, 50]),
-        (["200.000.000"], {}, [200000000]),
         (["1.234"], {}, [1.234]),
-        (["1,234"], {"decimal": ","}, [1.234]),
-        (["1.234,5", "1.234"], {}, [1234.5, 1234]),
+        (["1.50", "300"], {"decimal": ","}, [1.5, 300]),  # a guessed mark is not read with
+        (["1,5", "2", " 1,25e3"], COMMA, [1.5, 2, 1250]),
+        (["1,234", "0,5", ",5"], COMMA, [1.234, 0.5, 0.5]),
+        (["1.234,5", "1.234", "200.000.000"], COMMA, [1234.5, 1234, 200000000]),
+        (["100,000.00", "50", "1.5"], POINT, [100000, 50, 1.5]),
     ],
 )
 def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list[float]) -> None:
@@ -82,10 +84,20 @@ def test_decimal_marks(cells: list[str], dialect: dict[str, Any], expected: list
         (["1", "NaN"], "real", {}, r"the value is missing \('NaN'\) \(column x, row 2, line 3\); fill it in"),
         (["1", None], "real", {}, r"the value is missing \(column x, row 2, line 3\)"),
         (["1", "3.5"], "integer", {}, r"'3.5' is not a whole number \(column x, row 2, line 3\)"),
-        (["2", "1,234"], "real", {}, r"'1,234' can be read with or without decimals \(column x, row 2, line 3\)"),
-        (["1.234"], "real", {"decimal": ","}, r"'1.234' can be read with or without decimals"),
-        (["1.50", "1,5"], "real", {}, r"row 1, line 2 writes '1.50' and row 2, line 3 writes '1,5' \(column x\)"),
-        (["1.50"], "real", {"decimal": ",", "decimal_given": True}, r"'1.50' is not a number"),
+        (
+            ["2", "1,234"],
+            "real",
+            {},
+            r"'1,234' is a number only if its decimal mark is stated \(column x, row 2, line 3\); "
+            r"say --decimal , or --decimal \.$",
+        ),
+        (["1.50", "1,5"], "real", {}, r"'1,5' is a number only if .* \(column x, row 2, line 3\); say --decimal ,$"),
+        (["1,5"], "real", {"decimal": ","}, r"'1,5' is a number only if its decimal mark is stated"),
+        (["1,234.5"], "real", {}, r"'1,234.5' is a number only if .*; say --decimal \.$"),
+        (["1.234.567"], "real", {}, r"'1.234.567' is a number only if .*; say --decimal ,$"),
+        (["1.50"], "real", COMMA, r"'1.50' is not a number .*; write it with , as its decimal mark"),
+        (["1,5"], "real", POINT, r"'1,5' is not a number .*; write it with . as its decimal mark"),
+        (["0.123"], "real", COMMA, r"'0.123' is not a number"),  # no thousands begin with 0
         (["1,23,456.5"], "real", {}, r"'1,23,456.5' is not a number"),
         (["9" * 50 + "x"], "real", {}, r"'9{39}…' is not a number"),
     ],
@@ -95,6 +107,12 @@ def test_what_is_no_number_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=f"^{sentence}"):
         numbers(table(cells, **dialect), attribute(kind))
+
+
+def test_number_of_no_text_file_is_mended_where_it_stands() -> None:
+    plain = Table(pl.DataFrame({"x": ["1,5"]}), "file.parquet")
+    with pytest.raises(InputError, match=r"'1,5' is not a number .*; write it with a decimal point and no other mark"):
+        numbers(plain, attribute())
 
 
 def test_kept_missing_values_are_nan() -> None:
@@ -118,17 +136,14 @@ def test_names_have_no_numbers() -> None:
     st.sampled_from(FORMS),
 )
 def test_dates_in_one_form_are_read(dates: list[datetime.date], form: tuple[str, Any]) -> None:
-    if form[0] == "{d}.{m}.{y:04d}":
-        dates = [*dates, datetime.date(2000, 1, 31)]
     cells = [form[0].format(y=v.year, m=v.month, d=v.day) for v in dates]
-    assert numbers(table(cells), attribute("date"), order=form[1]).tolist() == [v.toordinal() for v in dates]
+    assert numbers(table(cells), attribute("date", date_order=form[1])).tolist() == [v.toordinal() for v in dates]
 
 
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        (["31/01/2024", "01/02/2024"], [day(2024, 1, 31), day(2024, 2, 1)]),
-        (["01/31/2024", "01/02/2024"], [day(2024, 1, 31), day(2024, 1, 2)]),
+        (["2024-01-31", "2024/1/5", "20240201"], [day(2024, 1, 31), day(2024, 1, 5), day(2024, 2, 1)]),
         (["2024-03-08T23:59:59", "2024-02-29 00:00"], [day(2024, 3, 8), day(2024, 2, 29)]),
         (["2024-03-08", None, "NA"], [day(2024, 3, 8), math.nan, math.nan]),
         ([None, None], [math.nan, math.nan]),
@@ -142,15 +157,18 @@ def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]
 @pytest.mark.parametrize(
     ("cells", "sentence"),
     [
-        (["2024-03-08", "03/10/2024"], "'03/10/2024' is written in another way than '2024-03-08' in row 1, line 2"),
         (
-            ["01/02/2024", "03/04/2024"],
-            r"day and month of '01/02/2024' cannot be told apart \(column x, row 1, line 2\)",
+            ["2024-03-08", "03/10/2024"],
+            "'03/10/2024' has its year last, and nobody declared whether the day or the month stands first "
+            r"\(column x, row 2, line 3\); "
+            'write date_order = "day-first" or date_order = "month-first" in the plan',
         ),
-        (["31/01/2024", "01/31/2024"], "row 1, line 2 writes '31/01/2024' and row 2, line 3 writes '01/31/2024'"),
+        (["31.01.2024"], "'31.01.2024' has its year last"),  # not even a day above 12 settles it: it speaks for one row
+        (["24-01-31"], "'24-01-31' is not a date"),
+        (["+2024-01-31"], r"'\+2024-01-31' is not a date"),
         (["2024-01-31", "2024-02-30"], r"'2024-02-30' is not in the calendar \(column x, row 2, line 3\)"),
         (["0000-01-01"], "'0000-01-01' is not in the calendar"),
-        (["2024-01-31", "soon"], r"'soon' is not a date \(column x, row 2, line 3\); write all dates as 2024-01-31"),
+        (["2024-01-31", "soon"], r"'soon' is not a date \(column x, row 2, line 3\); write it as 2024-01-31"),
         (["1-Mar-24"], "'1-Mar-24' is not a date"),
         (["2024-01-31", None], r"the value is missing \(column x, row 2, line 3\)"),
     ],
@@ -158,6 +176,24 @@ def test_dates_become_day_numbers(cells: list[str | None], expected: list[float]
 def test_doubtful_dates_are_refused(cells: list[str | None], sentence: str) -> None:
     with pytest.raises(InputError, match=f"^{sentence}"):
         numbers(table(cells), attribute("date"))
+
+
+def test_declared_order_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'02/13/2024' is not in the calendar \(column x, row 2, line 3\)"):
+        numbers(table(["13/02/2024", "02/13/2024"]), attribute("date", date_order="day-first"))
+
+
+def test_date_order_is_for_dates_only() -> None:
+    with pytest.raises(ParameterError, match=r"date_order is for dates, and this is declared as real \(column x\)"):
+        attribute("real", date_order="day-first")
+    with pytest.raises(ParameterError, match="date_order = 'day' is not known"):
+        attribute("date", date_order="day")
+
+
+@pytest.mark.parametrize("missing", ["refuse", "own-value"])
+def test_domain_with_an_empty_name_is_refused(missing: str) -> None:
+    with pytest.raises(ParameterError, match=r'^the domain holds "".*\(column x\); remove it'):
+        attribute("category", domain=("", "a"), missing=missing)
 
 
 def test_codes_are_indices_into_the_domain() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path, PurePosixPath
 
@@ -68,6 +69,7 @@ def test_a_sound_checkout_has_no_fault(tmp_path):
         ({"docs/index.md": "mine"}, "docs is not one of the names allowed in the top folder"),
         ({"workbench/later.py": "# TO" + "DO: this\n"}, "workbench/later.py:1 postpones something"),
         ({"README.md": "fine\nFIX" + "ME\n"}, "README.md:2 postpones something"),
+        ({"tests/a/test_x.py": "", "tests/b/test_x.py": ""}, "tests/b/test_x.py has the name of tests/a/test_x.py"),
         ({"workbench/__init__.py": ""}, "workbench/__init__.py does not begin with a one-line charter"),
         ({"workbench/__init__.py": '"""Words without an end"""'}, "workbench/__init__.py does not begin"),
         ({"workbench/data/read.py": "x = 1\n"}, "workbench/data has no __init__.py"),
@@ -107,6 +109,8 @@ def test_a_planted_fault_is_found(tmp_path, changes, fault):
 
 
 def test_only_tracked_files_count_where_git_knows_the_checkout(tmp_path):
+    if not shutil.which("git"):
+        pytest.skip("there is no git on this machine")
     plant(tmp_path, {"mine.csv": "private", "gone.py": ""})
     git = ["git", "-C", str(tmp_path)]
     subprocess.run([*git, "init", "--quiet"], check=True)
@@ -129,8 +133,9 @@ def test_a_binary_file_is_passed_over(tmp_path):
 
 
 def test_the_program_prints_its_verdict(monkeypatch, capsys):
+    monkeypatch.setattr(house_rules, "RULES", (lambda tree: iter(()),))
     assert house_rules.main() == 0
-    assert "keep 8 rules" in capsys.readouterr().out
+    assert "files keep 1 rules" in capsys.readouterr().out
     monkeypatch.setattr(house_rules, "RULES", (lambda tree: iter(["planted"]),))
     assert house_rules.main() == 1
     assert capsys.readouterr().out == "planted\n"

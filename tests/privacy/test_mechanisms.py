@@ -107,7 +107,7 @@ def test_randomised_response_never_exceeds_its_epsilon_and_meets_it(epsilon: flo
     assert log_at_most(Fraction(p, q), epsilon)
     # One more unit in p would break the share: the integers are as near as integers can be.
     assert not log_at_most(Fraction(p + size - 1, q - 1), epsilon) or q == 1
-    resolution = size**2 / TOTAL  # one unit of q, relatively
+    resolution = 2 / q + 2 * size / p  # what one unit of q changes, relatively: no integers are nearer
     assert math.log(Fraction(p, q)) >= epsilon * (1 - 1e-9) - 1e-12 - resolution
 
 

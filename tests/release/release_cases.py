@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
@@ -69,6 +70,13 @@ def loss_of(epsilon: str, delta: str = "0") -> Cost:
     return Cost(Decimal(epsilon), Decimal(delta), PureDp(Decimal(epsilon)))
 
 
+def charge(ledger: Ledger, epsilon: str, delta: str = "0", dataset: str = "a" * 32) -> str:
+    """Reserve and complete a release; return its id."""
+    release_id = ledger.reserve(dataset, loss_of(epsilon, delta), work="test")
+    ledger.complete(release_id)
+    return release_id
+
+
 def raise_cap(ledger: Path, epsilon: str) -> None:
     """Raise the cap of the only dataset of ``ledger``."""
     with Ledger.open(ledger) as opened:
@@ -85,6 +93,11 @@ def statuses(ledger: Path) -> list[str]:
 def names_in(folder: Path) -> set[str]:
     """The names in ``folder``."""
     return {p.name for p in folder.iterdir()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file in ``folder``."""
+    return {p.name: p.read_bytes() for p in folder.iterdir()}
 
 
 def certificate_of(target: Path) -> dict[str, Any]:
@@ -122,6 +135,8 @@ def assert_sound(folder: Path, target: Path, ledger: Path, *, allowed: frozenset
 
 def forks() -> ForkServerContext:
     """Processes that have the release door loaded already: each starts in milliseconds."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system cannot fork")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["workbench.release.export", "workbench.release.verify"])
     return context
@@ -153,19 +168,14 @@ def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
                 opened.complete(release_id)
 
 
-def release_and_die(
-    ledger: Path, target: Path, owner: str, attribute: str, call: int = 1, after: bool = False, rows: int = 50
-) -> None:
-    """Release and die as by SIGKILL at a call of an inner function.
+def die_at(owner: str, attribute: str, call: int, after: bool) -> None:
+    """Let this process die as by SIGKILL at a call of an inner function.
 
     Args:
-        ledger: the ledger.
-        target: the output.
         owner: where the function is looked up: ``module`` or ``module:Class``.
         attribute: its name there.
         call: which call of it, counted from 1.
         after: die when the call has returned, instead of before it.
-        rows: rows of the table.
     """
     module, _, cls = owner.partition(":")
     place: Any = importlib.import_module(module)
@@ -184,4 +194,9 @@ def release_and_die(
         raise AssertionError("killed")
 
     setattr(place, attribute, deadly)
-    release(ledger, target, rows)
+
+
+def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, call: int = 1, after: bool = False) -> None:
+    """Release the little table and die at a call of an inner function."""
+    die_at(owner, attribute, call, after)
+    release(ledger, target)

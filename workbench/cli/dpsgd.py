@@ -62,9 +62,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         held_out.require([a.name for a in (*features.attributes, features.target)])
         test = TestSet(held_out, options.test_public)
     table.require([a.name for a in (*features.attributes, features.target)])
-    if plan.delta * table.rows >= 1:
+    delta = plan.delta
+    if facts.rows_per_person > 1:
+        delta = float(plan.schedule(table.rows, facts.rows_per_person).cost().delta)
+        told = f"delta = {delta:g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
+        context.emit(Notice("warning", told))
+    if delta * table.rows >= 1:
         context.emit(
-            Notice("warning", f"delta = {plan.delta:g} is not below 1/rows: it would allow publishing a row at random")
+            Notice("warning", f"delta = {delta:g} is not below 1/rows: it would allow publishing a row at random")
         )
     beyond = outside(inputs, target)
     for sentence in beyond:

@@ -73,7 +73,7 @@ def _text(result: Mapping[str, Any]) -> str:
         if len(frequencies) > len(shown):
             rows.append((column["name"], f"… {len(frequencies) - len(shown)} more", "", "", "", ""))
     table = columns_text(("column", "of", "estimate", "low", "high", ""), rows, right=(2, 3, 4))
-    return f"{table}\n\n{result['rows']} rows; intervals hold with {result['confidence']:.0%} confidence each."
+    return f"{table}\n\n{result['rows']} rows; each interval holds with at least {result['confidence']:.0%} confidence."
 
 
 def _interval(interval: Mapping[str, float]) -> tuple[str, str, str]:

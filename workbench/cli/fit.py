@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     context.emit(Progress(0, 1, chosen.title))
 
     def train(charge: Charge, folder: Path) -> Trained:
-        return _train(chosen, epsilon, table, features, target, charge, folder)
+        return _train(chosen, epsilon, plan, options.target, table, charge, folder)
 
     with Ledger.open(options.ledger) as ledger:
         done = release_model(table, options.output, ledger, f"fit {chosen.name}", train)
@@ -80,6 +80,12 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
         raise ParameterError(f"the plan drops the target {target!r}", mend='write action = "protect" for it')
     if not features:
         raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
+    if goal.missing == "own-value":
+        raise ParameterError(
+            "a row without a class cannot be learned from",
+            f"column {target}",
+            'write missing = "refuse" for the target',
+        )
     for column in (*features, goal):
         column.grid()  # raises for whatever is not declared
     return features, goal
@@ -96,12 +102,13 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
 def _train(
     chosen: Learner,
     epsilon: float,
+    plan: Plan,
+    target_name: str,
     table: Table,
-    features: tuple[Column, ...],
-    target: Column,
     charge: Charge,
     folder: Path,
 ) -> Trained:
+    features, target = columns_of(plan, target_name)
     estimator: Any = chosen.estimator(
         [c.facts() for c in features],
         target.facts(),
@@ -109,7 +116,9 @@ def _train(
         ReleasedNoise(),
     )
     cost: Cost = estimator.cost(table.rows)
-    charge(cost)  # before a cell is turned into a number
+    people = plan.rows_per_person
+    # k rows of one person cost k times one row; charged before a cell is turned into a number.
+    charge(Cost(cost.epsilon * people, cost.delta, cost.event))
 
     def paid(asked: Cost) -> None:
         if asked != cost:
@@ -120,18 +129,24 @@ def _train(
     (folder / "model.json").write_text(
         json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
     )
+    unit = "one row" if people == 1 else f"one person with at most {people} rows"
     return Trained(
         model=chosen.name,
         parameters=estimator.parameters.to_plain(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
         statement=(
-            "Emptying one row changes the probability of any released model by a factor of at most e^epsilon; "
+            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon; "
             "the number of rows is public."
         ),
-        randomness="discrete Laplace on integers from operating-system entropy (OpenDP)",
+        randomness=(
+            "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
+        ),
         releasable=estimator.releasable,
         outside=outside(features, target),
-        training={"queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()]},
+        training={
+            "rows_per_person": people,
+            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
+        },
     )
 
 

@@ -59,8 +59,9 @@ def _text(result: Mapping[str, Any]) -> str:
         "",
         f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
-        "error: expected distance between a value and what replaces it, in the column's unit, all values alike; for",
-        "names the probability of a change. constant: the same for an answer that never looks at the value.",
+        "The column error ± is the expected distance between a value and what replaces it, in the attribute's unit and",
+        "with all values alike; for names the probability of a change. The column constant is the same for an answer",
+        "that never looks at the value.",
     ]
     noted: dict[str, list[str]] = {}
     for column in result["columns"]:

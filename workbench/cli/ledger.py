@@ -11,6 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_data
 from workbench.data.read import ReadOptions, read_table
+from workbench.params import CheckFailedError
 from workbench.params.field import RealField
 from workbench.privacy.event import exact
 from workbench.privacy.table import EPSILON_MOST
@@ -87,7 +88,11 @@ def _entry(release: Release) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    with Ledger.open(existing_ledger(options.ledger)) as ledger:
+    try:
+        ledger = Ledger.open(existing_ledger(options.ledger))
+    except CheckFailedError as error:
+        return {"entries": [], "caps": {}, "ok": False, "problems": [str(error)], "ledger": str(options.ledger)}
+    with ledger:
         problems = ledger.verify()
         if problems:
             return {"entries": [], "caps": {}, "ok": False, "problems": problems, "ledger": str(ledger.path)}

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TextIO
@@ -22,6 +23,11 @@ DONE, BUG, FAULT_FOUND = 0, 1, 5
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence of the usual form."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # The usual one takes -1e3 for an option; what begins like a negative number is a value here.
+        self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 
     def error(self, message: str) -> NoReturn:
         raise ParameterError(one_line(message), self.prog, f"see `{self.prog} --help`")

@@ -21,14 +21,20 @@ from workbench.privacy.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
 
 _DEFAULT_CELLS = 101
+_FARTHEST = 1e150
+"""Largest bound: the squares of errors are still doubles."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellOptions(Parameters):
     """The cells a mechanism is looked at on: numbers with bounds, or a domain of names."""
 
-    lower: float | None = real(default=None, help="lower bound of the cells' numbers")
-    upper: float | None = real(default=None, help="upper bound of the cells' numbers")
+    lower: float | None = real(
+        default=None, at_least=-_FARTHEST, upto=_FARTHEST, help="lower bound of the cells' numbers"
+    )
+    upper: float | None = real(
+        default=None, at_least=-_FARTHEST, upto=_FARTHEST, help="upper bound of the cells' numbers"
+    )
     cells: int | None = integer(
         default=None,
         at_least=2,
@@ -45,7 +51,13 @@ class CellOptions(Parameters):
             return Cells(size=len(self.domain))
         if self.lower is None or self.upper is None:
             raise ParameterError("the cells are not given", mend="give --lower, --upper and --cells, or --domain a,b,c")
-        return Cells.line(self.lower, self.upper, self.cells or _DEFAULT_CELLS)
+        made = Cells.line(self.lower, self.upper, self.cells or _DEFAULT_CELLS)
+        if made.values is None or not np.all(np.diff(made.values) > 0):
+            raise ParameterError(
+                f"{made.size} cells between {self.lower:g} and {self.upper:g} are too fine for a double",
+                mend="ask for fewer cells, or a wider range",
+            )
+        return made
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,13 +45,13 @@ def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
         ParameterError: the output is one of ``inputs``, under whatever name.
     """
     for path in inputs:
-        if path is not None and output.exists() and Path(path).exists() and output.samefile(path):
+        if path is not None and os.path.exists(output) and os.path.exists(path) and output.samefile(path):
             raise ParameterError("the output would replace what it is made from", str(output), "name another file")
 
 
 def existing_ledger(path: Path | None) -> Path | None:
     """Return ``path``, or raise :class:`InputError` where a ledger was named that does not exist."""
-    if path is not None and not path.exists():
+    if path is not None and not os.path.exists(path):
         raise InputError("there is no such ledger", str(path), "check the name")
     return path
 

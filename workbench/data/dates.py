@@ -1,94 +1,85 @@
-"""Dates as day numbers (``datetime.date.toordinal``); a time of day after the date is left out."""
+"""Dates as day numbers (``datetime.date.toordinal``); a time of day after the date is left out.
+
+Each cell is read from what stands in it and from what is declared. No other row has a say: a row that turned the
+reading of the others would change every released value of the column.
+"""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.missing import missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.missing import missing_numbers, refuse_first, refuse_missing
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.params import InputError
-
-Order = Literal["day-first", "month-first"]
 
 _EPOCH = 719_163  # datetime.date(1970, 1, 1).toordinal(): polars counts days from there
-_LAST = 3_652_059  # datetime.date.max.toordinal()
 _TIME = r"(?:[T ][0-9]{1,2}:[0-9]{2}.*)?\s*$"
-_FORMS = {
-    "year-first": r"^\s*(?P<a>[0-9]{4})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{1,2})" + _TIME,
-    "compact": r"^\s*(?P<a>[0-9]{4})(?P<b>[0-9]{2})(?P<c>[0-9]{2})\s*$",
-    "year-last": r"^\s*(?P<a>[0-9]{1,2})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{4})" + _TIME,
-}
-_MEND = "write all dates as 2024-01-31"
+_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_YEAR_FIRST = r"^\s*(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})" + _TIME
+_COMPACT = r"^\s*(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})\s*$"
+_DAY_FIRST = r"^\s*(?P<day>[0-9]{1,2})[-/.](?P<month>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
+_MONTH_FIRST = r"^\s*(?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
+_MEND = "write it as 2024-01-31"
 
 
-def day_numbers(table: Table, attribute: Attribute, order: Order | None = None) -> NDArray[np.float64]:
+def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     """Return the day numbers of a column of dates, shape (n,); a missing date is NaN.
 
-    ``2024-01-31`` (also with ``/`` or ``.``), ``20240131``, and dates with the year last are understood; a column
-    has one way of writing. With the year last, ``order`` says whether the day or the month stands first; without
-    it a number above 12 in the column settles that, and dates with dots have the day first.
+    ``2024-01-31`` (also with ``/`` or ``.``, or without leading zeros) and ``20240131`` are read by themselves;
+    dates with the year last as ``attribute.date_order`` says.
 
     Raises:
-        InputError: a cell is no date, dates are written in different ways, or day and month cannot be told apart.
+        InputError: a cell is no date, or has its year last while no order is declared.
     """
     cells = table.column(attribute.name)
-    plain = _day_numbers(cells)
-    if plain.null_count() == 0 and plain.is_between(1, _LAST).all():
-        return plain.cast(pl.Float64).to_numpy()
-    missing = missing_numbers(cells)
-    refuse_missing(table, attribute, missing)
-    present = ~missing
-    if not present.any():
-        return np.full(len(cells), np.nan)
-    shapes = {name: cells.str.contains(form).fill_null(value=False) & present for name, form in _FORMS.items()}
-    known = next(iter(shapes.values()))
-    for shape in shapes.values():
-        known = known | shape
-    refuse_first(table, attribute, present & ~known, "is not a date", _MEND)
-    first = int(present.arg_true()[0])
-    form = next(name for name, shape in shapes.items() if shape[first])
-    told = f"is written in another way than {shown(cells[first])} in {table.row_name(first)}"
-    refuse_first(table, attribute, present & ~shapes[form], told, _MEND)
-    parts = cells.str.extract_groups(_FORMS[form]).struct.unnest()
-    year, month, day = parts["a"], parts["b"], parts["c"]
-    if form == "year-last":
-        day, month, year = parts["a"], parts["b"], parts["c"]
-        if (order or _order(table, attribute, day, month)) == "month-first":
-            day, month = month, day
-    written = pl.select(pl.concat_str([year, month, day], separator="-")).to_series()
-    days = _day_numbers(written)
-    refuse_first(table, attribute, present & ~(days >= 1).fill_null(value=False), "is not in the calendar", _MEND)
-    return np.where(missing.to_numpy(), np.nan, days.cast(pl.Float64).fill_null(float("nan")).to_numpy())
+    missing = cells.is_null()
+    if cells.str.contains(_ISO).all():  # of those that are not null
+        days = _days(cells)
+        refuse_missing(table, attribute, missing)
+    else:
+        missing = missing_numbers(cells)
+        refuse_missing(table, attribute, missing)
+        last = year_last(cells)
+        last_form = _MONTH_FIRST if attribute.date_order == "month-first" else _DAY_FIRST
+        first, compact = (cells.str.contains(form).fill_null(value=False) for form in (_YEAR_FIRST, _COMPACT))
+        refuse_first(table, attribute, ~(missing | first | compact | last), "is not a date", _MEND)
+        if attribute.date_order is None:
+            refuse_first(
+                table,
+                attribute,
+                last,
+                "has its year last, and nobody declared whether the day or the month stands first",
+                'write date_order = "day-first" or date_order = "month-first" in the plan',
+            )
+        days = pl.Series("days", [None], pl.Float64).new_from_index(0, len(cells))
+        for form, has_form in ((_YEAR_FIRST, first), (_COMPACT, compact), (last_form, last)):
+            if has_form.any():
+                days = _days(_iso(cells, form)).zip_with(has_form, days)
+    refuse_first(table, attribute, ~missing & days.is_null(), "is not in the calendar", _MEND)
+    return days.fill_null(float("nan")).to_numpy(writable=True)
 
 
-def _day_numbers(written: pl.Series) -> pl.Series:
-    return written.str.to_date("%Y-%m-%d", strict=False).to_physical() + _EPOCH
+def year_last(cells: pl.Series) -> pl.Series:
+    """Return which cells are dates with the year last, shape (n,): they do not tell the day from the month."""
+    return cells.str.contains(_DAY_FIRST).fill_null(value=False)
 
 
-def _order(table: Table, attribute: Attribute, first: pl.Series, second: pl.Series) -> Order:
-    """Tell from the numbers above 12 whether the day or the month stands first."""
-    cells = table.column(attribute.name)
-    day_first = (first.cast(pl.Int32) > 12).arg_true()
-    month_first = (second.cast(pl.Int32) > 12).arg_true()
-    if len(day_first) and len(month_first):
-        one, two = sorted((int(day_first[0]), int(month_first[0])))
-        raise InputError(
-            f"{table.row_name(one)} writes {shown(cells[one])} and {table.row_name(two)} writes {shown(cells[two])}: "
-            "the day stands first in one and the month in the other",
-            f"column {attribute.name}",
-            _MEND,
-        )
-    dotted = cells.str.contains(r"^[^/-]*$").fill_null(value=True).all()
-    if len(day_first) or (dotted and not len(month_first)):
-        return "day-first"
-    if len(month_first):
-        return "month-first"
-    index = int(first.is_not_null().arg_true()[0])
-    raise InputError(
-        f"day and month of {shown(cells[index])} cannot be told apart", table.place(attribute.name, index), _MEND
-    )
+def first_two(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return the first and the second number of dates with the year last, each of shape (n,); null elsewhere."""
+    parts = cells.str.extract_groups(_DAY_FIRST).struct.unnest().cast(pl.Int32)
+    return parts["day"], parts["month"]
+
+
+def _iso(cells: pl.Series, form: str) -> pl.Series:
+    """Return the dates of ``form`` as 2024-01-31, and null elsewhere."""
+    parts = cells.str.extract_groups(form).struct.unnest()
+    padded = [parts["year"], parts["month"].str.zfill(2), parts["day"].str.zfill(2)]
+    return pl.select(pl.concat_str(padded, separator="-")).to_series()
+
+
+def _days(written: pl.Series) -> pl.Series:
+    """Return the day numbers of dates as 2024-01-31; null where there is no such day from 0001-01-01 on."""
+    days = written.str.to_date("%Y-%m-%d", strict=False).to_physical() + _EPOCH
+    return days.set(days < 1, None).cast(pl.Float64)

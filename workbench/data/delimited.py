@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from workbench.data.doubts import doubts_about
 from workbench.data.encoding import Bytes, decode, guess_encoding, is_utf8, refuse_other_formats
 from workbench.data.options import NO_QUOTE, ReadOptions
-from workbench.data.records import MalformedError, Record, escapes, records
+from workbench.data.records import MalformedError, Record, records
 from workbench.data.scan import regular_shape
-from workbench.data.sniff import sniff
+from workbench.data.sniff import sniff, ways
 from workbench.data.table import BARE, DOUBLED, Dialect, Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -42,10 +43,10 @@ class DelimitedFile:
         self._file, self._source, self._options, self._cancel = file, source, options, cancel
         self._notices: list[str] = []
         refuse_other_formats(view, source)
-        encoding, certain = options.encoding, True
+        encoding, self._encoding_certain = options.encoding, True
         if encoding is None:
-            encoding, certain = guess_encoding(view, source, cancel)
-        if not certain:
+            encoding, self._encoding_certain = guess_encoding(view, source, cancel)
+        if not self._encoding_certain:
             self._notices.append(
                 f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, say --encoding"
             )
@@ -67,6 +68,12 @@ class DelimitedFile:
             InputError: the file cannot be read without doubt; the message names row, line and mend.
         """
         dialect, first = self._sniff(names)
+        table = self._read(dialect, first)
+        assert table.dialect is not None
+        certain = [*self._fixed(), "encoding"] if self._encoding_certain else self._fixed()
+        return dataclasses.replace(table, doubts=tuple(doubts_about(table.dialect, certain, first.cells, names)))
+
+    def _read(self, dialect: Dialect, first: Record) -> Table:
         columns = self._header(first) if dialect.header else [f"column{k}" for k in range(1, len(first.cells) + 1)]
         # Blank lines before the first record are left to the exact reader.
         table = self._read_fast(dialect, columns) if first.line == 1 else None
@@ -74,7 +81,6 @@ class DelimitedFile:
 
     def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, Record]:
         options = self._options
-        fixed = [name for name in ("delimiter", "quote", "decimal", "header") if getattr(options, name) is not None]
         given = Dialect(
             encoding=self._encoding,
             delimiter="," if options.delimiter is None else options.delimiter,
@@ -82,13 +88,14 @@ class DelimitedFile:
             decimal=options.decimal or ".",
             header=options.header == "yes",
             decimal_given=options.decimal is not None,
+            escape=options.escape or DOUBLED,
         )
         size = _SAMPLE_BYTES
         while True:
             complete = size >= len(self._body)
             # A sample may end inside a character; what is left of that character is dropped.
             sample = self._body[:size].tobytes().decode("utf-8", "strict" if complete else "ignore")
-            dialect, found = sniff(sample, given, fixed, names, complete)
+            dialect, found = sniff(sample, given, self._fixed(), names, complete)
             if found:
                 return dialect, found[0]
             if complete:
@@ -97,6 +104,11 @@ class DelimitedFile:
         if sample.strip("\r\n"):
             self._read_exactly(dialect, [""])  # raises: not even the first record can be read
         raise InputError("the file holds only blank lines", self._source, "give a file with rows")
+
+    def _fixed(self) -> list[str]:
+        """Return which attributes of the dialect a person stated."""
+        names = ("encoding", "delimiter", "quote", "escape", "decimal", "header")
+        return [name for name in names if getattr(self._options, name) is not None]
 
     def _header(self, first: Record) -> list[str]:
         """Return the names of the columns; a nameless one is called by its position, counted from 1."""
@@ -154,7 +166,7 @@ class DelimitedFile:
         """Read with the exact reader, in each way of escaping quote marks until one fits."""
         body = self._body.tobytes().decode("utf-8")
         fault: MalformedError | None = None
-        for way in (dialect.escape, *(way for way in escapes(dialect.quote) if way != dialect.escape)):
+        for way in ways(dialect, self._options.escape is not None):
             attempt = dataclasses.replace(dialect, escape=way)
             try:
                 return self._collect(body, attempt, columns)
@@ -182,7 +194,7 @@ class DelimitedFile:
         parts.append(_frame(batch, columns))
         frame = pl.concat(parts)
         notices = list(self._notices)
-        if dialect.escape == BARE:
+        if dialect.escape == BARE and self._options.escape is None:
             frame, told = _undouble(frame)
             notices += told
         frame = frame.select(pl.all().replace("", None))

@@ -48,7 +48,7 @@ class Grid:
         Raises:
             InputError: a value is missing or outside the domain and the attribute does not allow it; the row is named.
         """
-        dtype = np.uint16 if self.cells.total <= MOST_CELLS else np.uint32
+        dtype = np.uint16 if self.cells.size <= MOST_CELLS else np.uint32
         if self.cells.values is None:
             return codes(table, self.attribute).astype(dtype)
         x = numbers(table, self.attribute)

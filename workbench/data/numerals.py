@@ -1,7 +1,7 @@
-"""How numbers are written with a decimal mark and marks between thousands, and when that is in doubt.
+"""Numbers as they are written: with which decimal mark, and with which marks between thousands.
 
-The patterns are read by Python's and by polars' engine alike. A number *shows* its decimal mark when no other mark
-could be meant: ``1,5`` and ``1.234,5`` show a comma, ``1,234`` shows nothing.
+Each cell is read from what stands in it and from the decimal mark that a person stated. No other row has a say: a
+row that turned the reading of the others would change every released value of the column.
 """
 
 from __future__ import annotations
@@ -14,50 +14,49 @@ from workbench.data.table import Table
 from workbench.params import InputError
 
 
-def _shows(mark: str, other: str) -> str:
-    m, o = f"[{mark}]", f"[{other}]"
-    fraction = rf"[0-9]*{m}([0-9]{{1,2}}|[0-9]{{4,}})|0*{m}[0-9]+|[0-9]{{4,}}{m}[0-9]+"
-    groups = rf"[0-9]{{1,3}}({o}[0-9]{{3}})+{m}[0-9]*|[0-9]{{1,3}}({o}[0-9]{{3}}){{2,}}"
-    return rf"^\s*[+-]?({fraction}|{groups})([eE][+-]?[0-9]+)?\s*$"
+def doubles(cells: pl.Series, mark: str | None) -> pl.Series:
+    """Return cells as doubles, shape (n,); null where a cell is not a number.
 
-
-SHOWS = {".": _shows(".", ","), ",": _shows(",", ".")}
-"""The pattern of numbers that show their decimal mark, by that mark."""
-
-
-def have_plain_points(table: Table, cells: pl.Series) -> bool:
-    """Whether nothing in a column that parses as numbers could be meant otherwise: no comma, in file or column."""
-    usual = table.dialect.decimal if table.dialect is not None else "."
-    return usual == "." and not cells.str.contains(",", literal=True).any()
-
-
-def with_points(table: Table, attribute: Attribute) -> pl.Series:
-    """Return a column of numbers with decimal points and without marks between thousands, shape (n,).
-
-    The decimal mark is the one a person stated; else the one that numbers of this column show; else that of the
-    file. Marks between thousands are taken away only where the decimal mark is stated or shown.
-
-    Raises:
-        InputError: numbers of the column show different decimal marks, or one can be read in two ways.
+    Args:
+        cells: text, spaces around a number allowed.
+        mark: the stated decimal mark. Numbers may then have the other mark between thousands (``1.234,5``). Without
+            one the decimal mark is a point and a cell with any comma is not a number.
     """
+    if mark == ",":
+        return _pointed(cells, ",").str.strip_chars().cast(pl.Float64, strict=False)
+    values = cells.cast(pl.Float64, strict=False)
+    if values.null_count() == cells.null_count():
+        return values
+    # Taking away spaces and commas changes no cell that was a number before.
+    return (_pointed(cells, ".") if mark == "." else cells).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None:
+    """Raise :class:`InputError` for the first cell of ``unread``, which :func:`doubles` could not read."""
     cells = table.column(attribute.name)
-    dialect = table.dialect
-    stated = dialect is not None and dialect.decimal_given
-    usual = dialect.decimal if dialect is not None else "."
-    points, commas = (cells.str.contains(SHOWS[mark]).fill_null(value=False) for mark in (".", ","))
-    if points.any() and commas.any() and not stated:
-        one, two = int(points.arg_true()[0]), int(commas.arg_true()[0])
+    first = unread.arg_true()
+    if first.is_empty():
+        return
+    index = int(first[0])
+    fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
+    told, mend = "is not a number", "mend it, or declare the column as a category"
+    if fitting and table.decimal is not None:
+        mend = f"write it with {table.decimal} as its decimal mark"
+    elif fitting and table.dialect is None:
+        mend = "write it with a decimal point and no other mark"
+    elif fitting:
+        place = table.place(attribute.name, index)
+        options = " or ".join(f"--decimal {mark}" for mark in fitting)
         raise InputError(
-            f"{table.row_name(one)} writes {shown(cells[one])} and {table.row_name(two)} writes {shown(cells[two])}",
-            f"column {attribute.name}",
-            "write all decimals with the same mark, or say --decimal",
+            f"{shown(cells[index])} is a number only if its decimal mark is stated", place, f"say {options}"
         )
-    decimal = usual if stated or not (points.any() or commas.any()) else "." if points.any() else ","
-    other = "," if decimal == "." else "."
-    marked = cells.str.contains(other, literal=True).fill_null(value=False)
-    grouped = cells.str.contains(rf"^\s*[+-]?[0-9]{{1,3}}([{other}][0-9]{{3}})+([{decimal}][0-9]*)?\s*$")
-    if not (stated or points.any() or commas.any()):
-        mend = "say --decimal . or --decimal ,"
-        refuse_first(table, attribute, marked & grouped, "can be read with or without decimals", mend)
-    refuse_first(table, attribute, marked & ~grouped, "is not a number", f"write it with {decimal} as its decimal mark")
-    return cells.str.replace_all(other, "", literal=True).str.replace(decimal, ".", literal=True)
+    refuse_first(table, attribute, unread, told, mend)
+
+
+def _pointed(cells: pl.Series, mark: str) -> pl.Series:
+    """Return numbers with decimal mark ``mark`` as numbers with a point; null where the other mark is misplaced."""
+    other = "," if mark == "." else "."
+    grouped = rf"^\s*[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+([{mark}][0-9]*)?\s*$"
+    misplaced = cells.str.contains(other, literal=True) & ~cells.str.contains(grouped)
+    plain = cells.set(misplaced, None).str.replace_all(other, "", literal=True)
+    return plain.str.replace(mark, ".", literal=True)

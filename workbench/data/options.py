@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
+from workbench.data.table import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, choice, text
 
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -18,6 +19,11 @@ class ReadOptions(Parameters):
     encoding: str | None = text(default=None, longest=40, help="character encoding, such as utf-8 or cp1252")
     delimiter: str | None = text(default=None, longest=9, help="character between cells, or the word tab")
     quote: str | None = text(default=None, longest=4, help="character around cells, or the word none")
+    escape: str | None = choice(
+        default=None,
+        choices=(DOUBLED, BACKSLASH, BARE),
+        help="quote mark inside a quoted cell: doubled, backslash or bare",
+    )
     decimal: str | None = choice(default=None, choices=(".", ","), help="decimal mark, . or ,")
     header: str | None = choice(default=None, choices=("yes", "no"), help="whether the first row names the columns")
 

@@ -17,7 +17,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.dates import year_last
+from workbench.data.guesses import guessed_date_order, with_guessed_decimal
 from workbench.data.missing import MISSING_WORDS
+from workbench.data.numerals import doubles
 from workbench.data.schema import MOST_CELLS, Attribute
 from workbench.data.table import Table
 from workbench.data.values import numbers
@@ -81,6 +84,9 @@ class ColumnProfile:
         values: the different values of a category in order, if there are at most 4,096; else empty.
         suspicions: what a person should look at.
         histogram: at most 20 bars: ranges of numbers, or the commonest names.
+        year_last: whether dates have the year last, so that a plan must declare ``date_order``.
+        date_order: a guess at that order from the rows, or ``None`` where they leave it open; ``lower``, ``upper``
+            and the histogram are then read with the day first.
     """
 
     name: str
@@ -92,6 +98,8 @@ class ColumnProfile:
     values: tuple[str, ...] = ()
     suspicions: tuple[Suspicion, ...] = ()
     histogram: tuple[Bin, ...] = ()
+    year_last: bool = False
+    date_order: str | None = None
 
 
 def profile(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> tuple[ColumnProfile, ...]:
@@ -112,8 +120,8 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
     counts = cells.drop_nulls().value_counts(name="rows of a value")
     values, rows = counts.get_column(name), counts.get_column("rows of a value")
     empty = values.str.strip_chars().str.to_lowercase().is_in(["", *MISSING_WORDS])
-    kind, x, trouble = _kind(table, name, values.filter(~empty))
-    if x is None:
+    kind, reading, trouble = _kind(table, name, values.filter(~empty))
+    if reading is None:
         return ColumnProfile(
             name=name,
             kind=kind,
@@ -134,10 +142,12 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
         kind=kind,
         missing=missing,
         distinct=len(values),
-        lower=float(x.min()),
-        upper=float(x.max()),
+        lower=float(reading.x.min()),
+        upper=float(reading.x.max()),
         suspicions=_once([*trouble, *_suspicions(name, kind, values, missing, table.rows)]),
-        histogram=_ranges(x, kind),
+        histogram=_ranges(reading.x, kind),
+        year_last=reading.year_last,
+        date_order=reading.date_order,
     )
 
 
@@ -145,12 +155,19 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
     """Return an attribute whose bounds or domain are those of the rows, marked ``bounds_origin = "data"``.
 
     Raises:
-        InputError: the column has one value only, or more different names than a public grid can hold.
+        InputError: the column has one value only, dates whose day and month cannot be told apart, or more different
+            names than a public grid can hold.
     """
     missing = "own-value" if column.missing else "refuse"
     if column.lower is not None and column.upper is not None:
         if column.lower == column.upper:
             raise InputError("every row has the same value", f"column {column.name}", "drop the column")
+        if column.year_last and column.date_order is None:
+            raise InputError(
+                "day and month of its dates cannot be told apart",
+                f"column {column.name}",
+                'declare date_order = "day-first" or date_order = "month-first"',
+            )
         return Attribute(
             name=column.name,
             kind=column.kind,
@@ -158,6 +175,7 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
             upper=column.upper,
             missing=missing,
             bounds_origin="data",
+            date_order=column.date_order,
         )
     if column.distinct < 2:
         raise InputError("the column has fewer than two values", f"column {column.name}", "drop the column")
@@ -171,7 +189,16 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
     return Attribute(name=column.name, kind=column.kind, domain=domain, missing=missing, bounds_origin="data")
 
 
-def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, Numbers | None, list[Suspicion]]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The numbers of a column without missing ones, read by guesses from the rows; see :class:`ColumnProfile`."""
+
+    x: Numbers
+    year_last: bool = False
+    date_order: str | None = None
+
+
+def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | None, list[Suspicion]]:
     """Return the likeliest kind of a column, its numbers if it has some, and what stands against a likelier kind.
 
     Args:
@@ -187,21 +214,43 @@ def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, Numbers | No
         return "category", None, [Suspicion("code", "some numbers begin with 0, which numbers would lose")]
     if set(values.head(3)) in _TWO_CODES:
         return "category", None, []
-    for kind, noun, pattern in (("date", "dates", _LIKE_DATE), ("real", "numbers", _LIKE_NUMBER)):
-        if not _share(values, pattern) > 0.5:
-            continue
-        try:
-            x = numbers(table, Attribute(name=name, kind=kind, missing="own-value"))
-        except InputError as error:
-            return "category", None, [Suspicion(kind, f"most values look like {noun}, but {error.what}")]
-        x = x[~np.isnan(x)]
-        if kind == "date":
-            timed = values.str.contains(":", literal=True).any()
-            return "date", x, [Suspicion("time", "the time of day is left out")] if timed else []
-        if (x == np.floor(x)).all() and (values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()):
-            return "integer", x, []
-        return "real", x, []
+    for kind, noun, pattern, read in (
+        ("date", "dates", _LIKE_DATE, _dates),
+        ("real", "numbers", _LIKE_NUMBER, _figures),
+    ):
+        if _share(values, pattern) > 0.5:
+            try:
+                return read(table, name, values)
+            except InputError as error:
+                return "category", None, [Suspicion(kind, f"most values look like {noun}, but {error.what}")]
     return "category", None, []
+
+
+def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, list[Suspicion]]:
+    """Read a column of dates in the order of day and month that its rows suggest."""
+    last = bool(year_last(values).any())
+    order = guessed_date_order(table, name) if last else None
+    x = numbers(table, Attribute(name=name, kind="date", missing="own-value", date_order=order or "day-first"))
+    told = []
+    if last and order is None:
+        told.append(Suspicion("date-order", "day and month cannot be told apart; declare date_order"))
+    elif last:
+        told.append(Suspicion("date-order", f"the year stands last, and the order looks {order}; declare date_order"))
+    if values.str.contains(":", literal=True).any():
+        told.append(Suspicion("time", "the time of day is left out"))
+    return "date", _Reading(x[~np.isnan(x)], last, order), told
+
+
+def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, list[Suspicion]]:
+    """Read a column of numbers with the decimal mark that its rows suggest."""
+    guessed = with_guessed_decimal(table, name)
+    x = numbers(guessed, Attribute(name=name, kind="real", missing="own-value"))
+    x = x[~np.isnan(x)]
+    told = []
+    if not doubles(values, table.decimal).equals(doubles(values, guessed.decimal)):
+        told.append(Suspicion("decimal", f"the numbers are read like this only with --decimal {guessed.decimal}"))
+    whole = values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()
+    return "integer" if whole and (x == np.floor(x)).all() else "real", _Reading(x), told
 
 
 def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int) -> Iterator[Suspicion]:

@@ -8,6 +8,7 @@ from workbench.params import ParameterError, Parameters, choice, integer, real, 
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
+DATE_ORDERS = ("day-first", "month-first")
 MOST_CELLS = 4096
 
 
@@ -33,6 +34,9 @@ class Attribute(Parameters):
     missing: str = choice(
         choices=("refuse", "own-value"), default="refuse", help="whether a missing value is an error or one more cell"
     )
+    date_order: str | None = choice(
+        choices=DATE_ORDERS, default=None, help="what stands first in dates with the year last, such as 03/12/2020"
+    )
 
     def __post_init__(self) -> None:
         """Check the values one by one, then against each other."""
@@ -42,6 +46,18 @@ class Attribute(Parameters):
                 f"lower = {self.lower:g} is not below upper = {self.upper:g}",
                 f"column {self.name}",
                 "swap or mend them",
+            )
+        if self.date_order is not None and self.kind not in ("date", None):
+            raise ParameterError(
+                f"date_order is for dates, and this is declared as {self.kind}",
+                f"column {self.name}",
+                'remove it, or write kind = "date"',
+            )
+        if self.domain is not None and "" in self.domain:
+            raise ParameterError(
+                'the domain holds "", which is how a missing value is written',
+                f"column {self.name}",
+                'remove it; missing = "own-value" gives missing values a cell of their own',
             )
 
     def facts(self) -> Attribute:

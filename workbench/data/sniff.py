@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from workbench.data.numerals import SHOWS
+from workbench.data.guesses import SHOWS
 from workbench.data.records import MalformedError, Record, escapes, records
 from workbench.data.table import BARE, Dialect
 
@@ -52,7 +52,7 @@ def sniff(
     best: tuple[float, Dialect, list[Record]] | None = None
     for quote, delimiter in itertools.product(quotes, delimiters):
         dialect = dataclasses.replace(given, delimiter=delimiter, quote=quote)
-        dialect, found, whole = _read(sample, dialect, complete)
+        dialect, found, whole = _read(sample, dialect, complete, ways(dialect, "escape" in fixed))
         if quote == "'" and "quote" not in fixed and not _is_quoting(sample, dialect):
             continue
         score = _score(found, dialect, names) * (1.0 if whole else 0.5)
@@ -68,10 +68,17 @@ def sniff(
     return dialect, found
 
 
-def _read(sample: str, dialect: Dialect, complete: bool) -> tuple[Dialect, list[Record], bool]:
-    """Read the start of ``sample`` with the first way of escaping that fits; else the standard one, up to its fault."""
+def ways(dialect: Dialect, fixed: bool) -> tuple[str, ...]:
+    """Return the ways of escaping to try: that of ``dialect`` first, and no other where a person stated it."""
+    if fixed:
+        return (dialect.escape,)
+    return (dialect.escape, *(way for way in escapes(dialect.quote) if way != dialect.escape))
+
+
+def _read(sample: str, dialect: Dialect, complete: bool, to_try: Sequence[str]) -> tuple[Dialect, list[Record], bool]:
+    """Read the start of ``sample`` with the first way of escaping that fits; else the first one, up to its fault."""
     first: list[Record] = []
-    for escape in escapes(dialect.quote):
+    for escape in to_try:
         candidate = dataclasses.replace(dialect, escape=escape)
         found: list[Record] = []
         try:
@@ -127,10 +134,10 @@ def _consistency(found: list[Record]) -> float:
 
 def _clean_share(found: list[Record], delimiter: str) -> float:
     cells = [cell for record in found for cell in record.cells]
-    return sum(_is_clean(cell, delimiter) for cell in cells) / len(cells)
+    return sum(is_clean(cell, delimiter) for cell in cells) / len(cells)
 
 
-def _is_clean(cell: str, delimiter: str) -> bool:
+def is_clean(cell: str, delimiter: str) -> bool:
     """Whether a cell looks whole: a number, a date, or text without another candidate's delimiter."""
     if _NUMBER.match(cell) or _DATE.match(cell):
         return True

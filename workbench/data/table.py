@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -23,7 +24,7 @@ class Dialect:
         encoding: Python's name of the character encoding.
         delimiter: the character between cells; empty where the file has one column.
         quote: the character around cells that hold delimiters; empty where nothing is quoted.
-        decimal: the decimal mark of most numbers, ``.`` or ``,``.
+        decimal: the stated decimal mark, ``.`` or ``,``; where none is stated, that of most numbers (a private guess).
         header: whether the first row holds the column names.
         decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
         escape: how a quote mark stands inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
@@ -39,6 +40,13 @@ class Dialect:
     escape: str = DOUBLED
 
 
+class Doubt(NamedTuple):
+    """A guess about a text file that one row could turn: what was guessed, and the option that states it."""
+
+    guess: str
+    option: str
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Rows of text cells. Everything in it is private.
@@ -50,6 +58,7 @@ class Table:
         first_line: the line of the file on which the first row stands, or ``None`` where lines and rows do not
             run in step (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
+        doubts: guesses about the text file that one row could turn, and with it the reading of the others.
     """
 
     frame: pl.DataFrame
@@ -57,6 +66,7 @@ class Table:
     dialect: Dialect | None = None
     first_line: int | None = None
     notices: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -67,6 +77,22 @@ class Table:
     def names(self) -> tuple[str, ...]:
         """The column names in the file's order."""
         return tuple(self.frame.columns)
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal mark that a person stated, or ``None``: a guessed one is nothing to read a release with."""
+        return self.dialect.decimal if self.dialect is not None and self.dialect.decimal_given else None
+
+    def require_certain(self) -> None:
+        """Raise :class:`InputError` where one row could change how the others were read.
+
+        Every release calls this first: a guess from all rows has no bounded privacy loss. The message names each
+        doubt and the options that settle them all.
+        """
+        if self.doubts:
+            guesses = ", ".join(doubt.guess for doubt in self.doubts)
+            options = " ".join(doubt.option for doubt in self.doubts)
+            raise InputError(f"{guesses}, which one row can change", self.source, f"say {options} if that is right")
 
     def column(self, name: str) -> pl.Series:
         """Return the cells of one column, shape (n,).

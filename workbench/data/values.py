@@ -1,4 +1,8 @@
-"""The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row."""
+"""The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row.
+
+What a cell says depends on that cell and on declared facts alone, never on another row: every statement about the
+privacy of one row rests on that.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.dates import Order, day_numbers
+from workbench.data.dates import day_numbers
 from workbench.data.missing import missing_numbers, refuse_first, refuse_missing, shown
-from workbench.data.numerals import have_plain_points, with_points
+from workbench.data.numerals import doubles, refuse_unread
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -18,11 +22,11 @@ TRUTH_WORDS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1}
 """The words of a boolean column without a declared domain, in any case, and their index in (false, true)."""
 
 
-def numbers(table: Table, attribute: Attribute, *, order: Order | None = None) -> NDArray[np.float64]:
+def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     """Return the numbers of a numeric column, shape (n,); NaN where a missing value is kept.
 
-    Values outside the declared bounds are returned as they are. Dates become day numbers
-    (``datetime.date.toordinal``); ``order`` says whether the day or the month stands first where the year stands last.
+    The decimal mark is the one that a person stated (``--decimal``), else a point. Dates become day numbers
+    (``datetime.date.toordinal``). Values outside the declared bounds are returned as they are.
 
     Raises:
         InputError: a cell is missing and the attribute refuses that; a cell is no finite number, or not a whole one
@@ -36,20 +40,15 @@ def numbers(table: Table, attribute: Attribute, *, order: Order | None = None) -
             'write kind = "integer", "real" or "date"',
         )
     if attribute.kind == "date":
-        return day_numbers(table, attribute, order)
+        return day_numbers(table, attribute)
     cells = table.column(attribute.name)
-    values = cells.cast(pl.Float64, strict=False)
-    if values.null_count() > cells.null_count() or not have_plain_points(table, cells):
-        cells = with_points(table, attribute).str.strip_chars()
-        values = cells.cast(pl.Float64, strict=False)
+    values = doubles(cells, table.decimal)
     finite = values.is_finite().fill_null(value=False)
     if not finite.all():
         missing = missing_numbers(cells)
         refuse_missing(table, attribute, missing)
         bad = ~finite & ~missing
-        refuse_first(
-            table, attribute, bad & values.is_null(), "is not a number", "mend it, or declare the column as a category"
-        )
+        refuse_unread(table, attribute, bad & values.is_null())
         refuse_first(table, attribute, bad, "is not a finite number", "mend it, or leave the cell empty")
         values = values.set(missing, None)
     if attribute.kind == "integer":

@@ -115,23 +115,23 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
     if not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", mend="give an ε such as 3")
 
-    def holds(sigma: float, by: str = accountant, resolution: float = FINE) -> bool:
-        return loss(replace(event, noise_multiplier=sigma), delta, by, resolution).epsilon <= epsilon
+    def holds(sigma: float, resolution: float = FINE) -> bool:
+        return loss(replace(event, noise_multiplier=sigma), delta, accountant, resolution).epsilon <= epsilon
 
-    if not holds(MOST_NOISE, "rdp" if accountant == "pld" else accountant):
+    def quickly(sigma: float) -> bool:
+        return _quick(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
+
+    def nearly(sigma: float) -> bool:
+        return holds(sigma, COARSE)
+
+    _check(replace(event, noise_multiplier=MOST_NOISE), delta, accountant)
+    if not (quickly if accountant == "pld" else holds)(MOST_NOISE):
         raise ParameterError(
             f"no noise reaches epsilon = {epsilon:g} at delta = {delta:g} in {event.steps} steps",
             mend="use a larger ε or δ, or fewer epochs",
         )
     if accountant != "pld":
         return _least(holds, LEAST_NOISE, MOST_NOISE, 1 + 5e-4)
-
-    def quickly(sigma: float) -> bool:
-        return _quick(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
-
-    def nearly(sigma: float) -> bool:
-        return holds(sigma, resolution=COARSE)
-
     # From milliseconds to a second: integer orders of RDP, a coarse grid, a fine one.
     sigma = _least(quickly, LEAST_NOISE, MOST_NOISE, 1.02)
     sigma = _least(nearly, *_around(nearly, sigma, 1.25), 1.002)
@@ -267,7 +267,7 @@ def _renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     log_binomial = gammaln(alpha + 1) - gammaln(k + 1) - gammaln(rest + 1)
     with np.errstate(divide="ignore"):  # q = 1 leaves the last term alone: ln 0 = −∞ drops the others
         terms = log_binomial + xlog1py(rest, -rate) + k * math.log(rate) + (k * k - k) / (2 * sigma**2)
-    moments = logsumexp(np.where(k <= alpha, terms, -np.inf), axis=1)
+    moments: NDArray[np.float64] = logsumexp(np.where(k <= alpha, terms, -np.inf), axis=1)
     return np.maximum(moments / (_INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 

@@ -60,8 +60,10 @@ def analytic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
         low, high = low / 2, low
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if gaussian_delta(epsilon, middle) <= delta else (middle, high)
-    # The last digits of δ are rounding; a σ larger by 1e-12 is private by more than that.
-    return high * sensitivity * (1 + 1e-12)
+    # δ is a difference of near numbers, and where ε or δ is tiny its rounding counts. Against exact arithmetic all of
+    # 1,500 random cases that a margin of 1e-12 left not private had ε < 0.01 or δ < 1e-15; 1e-7 mends every one.
+    margin = 1e-7 if epsilon < 0.02 or delta < 1e-14 else 1e-12
+    return high * sensitivity * (1 + margin)
 
 
 def classic_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:

@@ -13,6 +13,9 @@ from workbench.release.amounts import Amount, decimal_text, minus, plus
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
 
+FIRST_RELEASE, STEWARD = "first release", "steward"
+"""Who set a cap."""
+
 
 @dataclass(frozen=True)
 class Release:
@@ -44,6 +47,11 @@ class Account:
     def remaining(self) -> Decimal | None:
         """ε left under the cap, or ``None`` before the first release."""
         return None if self.cap is None else minus(self.cap[0], self.used[0])
+
+    @property
+    def unused(self) -> bool:
+        """Whether nobody set the cap but a first release that came to nothing: then the next one is the first."""
+        return self.used == (Decimal(0), Decimal(0)) and all(c["origin"] == FIRST_RELEASE for c in self.cap_history)
 
     @property
     def used(self) -> Amount:

@@ -40,7 +40,7 @@ def write_error(error: OSError, path: Path) -> InputError:
     """Return the sentence for an operating-system error while writing ``path``."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError("the disk is full", str(path), "free some space and run it again; nothing was released")
-    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(path.parent):
         return InputError("the folder of the output does not exist", str(path), "make it, or name another")
     if error.errno == errno.EISDIR:
         return InputError("the output is a folder", str(path), "name a file")
@@ -67,7 +67,7 @@ class PartFile:
             InputError: the output is a folder or cannot be written.
         """
         self.target = target
-        if target.is_dir():
+        if os.path.isdir(target):
             raise InputError("the output is a folder", str(target), "name a file")
         remove_stale_parts(target)
         try:
@@ -128,7 +128,7 @@ def write_output(target: Path, data: bytes) -> None:
     Raises:
         InputError: it is a folder or cannot be written.
     """
-    if target.is_dir():
+    if os.path.isdir(target):
         raise InputError("the output is a folder", str(target), "name a file")
     try:
         write_whole(target, data)
@@ -215,7 +215,7 @@ def part_folder(target: Path) -> Iterator[Path]:
     Raises:
         InputError: ``target`` exists and is not an empty folder, or cannot be written.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if os.path.exists(target) and (not target.is_dir() or any(target.iterdir())):
         raise InputError("the output folder exists already", str(target), "name a new one")
     for path in _parts(target):
         if path.is_dir():

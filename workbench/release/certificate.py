@@ -16,7 +16,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.neighbours import RELATION
-from workbench.release.account import Account, Release
+from workbench.release.account import STEWARD, Account, Release
 from workbench.release.amounts import decimal_text, minus
 from workbench.sanitize.allocate import total
 from workbench.sanitize.forecast import charge_of, outside_guarantee
@@ -117,8 +117,10 @@ def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str
 def _statement(plan: Plan) -> str:
     unit = "one row" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} rows"
     return (
-        f"Emptying {unit} changes the probability of any released table by a factor of at most e^epsilon, and so does "
-        f"replacing the values; the number of rows is public. The protected columns alone are covered."
+        f"Replacing the protected values of {unit} by any others of their public domains changes the probability of "
+        f"any set of released tables by a factor of at most e^epsilon, and so does emptying {unit} (zero-out: an empty "
+        f"row is drawn like a row of fixed public values). The number of rows is public. Only the protected columns "
+        f"are covered."
     )
 
 
@@ -150,10 +152,12 @@ def _column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]
 
 
 def raised_caps(account: Account) -> list[dict[str, str]]:
-    """Return every cap above the one before it: a raised cap is named in later certificates."""
-    caps = [(Decimal(c["epsilon"]), c["time"]) for c in account.cap_history]
-    steps = itertools.pairwise(caps)
-    return [{"epsilon": decimal_text(new), "time": time} for (old, _), (new, time) in steps if new > old]
+    """Return every cap that the steward set above the one before it: later certificates name it."""
+    return [
+        {"epsilon": decimal_text(Decimal(new["epsilon"])), "time": new["time"]}
+        for old, new in itertools.pairwise(account.cap_history)
+        if new["origin"] == STEWARD and Decimal(new["epsilon"]) > Decimal(old["epsilon"])
+    ]
 
 
 def encode(document: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""The hash chain of the ledger: an entry names the hash of the one before it."""
+"""The hash chain of the ledger: an entry names the hash of the one before it, the first one that of the key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-GENESIS = "0" * 64
+
+def start_of(key: bytes) -> str:
+    """Return what the first entry names: under another key every table would be a new dataset without an account."""
+    return hashlib.sha256(b"privacy-workbench ledger" + key).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,15 @@ def entry_hash(entry: Entry) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def verify_chain(entries: Iterable[Entry]) -> list[str]:
-    """Return a sentence for each break of the chain."""
+def verify_chain(entries: Iterable[Entry], start: str) -> list[str]:
+    """Return a sentence for each break of the chain.
+
+    Args:
+        entries: the entries in order.
+        start: what the first one must name.
+    """
     problems = []
-    prev, expected = GENESIS, 1
+    prev, expected = start, 1
     for entry in entries:
         if entry.seq != expected:
             problems.append(f"entry {expected} is missing")

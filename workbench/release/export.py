@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,7 +92,7 @@ def release_table(
     started = time.monotonic()
     check_columns(plan, table)
     protected_columns(plan)  # calibrated now: a plan that does not work is not charged
-    if certificate_path(target).is_dir():
+    if os.path.isdir(certificate_path(target)):
         raise InputError(
             "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
         )
@@ -106,11 +107,10 @@ def release_table(
         try:
             drawn = draw(plan, table, OsEntropy(), emit, cancel)
             output = _write(drawn, part, kind, emit, cancel or CancelToken())
-            with naming(target.parent):
-                account = ledger.account(dataset)
-                document = _certificate(drawn, release_id, ledger, account, output)
-                with _certified(certificate_path(target), encode(document), part):
-                    part.publish()
+            account = ledger.account(dataset)
+            document = _certificate(drawn, release_id, ledger, account, output)
+            with naming(target.parent), _certified(certificate_path(target), encode(document), part):
+                part.publish()
         except BaseException as error:
             if not part.published:
                 part.give_up()
@@ -197,12 +197,14 @@ def csv_bytes(frame: pl.DataFrame, delimiter: str, *, header: bool) -> bytes:
 
 def typed(drawn: Draw) -> pl.DataFrame:
     """Return the draw with the types of its kinds: whole numbers, reals, dates; text for the rest."""
-    types = {"integer": pl.Int64, "real": pl.Float64, "date": pl.Date}
+    types = {
+        "integer": lambda cells: cells.cast(pl.Int64),
+        "real": lambda cells: cells.cast(pl.Float64),
+        "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
+    }
     kinds = {c.column.name: c.column.kind for c in drawn.columns}
-    frame = drawn.frame()
-    return frame.with_columns(
-        [pl.col(n).cast(types[k]) for n, k in kinds.items() if k in types]  # labels are made to parse
-    )
+    # No cell can fail: the labels of a grid are made to parse.
+    return drawn.frame().with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])
 
 
 class _Hashing:

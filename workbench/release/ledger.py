@@ -19,12 +19,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Self
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.paths import user_data
 from workbench.privacy.event import Cost
-from workbench.release.account import COUNTED, Account, Release, refusal
+from workbench.release.account import COUNTED, FIRST_RELEASE, STEWARD, Account, Release, refusal
 from workbench.release.amounts import Amount, loss, plus
-from workbench.release.chain import GENESIS, Entry, entry_hash, verify_chain
+from workbench.release.chain import Entry, entry_hash, start_of, verify_chain
 from workbench.release.processes import this_process
 
 _PATIENCE = 20.0
@@ -53,6 +53,7 @@ class Ledger:
 
         Raises:
             InputError: the file is not a ledger, is locked, or cannot be written.
+            CheckFailedError: it is damaged.
         """
         # Absolute: SQLite has names of its own for ledgers that would be forgotten, such as ":memory:".
         path = (path or user_data() / "ledger.sqlite").absolute()
@@ -77,7 +78,7 @@ class Ledger:
                     connection.execute(statement)
                 connection.execute("INSERT OR IGNORE INTO meta VALUES ('version', '1')")
                 connection.execute("INSERT OR IGNORE INTO meta VALUES ('key', ?)", (secrets.token_bytes(32),))
-                connection.execute("INSERT OR IGNORE INTO meta VALUES ('head', ?)", (GENESIS,))
+                connection.execute("INSERT OR IGNORE INTO meta VALUES ('head', ?)", (start_of(ledger.key),))
         except sqlite3.Error as error:
             connection.close()
             raise _unusable(path, str(error)) from None
@@ -128,7 +129,9 @@ class Ledger:
                 )
             dataset = self.account_of(dataset)
             account = self.account(dataset)
-            cap = account.cap or (cost.epsilon, None)
+            cap = account.cap
+            if cap is None or account.unused:
+                cap = (cost.epsilon, None)
             if cap[1] is None and cost.delta > 0:
                 cap = (cap[0], cost.delta)
             after = plus(account.used, wanted)
@@ -138,7 +141,7 @@ class Ledger:
                 self._append("refuse", release_id, dataset, wanted, {**body, **told})
             else:
                 if cap != account.cap:
-                    self._append("cap", "", dataset, cap, {"origin": "first release"})
+                    self._append("cap", "", dataset, cap, {"origin": FIRST_RELEASE})
                 self._append("reserve", release_id, dataset, wanted, body)
         if refused:
             raise refusal(cost, cap, account.used)
@@ -169,7 +172,7 @@ class Ledger:
             dataset = self.account_of(dataset)
             present = self.account(dataset).cap
             kept = present[1] if present else None
-            self._append("cap", "", dataset, (epsilon, kept if delta is None else delta), {"origin": "steward"})
+            self._append("cap", "", dataset, (epsilon, kept if delta is None else delta), {"origin": STEWARD})
         return self.account(dataset)
 
     def link_version(self, new: str, old: str) -> str:
@@ -252,7 +255,7 @@ class Ledger:
         try:
             damage = [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
             return damage or self._chain_problems()
-        except InputError as error:
+        except WorkbenchError as error:
             return [error.what]
 
     # -- within ---------------------------------------------------------------------------------------------------
@@ -265,8 +268,9 @@ class Ledger:
 
     def _chain_problems(self) -> list[str]:
         entries = list(self.entries())
-        problems = verify_chain(entries)
-        if self._head() != (entries[-1].hash if entries else GENESIS):
+        start = start_of(self.key)
+        problems = verify_chain(entries, start)
+        if self._head() != (entries[-1].hash if entries else start):
             problems.append(f"entries are missing after entry {entries[-1].seq if entries else 0}")
         return problems
 
@@ -304,7 +308,7 @@ class Ledger:
         self, kind: str, release_id: str, dataset: str, cost: tuple[Decimal, Decimal | None], body: dict[str, Any]
     ) -> None:
         last = self._rows("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
-        seq, prev = (last[0][0] + 1, last[0][1]) if last else (1, GENESIS)
+        seq, prev = (last[0][0] + 1, last[0][1]) if last else (1, start_of(self.key))
         if prev != self._head():  # a new entry must not cover up that some are gone
             raise CheckFailedError(
                 f"the ledger misses entries after entry {seq - 1}", str(self.path), "put back a copy"
@@ -351,6 +355,8 @@ def _body(text: Any) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _unusable(path: Path, reason: str) -> InputError:
+def _unusable(path: Path, reason: str) -> WorkbenchError:
+    if "malformed" in reason:
+        return CheckFailedError(f"the ledger is damaged: {reason}", str(path), "put back a whole copy")
     mend = "wait for the other program to finish" if "locked" in reason else "name another file with --ledger"
     return InputError(f"the ledger cannot be used: {reason}", str(path), mend)

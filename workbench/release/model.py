@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -202,7 +203,7 @@ def _card(
 
 def is_model(path: Path) -> bool:
     """Return whether ``path`` is the folder of a released model."""
-    return (path / CARD).is_file()
+    return os.path.isfile(path / CARD)
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -231,7 +232,7 @@ def verify_model(folder: Path) -> list[str]:
         problems.append("the card was changed after it was written: its checksum differs")
     for name, digest in card["files"].items():
         file = folder / name
-        if Path(name).name != name or not file.is_file():
+        if Path(name).name != name or not os.path.isfile(file):
             problems.append(f"the file {name} is missing")
         elif _sha256(file) != digest:
             problems.append(f"the file {name} was changed after its release: its SHA-256 differs")

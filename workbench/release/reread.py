@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
     Raises:
         InputError: there is none, or there are several.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         found = sorted(path.glob(f"*{SUFFIX}"))
         if len(found) != 1:
             count = "no certificate" if not found else f"{len(found)} certificates"
@@ -81,10 +82,10 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
         path = found[0]
     if path.name.endswith(SUFFIX):
         return path.with_name(path.name.removesuffix(SUFFIX)), certificate or path
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError("the file does not exist", str(path), "check the name")
     certificate = certificate or path.with_name(path.name + SUFFIX)
-    if not certificate.exists():
+    if not os.path.exists(certificate):
         raise InputError("the file has no certificate beside it", str(certificate), "name it with its certificate")
     return path, certificate
 

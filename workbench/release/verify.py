@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -35,7 +36,7 @@ def verify_release(path: Path) -> list[str]:
     """
     table, certificate = located(path)
     for file, what in ((table, "the released file"), (certificate, "the certificate")):
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise InputError(f"{what} is missing", str(file), "put both side by side")
     try:
         document = read_certificate(certificate)

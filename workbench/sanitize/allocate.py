@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan
 
 _DIGITS = Decimal("1e-12")
+_EXACT_DIGITS = 400  # sums of any shares as written; the usual 28 could round the smallest away
 
 
 def shares(plan: Plan) -> dict[str, Decimal]:
@@ -58,8 +59,10 @@ def shares(plan: Plan) -> dict[str, Decimal]:
 
 def total(plan: Plan) -> Decimal:
     """Return the ε of one row's whole record: the sum of the shares (below ``plan.epsilon`` only if all are fixed)."""
-    # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
-    return sum(shares(plan).values(), Decimal(0)).normalize() + 0
+    with localcontext() as context:
+        context.prec = _EXACT_DIGITS
+        # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
+        return sum(shares(plan).values(), Decimal(0)).normalize() + 0
 
 
 def floor_double(share: Decimal) -> float:

@@ -19,10 +19,12 @@ _MOST_CLASSES = 20
 _HEADER = """A plan of the privacy workbench.
 epsilon is the privacy loss of one row's whole record; the shares of the columns sum to it.
 action: protect (through a mechanism), drop, or keep (published as it is: no epsilon covers it).
-Bounds and domains are public facts: declare them from what everybody may know, never from the rows."""
+Bounds and domains are public facts: declare them from what everybody may know, never from the rows.
+Kinds were guessed from the rows: by using the plan you declare them too."""
 
 _OPEN = """
-Replace every "?" : lower and upper of numbers, domain = ["…", "…"] of names."""
+Replace every "?": lower and upper of numbers, domain = ["…", "…"] of names, missing = "refuse" or "own-value",
+date_order = "day-first" or "month-first"."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def draft(
     """Return a first plan for a table.
 
     Args:
-        columns: the private profile; only names and kinds enter the plan unless ``from_data``.
+        columns: the private profile; names and guessed kinds enter the plan, and which facts are to be filled in;
+            bounds and domains only with ``from_data``.
         epsilon: ε of one row's whole record.
         declared: public facts that are known already (a bundled sample's).
         target: the column to predict, planned as a category.
@@ -116,9 +119,10 @@ def _column(
         elif kind == "category":
             table["domain"] = UNFILLED
         if column.missing:
-            table["missing"] = "own-value"
-    if column.missing:
-        note = f"{column.name} has missing values, which are planned as a value of their own"
+            table["missing"] = UNFILLED
+            note = f'{column.name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
+        if column.year_last:
+            table["date_order"] = UNFILLED
     if column.name == target:
         table["role"] = "target"
     table["mechanism"] = _mechanism(mechanism_name, table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from workbench.sanitize.allocate import total
@@ -72,7 +72,9 @@ def forecast(plan: Plan) -> Forecast:
 
 def charge_of(plan: Plan) -> Decimal:
     """Return the ε a release of ``plan`` is charged: k rows of one person cost k times one row."""
-    return total(plan) * plan.rows_per_person
+    with localcontext() as context:
+        context.prec = 400
+        return total(plan) * plan.rows_per_person
 
 
 def outside_guarantee(plan: Plan) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 
 AUTO = "auto"
 UNFILLED = "?"
-_FILLABLE = ("lower", "upper", "domain")
+_FILLABLE = ("lower", "upper", "domain", "missing", "date_order")
 
 
 @dataclass(frozen=True, kw_only=True)

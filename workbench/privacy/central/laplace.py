@@ -41,7 +41,7 @@ def _checked(sensitivity: int, epsilon: float) -> None:
 
 
 class ReleasedNoise:
-    """OpenDP's discrete Laplace: exact arithmetic on operating-system entropy."""
+    """OpenDP's discrete Laplace: exact arithmetic on OpenSSL's cryptographic generator, which the system seeds."""
 
     releasable = True
 

@@ -39,7 +39,7 @@ def randomised_response(parameters: GrrParameters, cells: Cells) -> Randomiser:
     """Return the exact table, or beyond 4,096 values its closed form."""
     epsilon = served(parameters.epsilon)
     p, q = integer_probabilities(epsilon, cells.total)
-    if cells.total > MOST_CELLS:
+    if cells.size > MOST_CELLS:
         return ClosedFormResponse(p, q, cells.total, epsilon)
     weights = np.full((cells.total, cells.total), q, dtype=np.uint64)
     np.fill_diagonal(weights, p)

@@ -77,12 +77,12 @@ def test_the_sample_goes_from_plan_to_picture(program, environment, capsys):
     assert sample_job(environment).run() == 0
     assert program.commands() == ["plan", "forecast", "sanitize", "verify", "curve"]
     folder = environment.root / "results" / "people-2030-05-17-120000"
-    assert program.option("curve", "--plot") == str(folder / "curve.png")
+    assert program.option("curve", "--plot") == str(folder / "private" / "curve.png")
     assert program.option("curve", "--target") == "label"
     assert program.option("sanitize", "--plan") == program.option("curve", "--bounds") == str(folder / "plan.toml")
     out = capsys.readouterr().out
     assert f"The results are in {folder}" in out
-    assert "curve.png" in out
+    assert "private/curve.png" in out
     assert "The window comes in the next version" in out
 
 

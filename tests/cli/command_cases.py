@@ -1,0 +1,94 @@
+"""The command line called in this process, and little tables for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.cli import main
+
+PLAN = """\
+epsilon = 3.0
+
+[[column]]
+name = "age"
+kind = "integer"
+lower = 0
+upper = 120
+
+[[column]]
+name = "city"
+kind = "category"
+domain = ["Graz", "Linz", "Wien"]
+"""
+
+ROWS = ["31,Graz", "47,Linz", "8,Wien", "64,Graz", "29,Wien"] * 4
+TABLE = "\n".join(["age,city", *ROWS]) + "\n"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one JSON object on standard output."""
+        assert self.out.count("\n") == 1
+        answer: dict[str, Any] = json.loads(self.out)
+        assert isinstance(answer, dict)
+        return answer
+
+    def error(self, code: int = 2) -> str:
+        """The one sentence of an error, after checking that there is nothing else."""
+        assert self.code == code, self
+        assert self.out == ""
+        assert self.err.endswith("\n")
+        (line,) = self.err.splitlines()
+        assert line.startswith("error: ")
+        assert "Traceback" not in line
+        return line.removeprefix("error: ")
+
+
+Run = Callable[..., Answer]
+
+
+def runner(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs a command line and returns its answer."""
+
+    def run(*words: object) -> Answer:
+        capsys.readouterr()
+        code = main([str(w) for w in words])
+        return Answer(code, *capsys.readouterr())
+
+    return run
+
+
+def written(folder: Path) -> tuple[Path, Path, Path]:
+    """Write the little table and its plan; return (table, plan, ledger)."""
+    table, plan = folder / "people.csv", folder / "plan.toml"
+    table.write_text(TABLE, "utf-8")
+    plan.write_text(PLAN, "utf-8")
+    return table, plan, folder / "ledger.sqlite"
+
+
+def sanitize(**changed: str) -> list[str]:
+    """The words of a release of the little table, some changed: ``data=``, ``plan=``, ``output=``, ``ledger=``."""
+    words = ["sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
+    places = {"data": 1, "plan": 3, "output": 5, "ledger": 7}
+    for name, word in changed.items():
+        words[places[name]] = word
+    return words
+
+
+def names(folder: Path) -> set[str]:
+    """The names in ``folder``."""
+    return {p.name for p in folder.iterdir()}

@@ -1,0 +1,213 @@
+"""Exit codes, interrupts, full disks and closed streams: no traceback, and no value of the data in any log."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_cases import PLAN, ROWS, TABLE, Run, names, runner, sanitize, written
+
+from workbench.cli import main
+from workbench.paths import user_data, user_log
+from workbench.release import export
+from workbench.release.ledger import Ledger
+
+PROGRAM = [sys.executable, "-m", "workbench"]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own to stand in, with the little table and its plan."""
+    made = tmp_path / "here"
+    made.mkdir()
+    written(made)
+    monkeypatch.chdir(made)
+    return made
+
+
+SANITIZE = sanitize()
+
+
+def test_a_refusal_has_exit_code_3_and_both_numbers(folder: Path, run: Run) -> None:
+    assert run(*SANITIZE).code == 0
+    before = {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"}
+    for more in ([], ["--json"]):
+        assert run(*SANITIZE, *more).error(3) == (
+            "this release costs epsilon = 3 but only 0 remain (cap epsilon = 3, spent or reserved 3); "
+            "spend less, or raise the cap with `workbench ledger cap`"
+        )
+    assert {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".sqlite"} == before
+
+
+def test_a_fault_found_has_exit_code_5_and_an_object(folder: Path, run: Run) -> None:
+    assert run(*SANITIZE).code == 0
+    assert run("verify", "out.csv", "--json").json == {"ok": True, "problems": []}
+    (folder / "out.csv").write_bytes((folder / "out.csv").read_bytes()[:-1])
+    answer = run("verify", "out.csv", "--json")
+    assert (answer.code, answer.err) == (5, "")
+    assert answer.json["ok"] is False
+    assert len(answer.json["problems"]) == 2
+    told = run("verify", "out.csv")
+    assert told.code == 5
+    assert told.out.startswith("NOT what the certificate says:\n")
+    (folder / "out.csv.certificate.json").write_bytes(b"{")
+    assert run("verify", "out.csv").code == 5
+
+
+def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "Kuno-Wurzelsepp"
+    (folder / "people.csv").write_text(TABLE.replace("Graz", secret))
+    (folder / "plan.toml").write_text(PLAN.replace("Graz", secret))
+
+    def planted(*arguments: Any, **named: Any) -> Any:
+        local = [secret, arguments]
+        try:
+            raise KeyError(secret)
+        except KeyError as error:
+            raise RuntimeError(f"cannot handle {local}") from error
+
+    monkeypatch.setattr(export, "draw", planted)
+    answer = run(*SANITIZE)
+    told = answer.error(1)
+    log = user_log() / "workbench.log"
+    assert told == f"a fault of the program (RuntimeError in sanitize); its trace, without data values, is in {log}"
+    text = log.read_text("utf-8")
+    assert "RuntimeError" in text
+    assert "planted" in text
+    for place in (answer.err, text):
+        assert secret not in place
+        assert "cannot handle" not in place
+    assert oct(log.parent.stat().st_mode & 0o777) == "0o700" or os.name == "nt"
+    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite"}
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        assert [r.status for r in ledger.releases()] == ["void"]
+    assert secret.encode() not in (folder / "ledger.sqlite").read_bytes()
+
+
+def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.cli import samples
+
+    command = samples.COMMAND
+    broken = type(command)(**{**vars(command), "text": lambda result: 1 // 0, "run": lambda *_: {"x": float("nan")}})
+    monkeypatch.setattr(samples, "COMMAND", broken)
+    assert "ZeroDivisionError in samples" in run("samples").error(1)
+    assert "ValueError in samples" in run("samples", "--json").error(1)
+
+
+def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.paths.user_log", lambda: folder / "people.csv" / "log")
+    monkeypatch.setattr(export, "draw", lambda *_: 1 // 0)
+    assert run(*SANITIZE).error(1) == (
+        "a fault of the program (ZeroDivisionError in sanitize); its trace could not be written"
+    )
+
+
+def test_a_full_disk_has_exit_code_2_and_leaves_nothing(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(export, "_write", full)
+    assert run(*SANITIZE).error().startswith("the disk is full (out.csv)")
+    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite"}
+
+
+# -- signals and streams, in processes of their own -------------------------------------------------------------------
+
+
+def slow_release(folder: Path) -> list[str]:
+    """The words of a release that takes some seconds."""
+    (folder / "long.csv").write_text("age,city\n" + "\n".join(ROWS * 20_000) + "\n")
+    return sanitize(data="long.csv")
+
+
+def interrupted(words: list[str], number: int, when: Callable[[], bool]) -> tuple[int, str, str]:
+    process = subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not when() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_mid_release_has_exit_code_4_and_costs_nothing(folder: Path, number: int) -> None:
+    words = slow_release(folder)
+    before = names(folder)
+    for _ in range(5):
+        (folder / "ledger.sqlite").unlink(missing_ok=True)
+        code, out, err = interrupted(words, number, lambda: any(folder.glob("*.part")))
+        if code == 4:
+            break
+        for name in names(folder) - before:  # it was done before the signal came
+            (folder / name).unlink()
+    assert (code, out) == (4, "")
+    assert err == "error: sanitize was cancelled\n"
+    assert names(folder) == {*before, "ledger.sqlite"}
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        assert [r.status for r in ledger.releases()] == ["void"]
+    assert main(["ledger", "verify", "--ledger", "ledger.sqlite"]) == 0
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    python = f"'{sys.executable}' -m workbench"
+    return subprocess.run(
+        ["bash", "-c", command.replace("WB", python)], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize(
+    ("command", "out", "err"),
+    [
+        ("WB samples | true; echo ${PIPESTATUS[0]}", "0\n", ""),
+        ("WB --help | true; echo ${PIPESTATUS[0]}", "0\n", ""),
+        ("WB sanitize --help | true; echo ${PIPESTATUS[0]}", "0\n", ""),
+        ("WB samples >&-; echo $?", "0\n", ""),
+        ("WB sanitise 2>&-; echo $?", "2\n", ""),
+        ("WB sanitise 2>/dev/full; echo $?", "2\n", ""),
+        (
+            "WB samples >/dev/full; echo $?",
+            "2\n",
+            "error: the result cannot be printed: No space left on device (standard output); see where it goes\n",
+        ),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_makes_no_traceback(folder: Path, command: str, out: str, err: str) -> None:
+    done = shell(f"sleep 0; {command}", folder)
+    assert (done.stdout, done.stderr) == (out, err)
+
+
+def test_a_terminal_of_another_encoding_makes_no_traceback(folder: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for words in (
+        ["forecast", "--plan", "plan.toml"],
+        ["forecast", "--plan", "plan.toml", "--json"],
+        ["fit", "--help"],
+    ):
+        done = subprocess.run([*PROGRAM, *words], capture_output=True, env=environment, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.isascii()
+
+
+def test_errors_touch_neither_the_users_ledger_nor_her_log(folder: Path, run: Run) -> None:
+    run("sanitize", "none.csv", "--plan", "plan.toml", "-o", "out.csv").error()
+    run("plan", "none.csv", "--epsilon", "1", "-o", "p").error()
+    assert not (user_data() / "ledger.sqlite").exists()
+    assert not user_log().exists()

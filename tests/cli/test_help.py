@@ -1,0 +1,73 @@
+"""What holds of every command: a help with an example that works, --json, and no seed where something is released."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_cases import Run, runner
+
+from workbench.cli.catalogue import COMMANDS, load
+from workbench.cli.main import parser_of
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_has_an_example_that_works(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """In an empty folder, with an empty home: nothing is presumed but the bundled samples."""
+    if name == "dpsgd":
+        pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    command = load(name)
+    told = run(name, "--help")
+    assert (told.code, told.err) == (0, "")
+    assert command.example in " ".join(told.out.split())
+    for line in command.example.split(" && "):
+        words = shlex.split(line)
+        assert words[0] == "workbench"
+        answer = run(*words[1:])
+        assert answer.code == 0, answer
+        assert answer.out
+        assert all(line.startswith(("warning: ", "note: ")) for line in answer.err.splitlines()), answer.err
+    last = shlex.split(command.example.split(" && ")[-1])[1:]
+    assert last[0] == name
+    assert not any(p.name.endswith(".part") for p in tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_json_and_only_a_releasing_one_refuses_a_seed(name: str) -> None:
+    command = load(name)
+    told = parser_of(command).format_help()
+    assert "--json" in told
+    seeds = [a for a in parser_of(command)._actions if "--seed" in a.option_strings]
+    assert all(a.dest == "seed_refused" for a in seeds) is (command.releases or not seeds)
+    assert command.releases is (name in ("sanitize", "fit", "dpsgd"))
+
+
+def test_the_overview_names_every_command_and_every_exit_code(run: Run) -> None:
+    told = run("--help")
+    assert (told.code, told.err) == (0, "")
+    assert all(f"  {name} " in told.out for name in COMMANDS)
+    assert all(f"{code} " in told.out for code in range(6))
+    assert run("-h") == told
+
+
+def test_the_module_and_the_script_are_the_same_program() -> None:
+    script = Path(sys.executable).with_name("workbench")
+    if not script.exists():
+        pytest.skip("the package is not installed with its script")
+    answers = [
+        subprocess.run([*program, "samples", "--json"], capture_output=True, text=True, timeout=60)
+        for program in ([script], [sys.executable, "-m", "workbench"])
+    ]
+    assert [a.returncode for a in answers] == [0, 0]
+    assert answers[0].stdout == answers[1].stdout
+    assert "people" in json.loads(answers[0].stdout)["samples"]

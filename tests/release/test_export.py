@@ -1,0 +1,295 @@
+"""What a release leaves: the table, its certificate and its charge."""
+
+import hashlib
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from release_cases import CITIES, certificate_of, names_in, plan_of, raise_cap, release, statuses
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError, InputError
+from workbench.paths import resources
+from workbench.release.export import release_table
+from workbench.release.ledger import Ledger
+from workbench.release.reread import read_release
+from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.sanitize.plan import Plan
+
+SCHEMA = json.loads((resources() / "schemas" / "certificate.v1.schema.json").read_text("utf-8"))
+
+
+def released(
+    plan: Plan, cells: dict[str, list[str | None]], target: Path, epsilon_cap: str | None = None
+) -> pl.DataFrame:
+    """Release a made-up table, check everything a certificate claims, and return the file as text."""
+    table = Table(pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String)), "made")
+    with Ledger.open(target.parent / "ledger.sqlite") as ledger:
+        done = release_table(plan, table, target, ledger)
+        document = certificate_of(target)
+        assert verify_in_ledger(document, ledger) == []
+    jsonschema.validate(document, SCHEMA)
+    assert verify_release(target) == []
+    assert document["output"]["sha256"] == hashlib.sha256(target.read_bytes()).hexdigest()
+    assert document["rows"] == done.rows == table.rows
+    frame = read_release(target).table.frame
+    assert frame.height == table.rows
+    return frame
+
+
+def columns_of(*columns: dict[str, object], **keys: object) -> Plan:
+    return Plan.from_plain({"epsilon": 3.0, "column": list(columns), **keys})
+
+
+def test_a_release_is_charged_certified_and_alone_in_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    done = release(tmp_path / "ledger.sqlite", folder / "people.csv", rows=200)
+    assert names_in(folder) == {"people.csv", "people.csv.certificate.json"}
+    assert done.output.read_text("utf-8").startswith("age,city,pay\n")
+    document = certificate_of(folder / "people.csv")
+    jsonschema.validate(document, SCHEMA)
+    assert document["release_id"] == done.release_id
+    assert document["guarantee"]["epsilon"] == document["guarantee"]["epsilon_row"] == "3"
+    assert document["budget"] == {
+        "cap_epsilon": "3",
+        "spent_before": "0",
+        "remaining_after": "0",
+        "cap_raised": [],
+    }
+    assert document["outside_guarantee"] == []
+    assert document["columns"][1]["domain"] == list(CITIES)
+    assert sum(Decimal(c["epsilon"]) for c in document["columns"]) == 3
+    assert all(c["exact_epsilon"] <= float(c["epsilon"]) for c in document["columns"])
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        (entry,) = ledger.releases()
+        assert (entry.status, entry.epsilon, entry.delta) == ("charged", 3, 0)
+        assert entry.time == document["time"]
+        assert entry.body["certificate"] == document["checksum"]
+
+
+def test_the_public_description_of_the_checksum_is_true(tmp_path: Path) -> None:
+    release(tmp_path / "ledger.sqlite", tmp_path / "people.csv")
+    document = certificate_of(tmp_path / "people.csv")
+    claimed = document.pop("checksum")
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    assert hashlib.sha256(text.encode("ascii")).hexdigest() == claimed
+
+
+def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    ledger, target = tmp_path / "ledger.sqlite", folder / "people.csv"
+    release(ledger, target)
+    before = {n: (folder / n).read_bytes() for n in names_in(folder)}
+    for output in (target, folder / "another.csv"):
+        with pytest.raises(BudgetRefusedError, match=r"costs epsilon = 3 but only 0 remain \(cap epsilon = 3"):
+            release(ledger, output)
+    assert {n: (folder / n).read_bytes() for n in names_in(folder)} == before
+    assert statuses(ledger) == ["charged", "refused", "refused"]
+    assert verify_release(target) == []
+
+
+def test_a_raised_cap_is_named_in_the_certificates_after_it(tmp_path: Path) -> None:
+    ledger, target = tmp_path / "ledger.sqlite", tmp_path / "people.csv"
+    release(ledger, target)
+    raise_cap(ledger, "7.5")
+    release(ledger, target)
+    budget = certificate_of(target)["budget"]
+    assert [c["epsilon"] for c in budget["cap_raised"]] == ["7.5"]
+    assert (budget["cap_epsilon"], budget["spent_before"], budget["remaining_after"]) == ("7.5", "3", "1.5")
+    raise_cap(ledger, "4")  # lowered: not a raise
+    raise_cap(ledger, "20")
+    release(ledger, target)
+    assert [c["epsilon"] for c in certificate_of(target)["budget"]["cap_raised"]] == ["7.5", "20"]
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(certificate_of(target), opened) == []
+
+
+def test_every_release_draws_anew(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    release(ledger, tmp_path / "a.csv", rows=300)
+    raise_cap(ledger, "6")
+    release(ledger, tmp_path / "b.csv", rows=300)
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "b.csv").read_bytes()
+
+
+def test_a_person_with_several_rows_multiplies_the_charge(tmp_path: Path) -> None:
+    done = release(tmp_path / "ledger.sqlite", tmp_path / "people.csv", epsilon=0.1, rows_per_person=3)
+    assert done.epsilon_charged == Decimal("0.3")
+    guarantee = certificate_of(tmp_path / "people.csv")["guarantee"]
+    assert (guarantee["epsilon"], guarantee["epsilon_row"], guarantee["rows_per_person"]) == ("0.3", "0.1", 3)
+    assert guarantee["replace_one"] == {"epsilon": 0.3, "delta": 0.0}
+    assert "at most 3 rows" in guarantee["statement"]
+
+
+def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.release import export
+
+    path, real = tmp_path / "ledger.sqlite", export._write
+
+    def lower(*arguments: object) -> object:
+        with Ledger.open(path) as other:
+            (dataset,) = other.caps()
+            other.set_cap(dataset, Decimal("0.5"))
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(export, "_write", lower)
+    release(path, tmp_path / "people.csv")
+    assert certificate_of(tmp_path / "people.csv")["budget"]["remaining_after"] == "0"
+    assert verify_release(tmp_path / "people.csv") == []
+
+
+# -- order ------------------------------------------------------------------------------------------------------------
+
+
+def rank_correlation(values: np.ndarray) -> float:
+    """Spearman's correlation of values with their positions."""
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    return float(np.corrcoef(ranks, np.arange(values.size))[0, 1])
+
+
+def test_rows_leave_in_an_order_that_says_nothing_about_the_original_one(tmp_path: Path) -> None:
+    rows = 4000
+    plan = columns_of({"name": "key", "action": "keep"}, {"name": "x", "kind": "boolean"}, epsilon=1.0)
+    cells = {"key": [f"{i:05d}" for i in range(rows)], "x": ["true", "false"] * (rows // 2)}
+    frame = released(plan, cells, tmp_path / "out.csv")
+    order = frame["key"].cast(pl.Int64).to_numpy()
+    assert sorted(order) == list(range(rows))
+    # Under a random order √(n−1)·r is nearly standard normal: |·| > 5 has a chance below 6e-7.
+    assert abs(rank_correlation(order)) * np.sqrt(rows - 1) < 5
+    assert certificate_of(tmp_path / "out.csv")["keep_order"] is False
+
+
+def test_a_kept_order_is_kept_and_named(tmp_path: Path) -> None:
+    plan = columns_of({"name": "key", "action": "keep"}, {"name": "x", "kind": "boolean"}, keep_order=True)
+    frame = released(plan, {"key": list("abcde"), "x": ["true"] * 5}, tmp_path / "out.csv")
+    assert frame["key"].to_list() == list("abcde")
+    document = certificate_of(tmp_path / "out.csv")
+    assert document["keep_order"] is True
+    assert any("original order" in s for s in document["outside_guarantee"])
+
+
+# -- kinds of columns and files ---------------------------------------------------------------------------------------
+
+
+def test_kept_dropped_and_data_bound_columns_are_named_in_the_certificate(tmp_path: Path) -> None:
+    plan = columns_of(
+        {"name": "name", "action": "drop", "role": "identifier"},
+        {"name": "note", "action": "keep"},
+        {"name": "age", "kind": "integer", "lower": 0, "upper": 9, "bounds_origin": "data", "role": "sensitive"},
+    )
+    cells = {"name": ["a", "b"], "note": ["x", None], "age": ["1", "2"]}
+    frame = released(plan, cells, tmp_path / "out.csv")
+    assert frame.columns == ["note", "age"]
+    assert sorted(frame["note"].to_list(), key=str) == [None, "x"]
+    document = certificate_of(tmp_path / "out.csv")
+    assert [(c["name"], c["action"]) for c in document["columns"]] == [
+        ("name", "drop"),
+        ("note", "keep"),
+        ("age", "protect"),
+    ]
+    assert any("covered by no epsilon: note." in s for s in document["outside_guarantee"])
+    assert any("read off the data" in s and "age" in s for s in document["outside_guarantee"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "CSV"])
+def test_every_format_is_written_verified_and_read_back(tmp_path: Path, suffix: str) -> None:
+    plan = columns_of(
+        {"name": "n", "kind": "integer", "lower": -5, "upper": 5},
+        {"name": "x", "kind": "real", "lower": 0, "upper": 1, "cells": 11, "missing": "own-value"},
+        {"name": "day", "kind": "date", "lower": "2020-01-01", "upper": "2020-12-31"},
+        {"name": "c", "kind": "category", "domain": ["a,b", 'say "x"', "é"]},
+        {"name": "b", "kind": "boolean", "missing": "own-value"},
+    )
+    cells = {
+        "n": ["-7", "0", "3"] * 20,
+        "x": ["0.5", None, "0.25"] * 20,
+        "day": ["2020-02-29", "2019-01-01", "2021-01-01"] * 20,
+        "c": ["a,b", 'say "x"', "é"] * 20,
+        "b": ["true", None, "No"] * 20,
+    }
+    target = tmp_path / f"out.{suffix}"
+    frame = released(plan, cells, target)
+    assert set(frame["n"]) <= {str(v) for v in range(-5, 6)}
+    assert set(frame["day"].str.slice(0, 4)) == {"2020"}
+    assert set(frame["c"]) <= {"a,b", 'say "x"', "é"}
+    assert set(frame["b"]) <= {"true", "false", None}
+    if suffix == "parquet":
+        types = pl.read_parquet(target).schema
+        assert [types[k] for k in ("n", "x", "day", "c")] == [pl.Int64, pl.Float64, pl.Date, pl.String]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_of_one_column_keeps_its_missing_rows(tmp_path: Path, suffix: str) -> None:
+    plan = columns_of({"name": "x", "kind": "category", "domain": ["a", "b"], "missing": "own-value"}, epsilon=20.0)
+    frame = released(plan, {"x": [None] * 30 + ["a"] * 30}, tmp_path / f"out.{suffix}")
+    assert frame["x"].null_count() >= 25
+
+
+def test_a_table_of_one_row_is_released(tmp_path: Path) -> None:
+    frame = released(plan_of(), {"age": ["31"], "city": ["Graz"], "pay": ["1"]}, tmp_path / "out.csv")
+    assert frame.height == 1
+
+
+def test_missing_values_may_be_one_more_cell_or_an_error_with_its_row(tmp_path: Path) -> None:
+    column = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}
+    frame = released(
+        columns_of({**column, "missing": "own-value"}, epsilon=30.0), {"age": [None, "31"] * 50}, tmp_path / "a.csv"
+    )
+    assert 40 <= frame["age"].null_count() <= 60
+    with pytest.raises(InputError, match=r"missing \(column age, row 2\)"):
+        released(columns_of(column), {"age": ["1", None]}, tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+    assert statuses(tmp_path / "ledger.sqlite") == ["charged", "void"]
+
+
+def test_long_integer_ranges_are_released_in_equal_steps(tmp_path: Path) -> None:
+    plan = columns_of({"name": "pay", "kind": "integer", "lower": 0, "upper": 1_000_000})
+    frame = released(plan, {"pay": [str(v) for v in range(0, 1_000_000, 5000)]}, tmp_path / "out.csv")
+    steps = {int(v) % 1000 for v in frame["pay"]}
+    assert steps == {0}
+    assert certificate_of(tmp_path / "out.csv")["columns"][0]["cells"] <= 4096
+
+
+def test_a_domain_beyond_the_tables_is_released_by_randomised_response(tmp_path: Path) -> None:
+    domain = [f"place {i}" for i in range(4100)]
+    plan = columns_of({"name": "place", "kind": "category", "domain": domain, "mechanism": "grr"}, epsilon=12.0)
+    frame = released(plan, {"place": domain[:200]}, tmp_path / "out.csv")
+    assert set(frame["place"]) <= set(domain)
+    (column,) = certificate_of(tmp_path / "out.csv")["columns"]
+    assert column["cells"] == 4100
+    assert column["exact_epsilon"] <= 12
+
+
+NAMES = st.text(st.sampled_from("ab ,;\t\"'|\n\r\\é€=#\u2028"), min_size=1, max_size=4).filter(str.strip)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(NAMES, min_size=2, max_size=5, unique=True), st.lists(NAMES, min_size=1, max_size=2, unique=True))
+def test_whatever_names_a_plan_has_the_file_reads_back_as_certified(
+    tmp_path_factory: pytest.TempPathFactory, domain: list[str], names: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("names")
+    plan = columns_of(*({"name": n, "kind": "category", "domain": domain, "mechanism": "grr"} for n in names))
+    for suffix in ("csv", "tsv"):
+        target = folder / f"out.{suffix}"
+        with Ledger.open(folder / f"{suffix}.sqlite") as ledger:
+            table = Table(pl.DataFrame(dict.fromkeys(names, domain * 3)), "made")
+            release_table(plan, table, target, ledger)
+        assert verify_release(target) == []
+
+
+def test_an_unknown_suffix_is_refused_before_anything_happens(tmp_path: Path) -> None:
+    for name in ("out.xlsx", "out", "out.csv.gz"):
+        with pytest.raises(InputError, match=r"suffix .* is not known .*use one of \.csv, \.tsv, \.parquet"):
+            release(tmp_path / "ledger.sqlite", tmp_path / name)
+    assert statuses(tmp_path / "ledger.sqlite") == []

@@ -1,0 +1,176 @@
+"""Real runs of the program, killed at random moments: never a table without its charge, never half a file."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from release_cases import (
+    assert_sound,
+    certificate_of,
+    forks,
+    names_in,
+    plan_of,
+    raise_cap,
+    statuses,
+    table_of,
+)
+
+from workbench.cli import main
+from workbench.release.ledger import Ledger
+from workbench.release.verify import verify_in_ledger, verify_release
+
+Started = tuple[Callable[[], None], Callable[[], None]]
+"""How to kill a run, and how to wait for its end."""
+
+ROWS = 200_000
+WHOLE = {"people.csv", "people.csv.certificate.json"}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    table_of(ROWS).frame.write_csv(folder / "people.csv")
+    (folder / "plan.toml").write_text(plan_of(0.5).to_toml(), "utf-8")
+    return folder
+
+
+def words_for(source: Path, target: Path, ledger: Path) -> list[str]:
+    table, plan = str(source / "people.csv"), str(source / "plan.toml")
+    return ["sanitize", table, "--plan", plan, "-o", str(target), "--ledger", str(ledger)]
+
+
+def seconds_of(start: Callable[[], object]) -> float:
+    began = time.monotonic()
+    start()
+    return time.monotonic() - began
+
+
+def check_after_a_kill(folder: Path, target: Path, ledger: Path, before: list[str]) -> str:
+    """Check what must hold at once, and what the next look at the ledger makes of it; return the new status."""
+    assert_sound(folder, target, ledger)
+    main(["ledger", "show", "--ledger", str(ledger), "--json"])
+    after = statuses(ledger)
+    assert after[: len(before)] == before
+    new = after[len(before) :]
+    assert new in ([], ["void"], ["charged"]), new
+    if target.exists():
+        assert verify_release(target) == []
+        with Ledger.open(ledger) as opened:
+            assert verify_in_ledger(certificate_of(target), opened) == []
+            assert opened.release(certificate_of(target)["release_id"]) is not None
+    # A part may be left only where nothing was reserved yet, and then the next run removes it.
+    assert names_in(folder) <= WHOLE or not new
+    return new[0] if new else "nothing"
+
+
+def kill_at_random_moments(
+    source: Path,
+    tmp_path: Path,
+    kills: int,
+    start: Callable[[list[str]], tuple[Callable[[], None], Callable[[], None]]],
+) -> list[str]:
+    """Run the release again and again under a generous cap and kill each run; return what became of each.
+
+    Args:
+        source: folder of table and plan.
+        tmp_path: where to work.
+        kills: how many runs to kill.
+        start: starts a run; returns (kill it, wait for its end).
+    """
+    folder, ledger = tmp_path / "out", tmp_path / "ledger.sqlite"
+    folder.mkdir()
+    target = folder / "people.csv"
+    words = words_for(source, target, ledger)
+    start(words)[1]()  # warm, and the cap's dataset is known
+    raise_cap(ledger, "1000")
+    whole = seconds_of(lambda: start(words)[1]())
+    before, outcomes, generator = statuses(ledger), [], random.Random(11)
+    for number in range(kills):
+        kill, wait = start(words)
+        # Stratified: a moment in each stretch of a whole run and a little beyond.
+        time.sleep(1.1 * whole * (number + generator.random()) / kills)
+        kill()
+        wait()
+        outcomes.append(check_after_a_kill(folder, target, ledger, before))
+        before = statuses(ledger)
+    start(words)[1]()
+    assert statuses(ledger) == [*before, "charged"]
+    assert names_in(folder) == WHOLE
+    assert verify_release(target) == []
+    return outcomes
+
+
+def fork(words: list[str]) -> Started:
+    process = forks().Process(target=main, args=(words,))
+    process.start()
+    return process.kill, lambda: process.join(60)
+
+
+def program(words: list[str]) -> Started:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+    def wait() -> None:
+        process.wait(60)
+
+    return process.kill, wait
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+def test_runs_killed_at_thirty_random_moments_leave_nothing_unpaid_and_nothing_half(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = kill_at_random_moments(source, tmp_path, 30, fork)
+    capsys.readouterr()
+    assert {"nothing", "void"} <= set(outcomes)  # the moments did spread over the run
+
+
+def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = kill_at_random_moments(source, tmp_path, 5, program)
+    capsys.readouterr()
+    assert len(outcomes) == 5
+
+
+@pytest.mark.slow
+def test_programs_killed_at_a_hundred_random_moments_leave_nothing_unpaid_and_nothing_half(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = kill_at_random_moments(source, tmp_path, 100, program)
+    capsys.readouterr()
+    assert {"nothing", "void", "charged"} <= set(outcomes)
+
+
+def test_a_killed_first_run_is_made_good_by_the_next(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed while it writes; the next run removes what it left, voids its charge, and fits under the same cap."""
+    folder, ledger = tmp_path / "out", tmp_path / "ledger.sqlite"
+    folder.mkdir()
+    words = words_for(source, folder / "people.csv", ledger)
+    for _ in range(20):
+        kill, wait = fork(words)
+        deadline = time.monotonic() + 30
+        while not any(folder.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(0.05)
+        kill()
+        wait()
+        if any(p.name.endswith(".part") for p in folder.iterdir()):
+            break
+    else:
+        raise AssertionError("no run was caught while it wrote")
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon_remaining"] == 0
+    assert names_in(folder) == WHOLE
+    assert verify_release(folder / "people.csv") == []
+    assert set(statuses(ledger)[:-1]) <= {"void"}
+    assert main(["ledger", "verify", "--ledger", str(ledger)]) == 0

@@ -1,0 +1,229 @@
+"""Ledgers that are locked, read-only, no ledgers at all, damaged or tampered with."""
+
+import errno
+import os
+import sqlite3
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from release_cases import charge, loss_of
+
+from workbench.params import BudgetRefusedError, CheckFailedError, InputError
+from workbench.release import ledger as ledger_module
+from workbench.release.chain import entry_hash
+from workbench.release.ledger import Ledger
+
+A, B = "a" * 32, "b" * 32
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+def tamper(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+# -- files that are no good -------------------------------------------------------------------------------------------
+
+
+def refusal_of(path: Path) -> str:
+    with pytest.raises(InputError) as refused:
+        Ledger.open(path)
+    assert refused.value.exit_code == 2
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
+    Ledger.open(path).close()
+    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute(f"BEGIN {lock}")
+    try:
+        assert refusal_of(path) == (
+            f"the ledger cannot be used: database is locked ({path}); wait for the other program to finish"
+        )
+    finally:
+        holder.close()
+
+
+def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    with Ledger.open(path) as ledger:
+        release_id = charge(ledger, "1")
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN EXCLUSIVE")
+        try:
+            for work in (
+                lambda: ledger.key,
+                lambda: ledger.account(A),
+                lambda: ledger.release(release_id),
+                lambda: list(ledger.entries()),
+                lambda: charge(ledger, "1"),
+                lambda: ledger.set_cap(A, Decimal(2)),
+            ):
+                with pytest.raises(InputError, match="database is locked"):
+                    work()
+            assert ledger.verify() == ["the ledger cannot be used: database is locked"]
+        finally:
+            holder.close()
+        assert ledger.verify() == []
+
+
+def test_a_ledger_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("only root can mount a file system that is read-only even for root")
+    try:
+        Ledger.open(folder / "l.sqlite").close()
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True, capture_output=True)
+        assert "Read-only file system" in refusal_of(folder / "l.sqlite")
+        assert "Read-only file system" in refusal_of(folder / "new.sqlite")
+    finally:
+        subprocess.run(["umount", str(folder)], check=True, capture_output=True)
+
+
+def test_a_ledger_whose_writes_are_refused_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Ledger.open(path).close()
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert "Permission denied" in refusal_of(path)
+
+
+def test_what_is_no_ledger_is_one_sentence_and_stays_as_it_was(tmp_path: Path) -> None:
+    text = tmp_path / "table.csv"
+    text.write_text("age,city\n" + "31,Graz\n" * 500)
+    before = text.read_bytes()
+    assert "file is not a database" in refusal_of(text)
+    assert text.read_bytes() == before
+    assert "Is a directory" in refusal_of(tmp_path)
+    assert "not a regular file" in refusal_of(Path(os.devnull))
+    assert "Not a directory" in refusal_of(text / "ledger.sqlite") or "File exists" in refusal_of(text / "l.sqlite")
+
+
+def test_no_name_makes_a_ledger_that_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file::memory:"):
+        with Ledger.open(Path(name)) as ledger:
+            charge(ledger, "1")
+        with Ledger.open(Path(name)) as ledger, pytest.raises(BudgetRefusedError):
+            charge(ledger, "1")
+
+
+# -- tampering --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told(path: Path) -> Path:
+    """A ledger of six entries: cap, reserve, charge, cap, reserve, charge."""
+    with Ledger.open(path) as ledger:
+        charge(ledger, "1")
+        ledger.set_cap(A, Decimal(5))
+        charge(ledger, "2")
+        assert ledger.verify() == []
+    return path
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("UPDATE entry SET epsilon = '0.1' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entry SET epsilon = 'none' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entry SET kind = 'void' WHERE seq = 3", "entry 3 was changed"),
+        ("UPDATE entry SET time = 'yesterday' WHERE seq = 1", "entry 1 was changed"),
+        ("UPDATE entry SET dataset = 'b' WHERE seq = 5", "entry 5 was changed"),
+        ("UPDATE entry SET body = '{}' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entry SET body = 'not JSON' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entry SET body = x'ff00' WHERE seq = 2", "entry 2 was changed"),
+        ("UPDATE entry SET delta = '' WHERE seq = 5", "entry 5 was changed"),
+        ("UPDATE entry SET seq = 9 WHERE seq = 6", "entry 6 is missing"),
+        ("DELETE FROM entry WHERE seq = 1", "entry 1 is missing"),
+        ("DELETE FROM entry WHERE seq = 3", "entry 3 is missing"),
+        ("DELETE FROM entry WHERE seq = 6", "missing after entry 5"),
+        ("DELETE FROM entry WHERE seq > 2", "missing after entry 2"),
+        ("DELETE FROM entry", "missing after entry 0"),
+        ("DROP TABLE entry", "missing after entry 0"),
+        ("DELETE FROM meta WHERE key = 'head'", "missing after entry 6"),
+        ("DELETE FROM meta WHERE key = 'key'", "entry 1 does not follow"),
+        ("UPDATE meta SET value = x'00' WHERE key = 'key'", "entry 1 does not follow"),
+        ("DROP TABLE meta", "entry 1 does not follow"),
+    ],
+)
+def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(
+    told: Path, statement: str, names: str
+) -> None:
+    tamper(told, statement)
+    with Ledger.open(told) as ledger:
+        assert any(names in problem for problem in ledger.verify()), ledger.verify()
+        with pytest.raises(CheckFailedError) as refused:
+            charge(ledger, "0.5")
+        assert refused.value.exit_code == 5
+        assert names in str(refused.value)
+
+
+def test_a_new_entry_does_not_cover_up_that_others_are_gone(told: Path) -> None:
+    with Ledger.open(told) as ledger:
+        waiting = ledger.reserve(A, loss_of("1"), work="test")
+        charge(ledger, "1")
+    tamper(told, "DELETE FROM entry WHERE seq > 7")
+    with Ledger.open(told) as ledger:
+        for append in (
+            lambda: ledger.complete(waiting),
+            lambda: ledger.set_cap(A, Decimal(9)),
+            lambda: ledger.link_version(B, A),
+        ):
+            with pytest.raises(CheckFailedError, match="misses entries after entry 7"):
+                append()
+        assert ledger.verify() == ["entries are missing after entry 7"]
+
+
+def test_a_chain_that_was_rewritten_from_one_entry_on_does_not_pass(told: Path) -> None:
+    """Whoever recomputes the hashes of what she changed must also know the remembered head."""
+    with Ledger.open(told) as ledger:
+        changed = list(ledger.entries())[-1]
+    forged = type(changed)(**{**vars(changed), "epsilon": "0.001"})
+    tamper(told, f"UPDATE entry SET epsilon = '0.001', hash = '{entry_hash(forged)}' WHERE seq = 6")
+    with Ledger.open(told) as ledger:
+        assert ledger.verify() == ["entries are missing after entry 6"]
+
+
+def test_a_cycle_of_versions_made_by_hand_ends_and_is_found(told: Path) -> None:
+    with Ledger.open(told) as ledger:
+        ledger.link_version(B, A)
+    tamper(told, f"""UPDATE entry SET dataset = '{A}', body = '{{"of": "{A}"}}' WHERE seq = 7""")
+    with Ledger.open(told) as ledger:
+        assert ledger.account_of(A) == A
+        with pytest.raises(CheckFailedError, match="entry 7 was changed"):
+            charge(ledger, "0.1")
+
+
+def test_a_file_with_a_damaged_page_does_not_verify(told: Path) -> None:
+    with Ledger.open(told) as ledger:
+        ledger.set_cap(A, Decimal(10))
+        for _ in range(60):
+            charge(ledger, "0.1")
+    size = told.stat().st_size
+    with told.open("rb+") as stream:
+        stream.seek(size // 2)
+        stream.write(os.urandom(4096))
+    try:
+        with Ledger.open(told) as ledger:
+            problems = ledger.verify()
+    except CheckFailedError as error:
+        problems = [error.what]
+    assert problems

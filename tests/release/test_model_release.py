@@ -1,0 +1,224 @@
+"""The release of a model: one folder, one charge, and a card that says what they are."""
+
+import json
+import shutil
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, statuses, table_of
+
+from workbench.params import BudgetRefusedError, CancelledError, InputError
+from workbench.privacy.event import Charge
+from workbench.release import atomic, model
+from workbench.release.certificate import checksum
+from workbench.release.ledger import Ledger
+from workbench.release.model import ModelRelease, Trained, read_card, release_model, verify_model
+from workbench.release.recover import recover
+from workbench.release.verify import verify_in_ledger
+
+
+def trained(charge: Charge, folder: Path, **facts: Any) -> Trained:
+    charge(loss_of("1.5", facts.pop("delta", "0")))
+    (folder / "model.json").write_text("[1, 2, 3]")
+    return Trained(
+        model="mean",
+        parameters={"epsilon": 1.5},
+        inputs=[{"name": "age"}],
+        statement="Emptying one row changes little.",
+        randomness="operating-system entropy",
+        **{"releasable": True, **facts},
+    )
+
+
+def release(ledger: Path, target: Path, train: Callable[..., Trained] = trained, **named: Any) -> ModelRelease:
+    with Ledger.open(ledger) as opened:
+        return release_model(table_of(20), target, opened, "fit mean", train, **named)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "out"
+    made.mkdir()
+    return made
+
+
+def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger: Path) -> None:
+    done = release(ledger, folder / "model")
+    assert names_in(folder) == {"model"}
+    assert names_in(folder / "model") == {"model.json", "card.json"}
+    assert verify_model(folder / "model") == []
+    card = read_card(folder / "model")
+    assert (card["release_id"], card["guarantee"]["epsilon"], card["rows"]) == (done.release_id, "1.5", 20)
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(card, opened) == []
+    assert statuses(ledger) == ["charged"]
+    with pytest.raises(BudgetRefusedError):
+        release(ledger, folder / "second")
+    assert names_in(folder) == {"model"}
+
+
+def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, ledger: Path) -> None:
+    done = release(
+        ledger, folder / "model", lambda c, f: trained(c, f, delta="1e-5", settled=(Decimal("0.5"), Decimal("1e-6")))
+    )
+    assert (done.epsilon, done.delta, done.remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
+    card = read_card(folder / "model")
+    assert (card["guarantee"]["epsilon"], card["guarantee"]["delta"]) == ("0.5", "0.000001")
+    assert verify_model(folder / "model") == []
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(card, opened) == []
+    assert statuses(ledger) == ["settled"]
+
+
+def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder: Path, ledger: Path) -> None:
+    def free(charge: Charge, folder: Path) -> Trained:
+        return trained(lambda cost: None, folder)
+
+    def twice(charge: Charge, folder: Path) -> Trained:
+        charge(loss_of("0.1"))
+        return trained(charge, folder)
+
+    def seeded(charge: Charge, folder: Path) -> Trained:
+        return trained(charge, folder, releasable=False)
+
+    for train, sentence in ((free, "never charged"), (twice, "charged once"), (seeded, "seeded noise")):
+        with pytest.raises(AssertionError, match=sentence):
+            release(ledger, folder / "model", train)
+    assert names_in(folder) == set()
+    assert statuses(ledger) == ["void", "void"]
+
+
+@pytest.mark.parametrize(
+    ("watched", "status"), [(None, "void"), (lambda: False, "void"), (lambda: True, "charged")], ids=str
+)
+@pytest.mark.parametrize("error", [CancelledError(), KeyboardInterrupt(), RuntimeError("bug")], ids=repr)
+def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
+    folder: Path, ledger: Path, watched: Callable[[], bool] | None, status: str, error: BaseException
+) -> None:
+    def fail(charge: Charge, folder: Path) -> Trained:
+        trained(charge, folder)
+        raise error
+
+    with pytest.raises(type(error)):
+        release(ledger, folder / "model", fail, watched=watched)
+    assert names_in(folder) == set()
+    assert statuses(ledger) == [status]
+
+
+@pytest.mark.parametrize("step", ["_sync_tree", "sync_folder"])
+def test_a_disk_that_fails_while_the_folder_gets_its_name_is_settled_truly(
+    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    real = getattr(atomic, step)
+
+    def fail(path: Path) -> None:
+        if step == "_sync_tree" or path == folder:
+            raise OSError(28, "No space left on device")
+        real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, step, fail)
+        with pytest.raises(InputError, match="the disk is full"):
+            release(ledger, folder / "model")
+    # Before the rename nothing was released; after it the model stands, whatever the last call said.
+    assert names_in(folder) == ({"model"} if step == "sync_folder" else set())
+    assert statuses(ledger) == (["charged"] if step == "sync_folder" else ["void"])
+
+
+def test_an_existing_folder_is_refused_before_the_charge(folder: Path, ledger: Path) -> None:
+    release(ledger, folder / "model")
+    raise_cap(ledger, "10")
+    before = (folder / "model" / "card.json").read_bytes()
+    with pytest.raises(InputError, match="exists already"):
+        release(ledger, folder / "model")
+    assert (folder / "model" / "card.json").read_bytes() == before
+    assert statuses(ledger) == ["charged"]
+
+
+def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, after: bool, watched: bool) -> None:
+    die_at(owner, attribute, 1, after)
+    release(ledger, target, watched=(lambda: True) if watched else None)
+
+
+@pytest.mark.parametrize(
+    ("owner", "attribute", "after", "watched", "expected"),
+    [
+        ("workbench.release.ledger:Ledger", "reserve", True, False, "void"),
+        ("workbench.release.model", "_card", False, False, "void"),
+        ("workbench.release.model", "_card", False, True, "charged"),
+        ("workbench.release.atomic", "_sync_tree", True, False, "void"),
+        ("os", "replace", True, False, "charged"),
+        ("workbench.release.ledger:Ledger", "complete", False, False, "charged"),
+    ],
+)
+def test_a_run_killed_at_any_moment_is_settled_truly(
+    folder: Path, ledger: Path, owner: str, attribute: str, after: bool, watched: bool, expected: str
+) -> None:
+    target = folder / "model"
+    assert run_to_exit(release_and_die, ledger, target, owner, attribute, after, watched) == -9
+    with Ledger.open(ledger) as opened:
+        recover(opened)
+    assert statuses(ledger) == [expected]
+    assert target.exists() is (expected == "charged" and not watched)
+    assert names_in(folder) <= {"model"}
+    if target.exists():
+        assert verify_model(target) == []
+
+
+def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
+    original = folder / "model"
+    release(ledger, original)
+    card = read_card(original)
+    copy = folder / "copy"
+
+    def damaged(change: Callable[[Path], object]) -> list[str]:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(original, copy)
+        change(copy)
+        return verify_model(copy)
+
+    def rewrite(forged: bool = False, **keys: Any) -> Callable[[Path], object]:
+        document = {**card, **keys}
+        if forged:
+            document["checksum"] = checksum(document)
+        return lambda at: (at / "card.json").write_text(json.dumps(document))
+
+    def guarantee(**keys: Any) -> dict[str, Any]:
+        return {**card["guarantee"], **keys}
+
+    assert damaged(lambda at: None) == []
+    assert any("SHA-256 differs" in p for p in damaged(lambda at: (at / "model.json").write_text("[1, 2, 4]")))
+    assert any("is missing" in p for p in damaged(lambda at: (at / "model.json").unlink()))
+    assert any("not on the card" in p for p in damaged(lambda at: (at / "extra").write_text("x")))
+    assert damaged(lambda at: (at / "private").mkdir()) == []
+    for key in card:
+        changed = {"rows": 21, "version": 2}.get(key, "x")
+        assert damaged(rewrite(**{key: changed})), key
+    assert damaged(rewrite(forged=True, guarantee=guarantee(epsilon="0.5")))
+    assert damaged(rewrite(forged=True, guarantee=guarantee(replace_one={"epsilon": 3.0, "delta": 0.5})))
+    for name in ("../model.json", "/etc/passwd", "..", ""):
+        assert damaged(rewrite(forged=True, files={**card["files"], name: "0" * 64})), name
+    for text in ("", "{}", "[" * 100_000, '{"format": NaN}'):
+        assert damaged(lambda at, text=text: (at / "card.json").write_text(text))
+    forged = {**card, "rows": 999}
+    forged["checksum"] = checksum(forged)
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(forged, opened) == ["the certificate is not the one that was released"]
+
+
+def test_a_card_that_does_not_fit_its_schema_is_void(
+    folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "card_problems", lambda card: ["$.rows: made up"])
+    with pytest.raises(Exception, match="does not fit its own schema"):
+        release(ledger, folder / "model")
+    assert names_in(folder) == set()
+    assert statuses(ledger) == ["void"]
