@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
@@ -17,15 +18,39 @@ def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -
     return QFileDialog.getSaveFileName(parent, title, suggested, kinds)[0]
 
 
+def ask_for_folder(parent: QWidget, title: str) -> str:
+    """Ask for a folder; empty where the person thought better of it."""
+    return QFileDialog.getExistingDirectory(parent, title)
+
+
 def confirm(parent: QWidget, title: str, text: str, verb: str) -> bool:
     """Ask whether to do what cannot be undone; Esc and Return say no."""
+    return choose(parent, title, text, {"yes": verb}) == "yes"
+
+
+def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str:
+    """Ask which of several things to do; Esc and Return choose none of them.
+
+    Args:
+        parent: the widget it is about.
+        title: the question in a few words.
+        text: what each choice does.
+        verbs: what stands on the button of each choice; its object name is ``confirm_KEY``.
+
+    Returns:
+        The key of the choice, empty for Cancel.
+    """
     box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=parent)
     box.setObjectName("confirm")
-    yes = box.addButton(verb, QMessageBox.ButtonRole.AcceptRole)
-    yes.setObjectName("confirm_yes")
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
+    for key, made in buttons.items():
+        made.setObjectName(f"confirm_{key}")
     no = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
     no.setObjectName("confirm_no")
     box.setDefaultButton(no)
     box.setEscapeButton(no)
     box.exec()
-    return box.clickedButton() is yes
+    clicked = box.clickedButton()
+    box.deleteLater()
+    return next((key for key, made in buttons.items() if made is clicked), "")

@@ -1,0 +1,105 @@
+"""The Ledger page: what was released, the chain, its export, and a cap that is recorded."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from decimal import Decimal
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox
+
+from workbench.gui.ledgerpage.lines_model import LinesTable
+from workbench.privacy.event import Cost, PureDp
+from workbench.release.ledger import Ledger
+
+
+@pytest.fixture
+def ledger(people, idle):
+    """A window on the Ledger page, with one release of the people sample charged under a cap of 2."""
+    with Ledger.open() as book:
+        book.set_cap(people.session.account.dataset, Decimal(2))
+        cost = Cost(Decimal("1.2"), Decimal(0), PureDp(Decimal("1.2"), "sanitised table"))
+        release_id = book.reserve(people.session.account.dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
+        book.complete(release_id)
+    from workbench.gui.actions.account import read_account
+
+    read_account(people.session, people.jobs)
+    people.show_page("ledger")
+    idle(people)
+    return people
+
+
+def cells(window, name: str) -> list[list[str]]:
+    model = window.findChild(LinesTable, name).lines
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+def test_an_empty_ledger_says_so(window, idle):
+    window.show_page("ledger")
+    idle(window)
+    assert window.findChild(QLabel, "ledger_empty").isVisible()
+    assert not window.findChild(QAbstractButton, "ledger_set_cap").isVisible()
+
+
+def test_every_release_and_cap_is_listed(ledger):
+    (release,) = cells(ledger, "ledger_releases")
+    assert release[2:] == ["sanitize", "1.2", "0", "✓ charged", "a.csv"]
+    (cap,) = cells(ledger, "ledger_caps")
+    assert cap[1:] == ["2", "1.2", "0", "0.8", "1"]
+    assert cap[0].endswith("(open now)")
+
+
+def test_selected_releases_are_copied(ledger, qtbot):
+    table = ledger.findChild(LinesTable, "ledger_releases")
+    table.selectRow(0)
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.clipboard().text().split("\t")[2:5] == ["sanitize", "1.2", "0"]
+
+
+def test_a_whole_chain_is_verified_and_a_changed_one_is_told_of(ledger, press, idle):
+    press(ledger, "ledger_verify")
+    idle(ledger)
+    told = ledger.findChild(QLabel, "ledger_told")
+    assert told.text().startswith("✓")
+    with Ledger.open() as book:
+        path = book.path
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entry SET epsilon = '0.1' WHERE kind = 'charge'")
+    connection.commit()
+    connection.close()
+    press(ledger, "ledger_verify")
+    idle(ledger)
+    assert told.text().startswith("✕ The ledger is not as it was written")
+
+
+def test_the_chain_is_exported_whole(ledger, tmp_path, press, idle, monkeypatch):
+    # The system's own chooser of files cannot be driven by a test.
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.json"), ""))
+    press(ledger, "ledger_export")
+    idle(ledger)
+    chain = json.loads((tmp_path / "out.json").read_text("utf-8"))["chain"]
+    assert [entry["kind"] for entry in chain] == ["cap", "reserve", "charge"]
+
+
+def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
+    field = ledger.findChild(QLineEdit, "ledger_cap_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "3.5")
+    asked = []
+
+    def accept() -> None:
+        box = QApplication.activeModalWidget()
+        assert isinstance(box, QMessageBox)
+        asked.append(box.text())
+        qtbot.mouseClick(box.findChild(QAbstractButton, "confirm_yes"), Qt.MouseButton.LeftButton)
+
+    QTimer.singleShot(50, ledger, accept)
+    press(ledger, "ledger_set_cap")
+    idle(ledger)
+    assert "from ε = 2 to ε = 3.5" in asked[0]
+    assert ledger.session.account.remaining == Decimal("2.3")
+    with Ledger.open() as book:
+        history = book.account(ledger.session.account.dataset).cap_history
+    assert [(c["epsilon"], c["origin"]) for c in history] == [("2", "steward"), ("3.5", "steward")]

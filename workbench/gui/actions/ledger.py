@@ -1,0 +1,136 @@
+"""Look into the ledger: every release and cap; verify its chain, export it, set the cap of the open dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from workbench.gui.actions.account import read_account
+from workbench.gui.bridge import JobCenter
+from workbench.gui.state import Session
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Notice
+
+KEY = "ledger"
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """One release, as the table shows it."""
+
+    time: str
+    dataset: str
+    work: str
+    epsilon: Decimal
+    delta: Decimal
+    status: str
+    output: str
+
+
+@dataclass(frozen=True)
+class AccountLine:
+    """One dataset's budget in ε, as the table shows it; the cap is ``None`` before the first release."""
+
+    dataset: str
+    cap: Decimal | None
+    spent: Decimal
+    reserved: Decimal
+    remaining: Decimal | None
+    releases: int
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """The whole ledger at one moment, the newest release first."""
+
+    path: Path
+    releases: tuple[LedgerLine, ...]
+    accounts: tuple[AccountLine, ...]
+
+
+def read_ledger(
+    jobs: JobCenter, show: Callable[[LedgerView], None], on_failure: Callable[[BaseException], None]
+) -> None:
+    """Read every release and cap."""
+    job = Job("Reading the ledger", lambda emit, cancel: ledger_view(emit))
+    jobs.start(job, key=KEY, shown=False, on_result=show, on_failure=on_failure)
+
+
+def ledger_view(emit: Emit) -> LedgerView:
+    """Return the ledger's content; what killed runs left reserved is settled first."""
+    from workbench.release.account import COUNTED
+    from workbench.release.ledger import Ledger
+    from workbench.release.recover import recover
+
+    with Ledger.open() as book:
+        for sentence in recover(book):
+            emit(Notice("info", sentence))
+        releases = book.releases()
+        lines = [
+            LedgerLine(
+                r.time, r.dataset, r.body.get("work", ""), r.epsilon, r.delta, r.status, r.body.get("output", "")
+            )
+            for r in reversed(releases)
+        ]
+        datasets = dict.fromkeys(e.dataset for e in book.entries() if e.kind != "version")
+        accounts = []
+        for dataset in datasets:
+            account = book.account(dataset)
+            counted = sum(r.dataset == dataset and r.status in COUNTED for r in releases)
+            cap = None if account.cap is None else account.cap[0]
+            accounts.append(
+                AccountLine(dataset, cap, account.spent[0], account.reserved[0], account.remaining, counted)
+            )
+        return LedgerView(book.path, tuple(lines), tuple(accounts))
+
+
+def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
+    """Recompute the hash chain; ``show`` gets a sentence for every fault, none where it is as it was written."""
+
+    def work(emit: Emit, cancel: CancelToken) -> list[str]:
+        from workbench.release.ledger import Ledger
+
+        with Ledger.open() as book:
+            return book.verify()
+
+    jobs.start(Job("Verifying the ledger", work), key="verify_ledger", on_result=show)
+
+
+def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -> None:
+    """Write every entry of the ledger to ``target`` as JSON."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        import json
+
+        from workbench.params import ParameterError
+        from workbench.release.atomic import write_output
+        from workbench.release.ledger import Ledger
+
+        with Ledger.open() as book:
+            if target.exists() and target.samefile(book.path):
+                raise ParameterError("the export would replace the ledger itself", str(target), "name another file")
+            text = json.dumps({"ledger": str(book.path), "chain": [vars(e) for e in book.entries()]}, indent=2)
+        write_output(target, text.encode())
+        return target
+
+    jobs.start(Job("Exporting the ledger", work), on_result=done)
+
+
+def set_cap(session: Session, jobs: JobCenter, epsilon: Decimal) -> None:
+    """Set the cap of the dataset that is open; the ledger records it for good."""
+    dataset = session.account.dataset
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.set_cap(dataset, epsilon)
+
+    def apply(_: None) -> None:
+        session.tell("info", f"The cap is ε = {epsilon.normalize():f} now; the ledger has recorded it.")
+        read_account(session, jobs)
+
+    jobs.start(Job("Setting the cap", work), on_result=apply)

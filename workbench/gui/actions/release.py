@@ -1,0 +1,209 @@
+"""Release the table that is open: look at what was released before, then charge, draw, certify and write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.actions.account import read_account
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.draft import DraftPlan
+from workbench.gui.state import OpenTable, ReleasedStep, Session
+from workbench.jobs import Job
+from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.table import Table
+    from workbench.release.export import TableRelease
+    from workbench.sanitize.forecast import Forecast
+    from workbench.sanitize.plan import Plan
+
+FORECAST, LOOK, RELEASE = "release_forecast", "release_look", "release"
+
+
+@dataclass(frozen=True)
+class EarlierRelease:
+    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
+
+    Attributes:
+        release_id: its name in the ledger.
+        time: when it was charged, UTC.
+        epsilon: what it cost.
+        output: the released file.
+    """
+
+    release_id: str
+    time: str
+    epsilon: Decimal
+    output: Path
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known before a release.
+
+    Attributes:
+        earlier: the newest release of the same table by the same plan, or ``None``.
+        replaces: whether a file already stands where the release will.
+        refusal: what the ledger would say to the charge, ``None`` where the cap allows it.
+    """
+
+    earlier: EarlierRelease | None
+    replaces: bool
+    refusal: BudgetRefusedError | None = None
+
+
+def suggested_target(opened: OpenTable) -> Path:
+    """Return a name for the released file that no file has yet."""
+    folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
+    stem = Path(opened.title).stem
+    number = 1
+    while True:
+        target = folder / f"{stem}-released{f'-{number}' if number > 1 else ''}.csv"
+        if not target.exists():
+            return target
+        number += 1
+
+
+def forecast_release(session: Session, jobs: JobCenter, show: Callable[[Forecast], None]) -> None:
+    """Work out what the plan will publish and cost; ``show`` gets it unless the plan has changed meanwhile."""
+    draft = session.plan
+
+    def work(emit: Emit, cancel: CancelToken) -> Forecast:
+        from workbench.sanitize.forecast import forecast
+
+        return forecast(draft.plan())
+
+    def apply(found: Forecast) -> None:
+        if session.plan == draft:
+            show(found)
+
+    jobs.start(Job("Forecasting the release", work), key=FORECAST, shown=False, on_result=apply)
+
+
+def look_before_release(session: Session, jobs: JobCenter, target: Path, decide: Callable[[Outlook], None]) -> None:
+    """Find out whether this release was made before, and whether its file would replace another."""
+    opened, draft = session.opened, session.plan
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> Outlook:
+        from workbench.release.export import format_of
+
+        format_of(target)
+        _keep_source(target, opened)
+        plan = draft.plan()
+        return Outlook(earlier_release(opened.table, plan), target.exists(), _refusal(opened.table, plan))
+
+    def apply(outlook: Outlook) -> None:
+        if session.opened is opened and session.plan == draft:
+            decide(outlook)
+
+    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply)
+
+
+def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
+    """Return the newest release of ``table`` by ``plan`` whose files still stand as they were certified."""
+    from workbench.release.certificate import certificate_path, read_certificate
+    from workbench.release.fingerprint import fingerprint
+    from workbench.release.ledger import Ledger
+    from workbench.release.reread import plan_of
+    from workbench.release.verify import verify_release
+
+    with Ledger.open() as book:
+        releases = book.releases(book.account_of(fingerprint(table, book.key)))
+    for release in reversed(releases):
+        output = Path(release.body.get("output", ""))
+        certificate = certificate_path(output) if release.body.get("output") else output
+        if release.status != "charged" or not output.is_file() or not certificate.is_file():
+            continue
+        try:
+            document = read_certificate(certificate)
+            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan
+            whole = same and not verify_release(output)
+        except WorkbenchError:
+            continue  # a certificate that cannot be read vouches for no file
+        if whole:
+            return EarlierRelease(release.release_id, release.time, release.epsilon, output)
+    return None
+
+
+def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
+    """Return what the ledger would say to the charge, without asking it to record a refusal."""
+    from workbench.privacy.event import Cost, PureDp
+    from workbench.release.account import refusal
+    from workbench.release.fingerprint import fingerprint
+    from workbench.release.ledger import Ledger
+    from workbench.sanitize.forecast import charge_of
+
+    with Ledger.open() as book:
+        account = book.account(fingerprint(table, book.key))
+    charge = charge_of(plan)
+    if account.cap is None or account.unused or account.remaining is None or charge <= account.remaining:
+        return None
+    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.cap, account.used)
+
+
+def release_plan(
+    session: Session, jobs: JobCenter, target: Path, on_failure: Callable[[BaseException], None]
+) -> JobHandle:
+    """Release the open table as the plan says into ``target``; the budget gauge follows whatever the end."""
+    opened, draft = session.opened, session.plan
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> TableRelease:
+        from workbench.release.export import release_table
+        from workbench.release.ledger import Ledger
+
+        _keep_source(target, opened)
+        with Ledger.open() as book:
+            return release_table(draft.plan(), opened.table, target, book, emit, cancel)
+
+    def apply(done: TableRelease) -> None:
+        if session.opened is opened:
+            session.add_release(
+                ReleasedStep(done.release_id, done.output.parent, draft, done.epsilon_charged, result=done)
+            )
+        session.tell("info", f"Released {done.rows:,} rows to {done.output}.")
+
+    job = Job(f"Releasing {opened.title}", work)
+    handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle
+
+
+def copy_release(
+    session: Session, jobs: JobCenter, earlier: EarlierRelease, folder: Path, done: Callable[[Path], None]
+) -> None:
+    """Copy a release and its certificate into ``folder``; nothing is drawn, nothing is charged."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        from workbench.release.atomic import write_output
+        from workbench.release.certificate import certificate_path
+
+        target = folder / earlier.output.name
+        if target.exists():
+            raise InputError("a file of that name is there already", str(target), "choose another folder")
+        write_output(target, earlier.output.read_bytes())
+        write_output(certificate_path(target), certificate_path(earlier.output).read_bytes())
+        return target
+
+    jobs.start(Job("Copying the release", work), on_result=done)
+
+
+def what_remains(draft: DraftPlan, remaining: Decimal) -> Decimal:
+    """Return the largest plan ε that ``remaining`` pays for, in at most 15 digits and never a digit too much."""
+    from decimal import ROUND_FLOOR, Context
+
+    return Context(prec=15, rounding=ROUND_FLOOR).divide(remaining, Decimal(draft.rows_per_person))
+
+
+def _keep_source(target: Path, opened: OpenTable) -> None:
+    source = Path(opened.source)
+    if not opened.is_sample and os.path.exists(target) and os.path.exists(source) and target.samefile(source):
+        raise ParameterError("the release would replace the table it is made from", str(target), "name another file")

@@ -1,0 +1,41 @@
+"""Check a release against its certificate and the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from workbench.gui.bridge import JobCenter
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+KEY = "verify"
+
+
+def verify(
+    jobs: JobCenter,
+    release: Path,
+    show: Callable[[list[str]], None],
+    on_failure: Callable[[BaseException], None] | None = None,
+) -> None:
+    """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
+
+    def work(emit: Emit, cancel: CancelToken) -> list[str]:
+        return faults(release)
+
+    jobs.start(Job(f"Verifying {release.name}", work), key=KEY, on_result=show, on_failure=on_failure)
+
+
+def faults(release: Path) -> list[str]:
+    """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
+    from workbench.release.certificate import read_certificate
+    from workbench.release.ledger import Ledger
+    from workbench.release.reread import located
+    from workbench.release.verify import verify_in_ledger, verify_release
+
+    found = verify_release(release)
+    if found:
+        return found
+    with Ledger.open() as book:
+        return verify_in_ledger(read_certificate(located(release)[1]), book)

@@ -1,0 +1,105 @@
+"""A small table of texts, read only: the releases and the caps of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from workbench.gui.state import Session
+from workbench.gui.stylesheet import ROW
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+LOOKS = ("text", "muted", "accent", "warn", "danger")
+
+
+class LinesModel(QAbstractTableModel):
+    """Rows of (text, look) cells under fixed headings."""
+
+    def __init__(self, session: Session, headings: Sequence[str], right: Sequence[int]) -> None:
+        super().__init__()
+        self._session, self._headings, self._right = session, tuple(headings), frozenset(right)
+        self._lines: list[tuple[tuple[str, str, str], ...]] = []
+
+    def show_lines(self, lines: Sequence[Sequence[tuple[str, str, str]]]) -> None:
+        """Show other rows; a cell is (text, look, tooltip)."""
+        self.beginResetModel()
+        self._lines = [tuple(line) for line in lines]
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of rows."""
+        return 0 if parent.isValid() else len(self._lines)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self._headings)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what Qt asks for about a cell."""
+        text, look, tip = self._lines[index.row()][index.column()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return text
+            case Qt.ItemDataRole.ToolTipRole:
+                return tip or None
+            case Qt.ItemDataRole.ForegroundRole:
+                return QColor(getattr(self._session.theme, look))
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return self._side(index.column())
+        return None
+
+    def headerData(  # noqa: N802 - Qt's name
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a heading."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self._headings[section]
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._side(section)
+        return None
+
+    def _side(self, column: int) -> Qt.AlignmentFlag:
+        side = Qt.AlignmentFlag.AlignRight if column in self._right else Qt.AlignmentFlag.AlignLeft
+        return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class LinesTable(QTableView):
+    """A table of :class:`LinesModel`; Ctrl+C copies the selected rows."""
+
+    def __init__(self, session: Session, name: str, accessible: str, headings: Sequence[str], right: Sequence[int]):
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(accessible)
+        self.lines = LinesModel(session, headings, right)
+        self.setModel(self.lines)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setStretchLastSection(True)
+
+    def set_widths(self, widths: Sequence[int]) -> None:
+        """Give the first columns their widths; the last takes what is left."""
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Copy the selected rows, tab-separated."""
+        if not event.matches(QKeySequence.StandardKey.Copy):
+            super().keyPressEvent(event)
+            return
+        rows = sorted({index.row() for index in self.selectionModel().selectedRows()})
+        columns = range(self.lines.columnCount())
+        texts = ["\t".join(str(self.lines.index(r, c).data()) for c in columns) for r in rows]
+        QGuiApplication.clipboard().setText("\n".join(texts))

@@ -1,0 +1,202 @@
+"""Ledger: every release of every dataset, caps and what remains; the chain verified, exported; the cap set."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.actions.ledger import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
+from workbench.gui.bridge import JobCenter
+from workbench.gui.dialogs import ask_where_to_save, confirm
+from workbench.gui.entry import PrivacyEntry
+from workbench.gui.ledgerpage.lines_model import LinesTable
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import Session
+from workbench.gui.text import count, entered
+from workbench.gui.widgets import Card, button, label, look, row
+
+LOW, HIGH = Decimal("1e-4"), Decimal(100)
+NAME = 12
+"""Digits of a fingerprint that are shown."""
+
+STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
+SIGNS = {
+    "reserved": "… reserved",
+    "void": "void",
+    "refused": "✕ refused",
+    "charged": "✓ charged",
+    "settled": "✓ settled",
+}
+
+
+class LedgerPage(PageFrame):
+    """The account of every dataset; a rename or a copy is the same dataset."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._view: LedgerView | None = None
+        export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
+        export.clicked.connect(self._export)
+        self.header.addWidget(export)
+        self._releases = LinesTable(
+            session,
+            "ledger_releases",
+            "Every release, the newest first",
+            ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
+            right=(3, 4),
+        )
+        self._releases.set_widths((156, 124, 84, 72, 72, 108))
+        self._accounts = LinesTable(
+            session,
+            "ledger_caps",
+            "Cap and what remains, per dataset",
+            ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
+            right=(1, 2, 3, 4, 5),
+        )
+        self._accounts.set_widths((244, 84, 84, 84, 84))
+        self._arrange()
+        self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
+        session.account_changed.connect(self.refresh)
+        session.table_changed.connect(self._show_cap)
+        self._show_cap()
+
+    def _arrange(self) -> None:
+        self._empty = label("Nothing was released yet: the first release of a dataset sets its cap.", "muted")
+        self._empty.setObjectName("ledger_empty")
+        releases = Card(label("RELEASES", "caption"), self._empty)
+        releases.body.addWidget(self._releases, 1)
+        caps = Card(label("CAPS", "caption"))
+        caps.body.addWidget(self._accounts, 1)
+        self._cap_title = label("", "muted", wrap=True, name="ledger_cap_title")
+        self._cap = PrivacyEntry(
+            "ledger_cap",
+            LOW,
+            HIGH,
+            Decimal(1),
+            symbol="ε",
+            help_text="ε of all releases of this dataset together",
+            ends=("stricter", "laxer"),
+        )
+        self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
+        self._set.clicked.connect(self._set_cap)
+        line = row(spacing=12)
+        line.addWidget(self._cap, 1)
+        line.addWidget(self._set)
+        self._cap_line = QWidget()
+        self._cap_line.setLayout(line)
+        cap = Card(label("CAP OF THE TABLE THAT IS OPEN", "caption"), self._cap_title, self._cap_line)
+        self._told = label("", "muted", wrap=True, name="ledger_told")
+        self._told.hide()
+        for part, stretch in ((releases, 3), (caps, 2), (cap, 0), (self._told, 0)):
+            self.body.addWidget(part, stretch)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Read the ledger anew whenever the page is shown: other programs write into it, too."""
+        super().showEvent(event)
+        self.refresh()
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read the ledger and show it."""
+        self._show_cap()
+        if self.isVisible():
+            read_ledger(self.jobs, self._show, self.session.report)
+
+    def _show(self, view: LedgerView) -> None:
+        self._view = view
+        present = self.session.account.dataset
+        self._empty.setVisible(not view.releases)
+        self._releases.setVisible(bool(view.releases))
+        self._releases.lines.show_lines([_release_cells(r, present) for r in view.releases])
+        self._accounts.lines.show_lines(
+            [
+                (
+                    _dataset(a.dataset, present),
+                    (entered(a.cap) if a.cap is not None else "none yet", "text", ""),
+                    (entered(a.spent), "text", ""),
+                    (entered(a.reserved), "warn" if a.reserved else "muted", "Work that is going on"),
+                    (entered(a.remaining) if a.remaining is not None else "–", "accent", ""),
+                    (str(a.releases), "text", ""),
+                )
+                for a in view.accounts
+            ]
+        )
+        self.set_note(f"{count(len(view.releases), 'release')} in {view.path}")
+
+    def _show_cap(self) -> None:
+        opened, account = self.session.opened, self.session.account
+        usable = opened is not None and bool(account.dataset)
+        self._cap_line.setVisible(usable)
+        if opened is None:
+            self._cap_title.setText("Open a table to set the cap of its dataset.")
+        elif account.problem:
+            self._cap_title.setText(account.problem)
+        elif account.cap is None:
+            self._cap_title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
+        else:
+            self._cap_title.setText(
+                f"{opened.title}: cap ε = {entered(account.cap)}, of which "
+                f"{entered(max(account.remaining or Decimal(0), Decimal(0)))} remain."
+            )
+            if not self._cap.field.hasFocus():
+                self._cap.set_value(min(max(account.cap, LOW), HIGH))
+
+    # -- what it does ---------------------------------------------------------------------------------------------
+
+    def _verify(self) -> None:
+        verify_chain(self.jobs, self._show_faults)
+
+    def _show_faults(self, faults: list[str]) -> None:
+        self._told.show()
+        if faults:
+            look(self._told, "danger")
+            self._told.setText(f"✕ The ledger is not as it was written: {'; '.join(faults[:3])}.")
+            self.session.tell("error", self._told.text()[2:])
+        else:
+            look(self._told, "accent")
+            self._told.setText("✓ Every entry is as it was written, and none is missing.")
+            self.session.tell("info", "The ledger's hash chain is whole.")
+
+    def _export(self) -> None:
+        path = ask_where_to_save(self, "Export the ledger", "ledger.json", "JSON (*.json)")
+        if path:
+            export_ledger(self.jobs, Path(path), lambda done: self.session.tell("info", f"Exported to {done}."))
+
+    def _set_cap(self) -> None:
+        opened, account, cap = self.session.opened, self.session.account, self._cap.value()
+        if opened is None or not account.dataset or self._cap.problem():
+            return
+        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
+        text = f"This sets the cap of {opened.title} {former} ε = {entered(cap)}. The ledger records it for good."
+        if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
+            set_cap(self.session, self.jobs, cap)
+
+
+def _dataset(dataset: str, present: str) -> tuple[str, str, str]:
+    same = dataset == present
+    return (f"{dataset[:NAME]}{'  (open now)' if same else ''}", "accent" if same else "text", dataset)
+
+
+def _release_cells(line: LedgerLine, present: str) -> tuple[tuple[str, str, str], ...]:
+    return (
+        (line.time[:19].replace("T", " "), "text", line.time),
+        (line.dataset[:NAME], "accent" if line.dataset == present else "text", line.dataset),
+        (line.work, "text", ""),
+        (entered(line.epsilon), "text", ""),
+        (entered(line.delta), "text" if line.delta else "muted", ""),
+        (SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status),
+        (Path(line.output).name if line.output else "–", "text" if line.output else "muted", line.output),
+    )
+
+
+PAGE = Page(
+    name="ledger",
+    title="Ledger",
+    help="Every release of every dataset, caps and what remains, with a chain that shows any change",
+    make=LedgerPage,
+    step=False,
+)

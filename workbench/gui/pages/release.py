@@ -1,0 +1,293 @@
+"""Release: what will be published, the exact cost, what stands outside the guarantee, and one button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
+
+from workbench.gui.actions.release import (
+    EarlierRelease,
+    Outlook,
+    copy_release,
+    forecast_release,
+    look_before_release,
+    release_plan,
+    suggested_target,
+    what_remains,
+)
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.releasepage.done import ReleasedCard
+from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
+from workbench.gui.state import Session, State, sentence
+from workbench.gui.text import entered
+from workbench.gui.widgets import Card, button, label, look, named, row, stack
+from workbench.params import BudgetRefusedError
+
+if TYPE_CHECKING:
+    from workbench.sanitize.forecast import Forecast
+
+KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
+
+
+class ReleasePage(PageFrame):
+    """The last step: publish the table as the plan says, once, for good."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._forecast: Forecast | None = None
+        self._running: JobHandle | None = None
+        self._cards: list[ReleasedCard] = []
+        self._published = PublishedCard(session)
+        self._cost = CostCard(session)
+        self._outside = OutsideCard()
+        self._refusal = label("", "danger", wrap=True, name="release_refusal")
+        self._target = named(
+            QLineEdit(), "release_target", "File to release into", "The released table; .csv, .tsv or .parquet"
+        )
+        self._arrange()
+        self._cost.use_rest.clicked.connect(self._use_what_remains)
+        self._release = self.set_primary(
+            "Release…", "release_now", self._ask_and_release, "Charge the budget, draw the table, certify and write it"
+        )
+        self._cancel = button("Cancel the release", "release_cancel", tip="Stop before anything is published")
+        self._cancel.clicked.connect(self._stop)
+        self._cancel.hide()
+        self.foot.insertWidget(1, self._cancel)
+        session.table_changed.connect(self._show_table)
+        session.plan_changed.connect(self._plan_changed)
+        session.account_changed.connect(self.refresh)
+        session.released_changed.connect(self._show_released)
+        self._show_table()
+        self._show_released()
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _arrange(self) -> None:
+        self._empty = Card(
+            label("No table yet", "heading"),
+            label("Open a table and declare its public facts; then it can be released here.", "muted", wrap=True),
+        )
+        to_data = button("Go to Data", "release_to_data", "link")
+        to_data.clicked.connect(lambda: self.session.go("data"))
+        self._empty.body.addWidget(to_data)
+        self._choose = button("Choose…", "release_choose", tip="Choose the file to release into")
+        self._choose.clicked.connect(self._choose_target)
+        line = row(label("Release into"))
+        line.addWidget(self._target, 1)
+        line.addWidget(self._choose)
+        target = Card(spacing=4)
+        target.body.addLayout(line)
+        target.body.addWidget(label("Its certificate is written beside it.", "muted"))
+        target.body.addWidget(self._refusal)
+        self._refusal.hide()
+        upper = QHBoxLayout()
+        upper.setSpacing(12)
+        upper.addWidget(self._published, 3)
+        upper.addWidget(self._cost, 2)
+        self._released = stack(spacing=12)
+        self._sections = look(QWidget(), "clear")
+        whole = stack(spacing=12)
+        whole.addLayout(self._released)
+        whole.addLayout(upper)
+        whole.addWidget(self._outside)
+        whole.addWidget(target)
+        whole.addStretch(1)
+        self._sections.setLayout(whole)
+        self._area = QScrollArea()
+        self._area.setObjectName("release_area")
+        self._area.setWidget(self._sections)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.body.addWidget(self._empty)
+        self.body.addWidget(self._area, 1)
+        self.body.addStretch(0)
+
+    def _show_table(self) -> None:
+        opened = self.session.opened
+        self._empty.setVisible(opened is None)
+        self._area.setVisible(opened is not None)
+        self._target.setText(str(suggested_target(opened)) if opened is not None else "")
+        self._refusal.hide()
+        self._plan_changed()
+
+    def _plan_changed(self) -> None:
+        self._forecast = None
+        self._refusal.hide()
+        self.refresh()
+        if self.session.plan.ready and self.session.plan.protected:
+            forecast_release(self.session, self.jobs, self._take_forecast)
+
+    def _take_forecast(self, forecast: Forecast) -> None:
+        self._forecast = forecast
+        self.refresh()
+
+    def _show_released(self) -> None:
+        for card in self._cards:
+            card.hide()
+            card.deleteLater()
+        self._cards = [
+            ReleasedCard(step, number, self.jobs) for number, step in enumerate(self.session.released, start=1)
+        ]
+        for card in reversed(self._cards):
+            self._released.addWidget(card)
+        self._area.verticalScrollBar().setValue(0)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present plan against the present account."""
+        plan, opened, account = self.session.plan, self.session.opened, self.session.account
+        self._published.show_plan(self._forecast)
+        self._cost.show_cost(self._forecast)
+        self._outside.show_forecast(self._forecast)
+        running = self._running is not None
+        released = any(step.plan == plan for step in self.session.released)
+        self._release.setVisible(opened is not None)
+        self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
+        self._release.setAccessibleName(self._release.text())
+        self._release.setEnabled(not running and _payable(self.session))
+        self._cancel.setVisible(running)
+        self._target.setEnabled(not running)
+        self._choose.setEnabled(not running)
+        cost = plan.cost()
+        if opened is None:
+            self.set_note("")
+        elif running:
+            self.set_note("Until the file stands, cancelling costs nothing.")
+        elif plan.problems():
+            first = plan.problems()[0]
+            self.set_note(f"{first.column or 'The plan'}: {first.text}.")
+        elif cost is None:
+            self.set_note("Nothing is protected: there is nothing to release under a guarantee.")
+        elif account.problem:
+            self.set_note(account.problem)
+        elif released:
+            self.set_note("This plan is released; a second draw is a second charge.")
+        else:
+            self.set_note("A release is charged before a value is drawn, and cannot be undone.")
+
+    # -- what it does ---------------------------------------------------------------------------------------------
+
+    def _choose_target(self) -> None:
+        path = ask_where_to_save(self, "Release into", self._target.text(), KINDS)
+        if path:
+            self._target.setText(path)
+
+    def _use_what_remains(self) -> None:
+        remaining = self.session.account.remaining
+        if remaining is not None and remaining > 0:
+            self.session.set_epsilon(what_remains(self.session.plan, remaining))
+
+    def _ask_and_release(self) -> None:
+        if self._running is None and _payable(self.session):
+            self._refusal.hide()
+            look_before_release(self.session, self.jobs, self._path(), self._decide)
+
+    def _decide(self, outlook: Outlook) -> None:
+        """Ask for the last word, and do as it says."""
+        cost = self.session.plan.cost()
+        assert cost is not None
+        path = self._path()
+        replaced = f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        if outlook.earlier is not None:
+            self._ask_again(outlook.earlier, entered(cost), replaced)
+            return
+        if outlook.refusal is not None:
+            self._failed(outlook.refusal)
+            return
+        text = (
+            f"This charges ε = {entered(cost)} and publishes into {path.name}. "
+            f"It cannot be undone.{_outside(self._forecast)}{replaced}"
+        )
+        if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
+            self._start(path)
+
+    def _ask_again(self, earlier: EarlierRelease, cost: str, replaced: str) -> None:
+        text = (
+            f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
+            f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
+            f"ε = {cost} again.{replaced}"
+        )
+        answer = choose(
+            self,
+            "It was released before",
+            text,
+            {"copy": "Copy the file that exists…", "yes": f"Pay ε = {cost} again"},
+        )
+        if answer == "yes":
+            self._start(self._path())
+        elif answer == "copy":
+            folder = ask_for_folder(self, "Copy the release into")
+            if folder:
+                copy_release(self.session, self.jobs, earlier, Path(folder), self._copied)
+
+    def _copied(self, path: Path) -> None:
+        self.session.tell("info", f"Copied to {path}; nothing was charged.")
+
+    def _start(self, path: Path) -> None:
+        self._running = release_plan(self.session, self.jobs, path, self._failed)
+        self._running.ended.connect(self._ended)
+        self.refresh()
+
+    def _ended(self) -> None:
+        self._running = None
+        opened = self.session.opened
+        if opened is not None and any(str(s.result.output) == self._target.text() for s in self.session.released):
+            self._target.setText(str(suggested_target(opened)))
+        self.refresh()
+
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, BudgetRefusedError):
+            self.session.report(error)
+            return
+        # The command line's mend names its own command; the page has its own ways out, just above.
+        told = BudgetRefusedError(error.what, error.where, "use what remains, or raise the cap on the Ledger page")
+        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
+        self._refusal.show()
+        self.session.report(told)
+
+    def _stop(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+            self.set_note("Cancelling…")
+
+    def _path(self) -> Path:
+        return Path(self._target.text().strip()).expanduser()
+
+    def escape(self) -> bool:
+        """Cancel the release that is going on."""
+        if self._running is None or self._running.stopping:
+            return False
+        self._stop()
+        return True
+
+
+def _payable(session: Session) -> bool:
+    """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
+    return session.opened is not None and session.plan.cost() is not None and not session.account.problem
+
+
+def _outside(forecast: Forecast | None) -> str:
+    if forecast is None or not forecast.outside:
+        return ""
+    return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in forecast.outside)
+
+
+def _state(session: Session) -> State:
+    if session.opened is None:
+        return "empty"
+    return "ready" if any(step.plan == session.plan for step in session.released) else "needs"
+
+
+PAGE = Page(
+    name="release",
+    title="Release",
+    help="Publish the sanitised table: what, at which cost, what stands outside the guarantee, and one button",
+    make=ReleasePage,
+    state=_state,
+)

@@ -1,0 +1,94 @@
+"""A release that was made: its files, Open folder and Verify; locked for good."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QLabel, QWidget
+
+from workbench.gui.actions.verify import verify
+from workbench.gui.bridge import JobCenter
+from workbench.gui.state import ReleasedStep, sentence
+from workbench.gui.text import count, entered
+from workbench.gui.widgets import Card, Elided, button, label, look, row
+from workbench.params import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.release.export import TableRelease
+
+
+class ReleasedCard(Card):
+    """One release of this session; its plan can no longer be undone, and the card says so."""
+
+    def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName(f"released_{number}")
+        done: TableRelease = step.result
+        self.setAccessibleName(f"Release {number}, locked: {count(done.rows, 'row')} at ε = {entered(step.epsilon)}")
+        self._jobs, self._output = jobs, done.output
+        title = label(f"✓ Released: {count(done.rows, 'row')} at ε = {entered(step.epsilon)}", "heading")
+        title.setToolTip("A release cannot be undone: its charge stands, and what was published is public.")
+        locked = label(f"locked · release {step.release_id}", "muted", name=f"released_{number}_id")
+        head = QWidget()
+        head.setLayout(row(title, None, locked))
+        self.body.addWidget(head)
+        for name, path in (("file", done.output), ("certificate", done.certificate)):
+            line = QWidget()
+            shown = Elided(str(path))
+            shown.setObjectName(f"released_{number}_{name}")
+            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            words = label(name, "muted")
+            words.setFixedWidth(80)
+            layout = row(words)
+            layout.addWidget(shown, 1)
+            line.setLayout(layout)
+            self.body.addWidget(line)
+        self._verify = button(
+            "Verify", f"released_{number}_verify", tip="Recompute bytes, values, mechanisms, ε and the ledger's entry"
+        )
+        self._verify.clicked.connect(self._check)
+        folder = button("Open folder", f"released_{number}_folder", tip=str(step.folder))
+        folder.clicked.connect(lambda: open_folder(step.folder))
+        self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
+        foot = QWidget()
+        layout = row(self._verify, folder, 8)
+        layout.addWidget(self._result, 1)
+        foot.setLayout(layout)
+        self.body.addWidget(foot)
+
+    @property
+    def result(self) -> QLabel:
+        """What the last check said."""
+        return self._result
+
+    def _check(self) -> None:
+        self._verify.setEnabled(False)
+        look(self._result, "muted")
+        self._result.setText("Verifying…")
+        verify(self._jobs, self._output, self._show, self._failed)
+
+    def _show(self, faults: list[str]) -> None:
+        self._verify.setEnabled(True)
+        if faults:
+            look(self._result, "danger")
+            listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")
+            self._result.setText(f"✕ Not what its certificate says: {listed}.")
+        else:
+            look(self._result, "accent")
+            time = datetime.now().astimezone().strftime("%H:%M:%S")
+            self._result.setText(f"✓ It is what its certificate and the ledger say (checked at {time}).")
+
+    def _failed(self, error: BaseException) -> None:
+        self._verify.setEnabled(True)
+        look(self._result, "danger")
+        known = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; its trace is logged."
+        self._result.setText(f"✕ It could not be verified. {known}")
+
+
+def open_folder(folder: Path) -> None:
+    """Show ``folder`` in the system's file manager."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

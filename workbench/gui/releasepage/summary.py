@@ -1,0 +1,183 @@
+"""What a release will publish, what it costs and what stands outside its guarantee, before anything is charged."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+from workbench.gui.state import Session
+from workbench.gui.text import count, entered, plain
+from workbench.gui.widgets import Card, Elided, Facts, button, label, look
+
+if TYPE_CHECKING:
+    from workbench.gui.draft import DraftColumn
+    from workbench.sanitize.forecast import ColumnForecast, Forecast
+
+SHOWN = 12
+"""Attributes that are listed one by one; of a wider table the rest is counted."""
+
+MECHANISMS = {"grr": "randomised response", "lattice": "lattice", "staircase": "staircase"}
+
+
+class PublishedCard(Card):
+    """One line per attribute: what is done to it, and its share of ε."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(spacing=8)
+        self.setObjectName("release_published")
+        self.setAccessibleName("What will be published")
+        self._session = session
+        self._size = label("", "muted", name="release_size")
+        self._lines = QGridLayout()
+        self._lines.setContentsMargins(0, 0, 0, 0)
+        self._lines.setHorizontalSpacing(16)
+        self._lines.setVerticalSpacing(6)
+        self._lines.setColumnStretch(1, 1)
+        holder = QWidget()
+        holder.setLayout(self._lines)
+        for part in (label("WHAT WILL BE PUBLISHED", "caption"), self._size, holder):
+            self.body.addWidget(part)
+        self.body.addStretch(1)
+
+    def show_plan(self, forecast: Forecast | None) -> None:
+        """Show the plan; mechanisms and shares once the forecast knows them."""
+        while (item := self._lines.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        opened, plan = self._session.opened, self._session.plan
+        if opened is None:
+            return
+        left = [c for c in plan.columns if c.action != "drop"]
+        order = "in their original order" if plan.keep_order else "in a new random order"
+        self._size.setText(f"{count(opened.table.rows, 'row')} × {count(len(left), 'column')}, rows {order}")
+        known = {c.name: c for c in forecast.columns} if forecast is not None else {}
+        for at, column in enumerate(plan.columns[:SHOWN]):
+            self._show_line(at, column, known.get(column.name))
+        if len(plan.columns) > SHOWN:
+            self._lines.addWidget(label(f"and {len(plan.columns) - SHOWN} more", "muted"), SHOWN, 0, 1, 3)
+
+    def _show_line(self, at: int, column: DraftColumn, known: ColumnForecast | None) -> None:
+        name = Elided(column.name)
+        name.setMinimumWidth(110)
+        share = label(f"ε {plain(known.epsilon)}" if known else "–" if column.action != "protect" else "")
+        share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        if column.action == "keep":
+            done = label("⚠ kept as it is", "warn")
+        elif column.action == "drop":
+            done = label("dropped", "muted")
+            look(share, "muted")
+        else:
+            mechanism = known.mechanism if known else column.mechanism
+            done = label(MECHANISMS.get(mechanism, mechanism) if mechanism != "auto" else "protected")
+        for place, widget in enumerate((name, done, share)):
+            self._lines.addWidget(widget, at, place)
+
+
+class CostCard(Card):
+    """The exact cost in both neighbouring relations, what remains of the cap, and two ways out where it is short."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("release_cost")
+        self.setAccessibleName("What it costs")
+        self._session = session
+        self._figure = label("–", "figure", name="release_epsilon")
+        self._facts = Facts()
+        self._short = label("", "danger", wrap=True, name="release_short")
+        self.use_rest = button(
+            "Use what remains", "release_use_rest", tip="Set the plan's ε to what remains under the cap"
+        )
+        self.raise_cap = button(
+            "Raise the cap…", "release_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
+        )
+        self.raise_cap.clicked.connect(lambda: session.go("ledger"))
+        self._explain = button("What does this ε mean?", "release_explain", "link")
+        self._explain.clicked.connect(lambda: session.explain(session.plan.cost() or session.plan.epsilon))
+        for part in (
+            label("WHAT IT COSTS", "caption"),
+            self._figure,
+            self._facts,
+            self._short,
+            self.use_rest,
+            self.raise_cap,
+            self._explain,
+        ):
+            self.body.addWidget(part)
+        self.body.addStretch(1)
+
+    def show_cost(self, forecast: Forecast | None) -> None:
+        """Show the plan's cost against the account."""
+        plan, account = self._session.plan, self._session.account
+        cost = forecast.epsilon_total if forecast is not None else plan.cost()
+        self._figure.setText(f"ε = {entered(cost)}" if cost is not None else "–")
+        relation = "one row becomes empty (zero-out)"
+        self._facts.show_line("zero_out", "zero-out, ε", entered(cost) if cost is not None else "–")
+        one = Decimal(repr(forecast.replace_one_epsilon)) if forecast is not None else cost
+        self._facts.show_line("replace_one", "replace-one, ε", entered(one) if one is not None else "–")
+        self._facts.show_line("delta", "δ", "0")
+        if plan.rows_per_person != 1:
+            self._facts.show_line("rows_each", "rows of one person", str(plan.rows_per_person))
+        else:
+            self._facts.hide_line("rows_each")
+        self.setToolTip(f"Neighbours: {relation}, or one row is replaced by another; the number of rows is public.")
+        remaining = account.remaining
+        if account.problem:
+            self._facts.show_line("cap_left", "the ledger", "cannot be read", "danger")
+            self._facts.hide_line("after")
+        elif remaining is None:
+            self._facts.show_line("cap_left", "cap", "this release sets it", "muted")
+            self._facts.hide_line("after")
+        else:
+            assert account.cap is not None
+            self._facts.show_line("cap_left", f"remains of ε {plain(account.cap)}", entered(remaining))
+            after = remaining - (cost or Decimal(0))
+            if cost is not None and after >= 0:
+                self._facts.show_line("after", "remains afterwards", entered(after), "accent")
+            else:
+                self._facts.hide_line("after")
+        short = remaining is not None and cost is not None and cost > remaining
+        self._short.setVisible(short)
+        if short:
+            self._short.setText(f"⚠ Needs ε = {entered(cost or Decimal(0))}, but only {_left(remaining)} remain.")
+        self.use_rest.setVisible(short and remaining is not None and remaining > 0)
+        if remaining is not None:
+            self.use_rest.setText(f"Use what remains (ε = {_left(remaining)})")
+        self.raise_cap.setVisible(short)
+
+
+def _left(remaining: Decimal | None) -> str:
+    return entered(max(remaining or Decimal(0), Decimal(0)))
+
+
+class OutsideCard(Card):
+    """What the ε does not cover, one sentence each."""
+
+    def __init__(self) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("release_outside")
+        self.setAccessibleName("What stands outside the guarantee")
+        self._text = label("", wrap=True, name="release_outside_text")
+        self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
+        self.body.addWidget(self._text)
+
+    @property
+    def text_label(self) -> QLabel:
+        """The sentences."""
+        return self._text
+
+    def show_forecast(self, forecast: Forecast | None) -> None:
+        """Show the sentences of the forecast."""
+        if forecast is None:
+            look(self._text, "muted")
+            self._text.setText("Told once the plan is ready.")
+        elif forecast.outside:
+            look(self._text, "warn")
+            self._text.setText("\n".join(f"⚠ {sentence}" for sentence in forecast.outside))
+        else:
+            look(self._text, "muted")
+            self._text.setText("Nothing: every published value goes through a mechanism. The number of rows is public.")
