@@ -1,0 +1,107 @@
+"""Forecast what the draft plan does to each protected column, at the shares it has now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.text import plain
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+
+KEY = "forecast"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One mechanism that fits an attribute.
+
+    Attributes:
+        name: its name in a plan.
+        title: its name in the literature.
+        error: expected absolute error in the attribute's unit; for names the probability of a change.
+    """
+
+    name: str
+    title: str
+    error: float
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a protected column's share buys; nothing of it was read from the rows.
+
+    Attributes:
+        column: the draft it is about.
+        share: the share of ε it is about.
+        candidates: every mechanism that fits, the advisor's choice first.
+        constant_error: the expected error of always giving the same answer.
+        constant: that answer, as text.
+        served: ε of the largest table, where the share exceeds it; else ``None``.
+    """
+
+    column: DraftColumn
+    share: Decimal
+    candidates: tuple[Candidate, ...]
+    constant_error: float
+    constant: str
+    served: float | None
+
+    @property
+    def used(self) -> Candidate:
+        """The mechanism the plan uses."""
+        chosen = (c for c in self.candidates if c.name == self.column.mechanism)
+        return next(chosen, self.candidates[0])
+
+    @property
+    def advised(self) -> bool:
+        """Whether the plan uses what the advisor would."""
+        return self.used.name == self.candidates[0].name
+
+    @property
+    def useless(self) -> bool:
+        """Whether a constant answer, which costs nothing, is as near."""
+        return not self.used.error < self.constant_error
+
+    def in_words(self, error: float) -> str:
+        """Return an error as a person reads it: in the attribute's unit, or as a share of changed values."""
+        if not self.column.numeric:
+            return f"{plain(round(100 * error, 1))} % changed"
+        return f"± {plain(float(f'{error:.3g}'))}" + (" days" if self.column.kind == "date" else "")
+
+
+def forecast_columns(
+    draft: DraftPlan, split: dict[str, Decimal], jobs: JobCenter, apply: Callable[[tuple[Outlook, ...]], None]
+) -> JobHandle:
+    """Compute the outlook of every protected column whose facts are declared; only the newest request counts."""
+    wanted = tuple((c, split[c.name]) for c in draft.protected if not c.problems())
+    job = Job("Forecasting the errors", lambda emit, cancel: outlooks(wanted, cancel))
+    return jobs.start(job, key=KEY, shown=False, on_result=apply)
+
+
+def outlooks(wanted: tuple[tuple[DraftColumn, Decimal], ...], cancel: CancelToken) -> tuple[Outlook, ...]:
+    """Return the outlook of each column at its share; runs in a worker."""
+    out = []
+    for column, share in wanted:
+        cancel.check()
+        out.append(_outlook(column, share))
+    return tuple(out)
+
+
+def _outlook(column: DraftColumn, share: Decimal) -> Outlook:
+    from workbench.privacy.table import EPSILON_SERVED
+    from workbench.sanitize.randomisers import candidates
+
+    made = column.column().grid()
+    options = candidates(made.cells, share)
+    return Outlook(
+        column=column,
+        share=share,
+        candidates=tuple(Candidate(m.name, m.title, f.expected_absolute_error) for m, f in options),
+        constant_error=options[0][1].constant_error,
+        constant=made.labels[len(made.labels) // 2 if column.numeric else 0],
+        served=EPSILON_SERVED if share > Decimal(EPSILON_SERVED) else None,
+    )

@@ -1,0 +1,177 @@
+"""Protect: what is done with each attribute, and how ε is split over those that are protected."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtCore import QItemSelectionModel
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from workbench.gui.bridge import JobCenter
+from workbench.gui.entry import PrivacyEntry
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import Session, State
+from workbench.gui.text import count, plain
+from workbench.gui.widgets import Card, button, label, row
+
+LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
+SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+HIGH = Decimal(10)
+EPSILON_HELP = (
+    "The privacy loss of one row's whole record: how far anybody's belief about one person can move. "
+    "Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"
+)
+
+
+class ProtectPage(PageFrame):
+    """The entry of ε, one row per attribute, and the chosen attribute below them."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        # These know the engines, which the descriptor of the page does not wait for.
+        from workbench.gui.protectpage.detail import ShareDetail
+        from workbench.gui.protectpage.nothing import NothingYet
+        from workbench.gui.protectpage.share_model import ShareModel
+        from workbench.gui.protectpage.share_table import ShareTable
+
+        self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
+        self._even.clicked.connect(self._split_evenly)
+        self.header.addWidget(self._even)
+        self.entry = PrivacyEntry(
+            "plan_epsilon",
+            LEAST,
+            MOST,
+            session.plan.epsilon,
+            help_text=EPSILON_HELP,
+            slider_low=SLIDER_LEAST,
+            slider_high=SLIDER_MOST,
+        )
+        self.entry.value_changed.connect(session.set_epsilon)
+        self.shares = ShareModel(session)
+        self.table = ShareTable(self.shares)
+        self.detail = ShareDetail(session, self.shares)
+        self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
+        self._sum = label("", "muted", name="share_sum")
+        self._nothing = NothingYet(session, "protect_nothing", "Nothing to protect yet", "data", "← Data")
+        self._nothing.say("Open a table first: then each of its attributes stands here with its share of ε.")
+        self._arrange()
+        self._next = self.set_primary("Preview →", "to_preview", self._go_on, "See what the plan does to the table")
+        self._stale = True
+        session.plan_changed.connect(self.refresh)
+        session.table_changed.connect(self._show_table)
+        self._show_table()
+
+    def _arrange(self) -> None:
+        caption = label("Privacy budget of one whole row,  ε")
+        budget = Card(pad=12)
+        line = row(caption, self.entry, spacing=12)
+        line.setStretch(1, 1)
+        budget.body.addLayout(line)
+        table = Card(self.table, pad=8, spacing=4)
+        foot = row(None, self._sum)
+        foot.setContentsMargins(8, 0, 12, 2)
+        table.body.addLayout(foot)
+        whole = QWidget()
+        layout = QVBoxLayout(whole)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(budget)
+        layout.addWidget(table, 1)
+        layout.addWidget(self.detail)
+        self._whole = whole
+        self._views = QStackedWidget()
+        self._views.addWidget(self._nothing)
+        self._views.addWidget(whole)
+        self.body.addWidget(self._views, 1)
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _show_table(self) -> None:
+        opened = self.session.opened is not None
+        self._views.setCurrentWidget(self._whole if opened else self._nothing)
+        self._even.setVisible(opened)
+        self._next.setVisible(opened)
+        self.shares.forget()
+        self.refresh()
+        if opened and self.shares.rowCount():
+            first = next((i for i, c in enumerate(self.session.plan.columns) if c.protected), 0)
+            flags = QItemSelectionModel.SelectionFlag
+            at = self.shares.index(first, 3)
+            self.table.selectionModel().setCurrentIndex(at, flags.ClearAndSelect | flags.Rows)
+            self.detail.show_attribute(first)
+
+    def refresh(self) -> None:
+        """Show the plan as it is, and ask for its forecasts while the page is in sight."""
+        plan = self.session.plan
+        self.entry.set_value(plan.epsilon)
+        self.shares.follow_plan()
+        self._say_sum()
+        self._say_note()
+        self._stale = True
+        if self.isVisible():
+            self._ask()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Ask for what has changed while the page was out of sight."""
+        super().showEvent(event)
+        self._ask()
+
+    def _ask(self) -> None:
+        from workbench.gui.actions.forecast import forecast_columns
+
+        if self._stale and self.shares.shares():
+            self._stale = False
+            forecast_columns(self.session.plan, self.shares.shares(), self.jobs, self.shares.take_outlooks)
+
+    def _say_sum(self) -> None:
+        shares, plan = self.shares.shares(), self.session.plan
+        if not shares:
+            self._sum.setText(f"⚠ {self.shares.problem}" if self.shares.problem else "No column is protected")
+            return
+        total = sum(shares.values(), Decimal(0))
+        rest = "" if total == plan.epsilon else f", less than ε = {plain(plan.epsilon)}: free a lock to use the rest"
+        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {plain(total)}{rest or ' exactly'}")
+
+    def _say_note(self) -> None:
+        plan = self.session.plan
+        problems = plan.problems()
+        kept = [c.name for c in plan.columns if c.action == "keep"]
+        if self.session.opened is None:
+            note = ""
+        elif problems:
+            where = f"{problems[0].column}: " if problems[0].column else ""
+            note = f"✕ {where}{problems[0].text}."
+        elif kept:
+            note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
+        elif plan.epsilon > HIGH:
+            note = f"⚠ At ε = {plain(plan.epsilon)} the guarantee says little about any one row."
+        else:
+            note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
+        self.set_note(note)
+        self._next.setEnabled(plan.ready and bool(plan.protected))
+
+    # -- what the buttons do --------------------------------------------------------------------------------------
+
+    def _split_evenly(self) -> None:
+        from workbench.gui.protectpage.shares import evenly
+
+        self.session.edit("split ε evenly", evenly(self.session.plan))
+
+    def _go_on(self) -> None:
+        self.session.go("preview")
+
+
+def _state(session: Session) -> State:
+    if session.opened is None:
+        return "empty"
+    return "ready" if session.plan.ready and session.plan.protected else "needs"
+
+
+PAGE = Page(
+    name="protect",
+    title="Protect",
+    help="Choose how each attribute is protected and how ε is split over them",
+    make=ProtectPage,
+    state=_state,
+)

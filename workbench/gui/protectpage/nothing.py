@@ -1,0 +1,34 @@
+"""What a page says while there is nothing to show on it yet."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from workbench.gui.state import Session
+from workbench.gui.widgets import button, label, row
+
+
+class NothingYet(QWidget):
+    """A sentence in the middle of the page and a button that leads to the page that changes it."""
+
+    def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        heading = label(title, "heading")
+        heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._why = label("", "muted", wrap=True, name=f"{name}_why")
+        self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        go = button(go_text, f"{name}_go")
+        go.clicked.connect(lambda: session.go(go_to))
+        whole = QVBoxLayout(self)
+        whole.setSpacing(12)
+        whole.addStretch(2)
+        whole.addWidget(heading)
+        whole.addWidget(self._why)
+        whole.addLayout(row(None, go, None))
+        whole.addStretch(3)
+
+    def say(self, why: str) -> None:
+        """Say what is missing."""
+        self._why.setText(why)

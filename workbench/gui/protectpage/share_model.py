@@ -1,0 +1,275 @@
+"""One row per attribute: what is done with it, by which mechanism, for which share of ε, and how far off it will be."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor
+
+from workbench.gui.actions.forecast import Outlook
+from workbench.gui.datapage.facts import FROM_DATA, protect_changes
+from workbench.gui.draft import DraftColumn
+from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
+from workbench.gui.state import Session
+from workbench.gui.text import entered, plain
+from workbench.params import ParameterError
+
+Index = QModelIndex | QPersistentModelIndex
+TITLES = ("Attribute", "Action", "Mechanism", "Share of ε", "Lock", "Expected error")
+NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
+HELP = (
+    "The column of the table",
+    "protect: each value through a mechanism. drop: the column is left out. keep: published as it is",
+    "How a value is made uncertain; ★ is the advisor's choice, the one with the least expected error",
+    "What the column takes of the plan's ε; a share that is typed is locked",
+    "A locked share stays when others are moved; the free ones share what is left",
+    "Mean distance of a released value from the true one, if every value is equally likely: it follows from the "
+    "mechanism alone",
+)
+ACTIONS = ("protect", "drop", "keep")
+AUTO = "auto"
+NOTHING = "–"
+NOWHERE = QModelIndex()
+KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
+USELESS = "A constant answer is as near as this and costs nothing: give it more ε, or drop it."
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class ShareModel(QAbstractTableModel):
+    """The draft's columns with their shares and outlooks; every edit is a step that can be undone.
+
+    Signals:
+        refused: (sentence) why the last edit was not taken; empty after one that was.
+    """
+
+    refused = Signal(str)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._outlooks: dict[str, Outlook] = {}
+        self._split: dict[str, Decimal] = {}
+        self.problem = ""
+        self._rows = 0
+        session.theme_changed.connect(self.refresh)
+        self.follow_plan()
+
+    # -- what the rows are ----------------------------------------------------------------------------------------
+
+    def column_at(self, at: int) -> DraftColumn:
+        """Return the draft of one attribute."""
+        return self._session.plan.columns[at]
+
+    def shares(self) -> dict[str, Decimal]:
+        """Return the shares as they stand; empty where the locked ones do not fit into ε."""
+        return self._split
+
+    def outlook_at(self, at: int) -> Outlook | None:
+        """Return the newest outlook of an attribute; :meth:`current` tells whether it is up to date."""
+        column = self.column_at(at)
+        return self._outlooks.get(column.name) if column.protected else None
+
+    def current(self, at: int) -> bool:
+        """Whether the outlook of an attribute is about its present share and mechanism."""
+        outlook, column = self.outlook_at(at), self.column_at(at)
+        return outlook is not None and outlook.column == column and outlook.share == self._split.get(column.name)
+
+    def choices_at(self, at: int) -> tuple[tuple[str, str], ...]:
+        """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
+        outlook, column = self.outlook_at(at), self.column_at(at)
+        if outlook is None:
+            return ((AUTO, AUTO),) if column.mechanism == AUTO else ((AUTO, AUTO), (column.mechanism,) * 2)
+        made = [(f"advisor's choice ★  {outlook.in_words(outlook.candidates[0].error)}", AUTO)]
+        made += [(f"{c.title}  {outlook.in_words(c.error)}", c.name) for c in outlook.candidates]
+        return tuple(made)
+
+    def follow_plan(self) -> None:
+        """Take the plan as it is now."""
+        plan = self._session.plan
+        try:
+            self._split, self.problem = split(plan), ""
+        except ParameterError as error:
+            self._split, self.problem = {}, str(error)
+        if len(plan.columns) != self._rows:
+            self.beginResetModel()
+            self._rows = len(plan.columns)
+            self.endResetModel()
+        self.refresh()
+
+    def forget(self) -> None:
+        """Forget the outlooks: they belong to another table."""
+        self._outlooks.clear()
+        self.refresh()
+
+    def take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
+        """Show what a job has computed."""
+        self._outlooks = {o.column.name: o for o in outlooks}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Tell the view that any cell may differ."""
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(self._rows - 1, len(TITLES) - 1))
+
+    # -- Qt's interface -------------------------------------------------------------------------------------------
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of attributes."""
+        return 0 if parent.isValid() else self._rows
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(TITLES)
+
+    def headerData(  # noqa: N802 - Qt's name
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a title and what it means."""
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return HELP[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            return RIGHT if section in (SHARE, ERROR) else left
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return whether a cell can be edited or ticked."""
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        protected = self.column_at(index.row()).protected
+        if index.column() == LOCK and protected:
+            return flags | Qt.ItemFlag.ItemIsUserCheckable
+        editable = index.column() == ACTION or (protected and index.column() in (MECHANISM, SHARE))
+        return flags | Qt.ItemFlag.ItemIsEditable if editable else flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what Qt asks for about a cell."""
+        column = self.column_at(index.row())
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(index, column)
+        if role == Qt.ItemDataRole.EditRole:
+            return self._value(index, column)
+        if role == Qt.ItemDataRole.CheckStateRole and index.column() == LOCK and column.protected:
+            return Qt.CheckState.Unchecked if column.epsilon is None else Qt.CheckState.Checked
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._ink(index, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in (SHARE, ERROR):
+            return RIGHT
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._tip(index, column)
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
+        """Take an edit, or say why not."""
+        column = self.column_at(index.row())
+        try:
+            if role == Qt.ItemDataRole.CheckStateRole and index.column() == LOCK:
+                self._lock(column, Qt.CheckState(value) == Qt.CheckState.Checked)
+            elif role == Qt.ItemDataRole.EditRole:
+                self._edit(index, column, str(value))
+            else:
+                return False
+        except ParameterError as error:
+            self.refused.emit(str(error))
+            return False
+        self.refused.emit("")
+        return True
+
+    # -- edits ----------------------------------------------------------------------------------------------------
+
+    def _lock(self, column: DraftColumn, locked: bool) -> None:
+        words = f"{'lock' if locked else 'free'} the share of {column.name}"
+        self._session.edit(words, with_lock(self._session.plan, column.name, locked))
+
+    def _edit(self, index: Index, column: DraftColumn, text: str) -> None:
+        session = self._session
+        if index.column() == ACTION:
+            changes: dict[str, Any] = {"action": text}
+            if text == "protect":
+                opened = session.opened
+                profile = next((p for p in opened.profile if p.name == column.name), None) if opened else None
+                changes = protect_changes(column, profile.kind if profile else "category")
+            session.edit(f"{text} {column.name}", with_action(session.plan, column.name, changes))
+        elif index.column() == MECHANISM:
+            chosen = next((name for words, name in self.choices_at(index.row()) if words == text), None)
+            if chosen is not None:
+                session.edit_column(column.name, f"choose the mechanism of {column.name}", mechanism=chosen)
+        elif index.column() == SHARE:
+            share = _number(text, column.name)
+            made = with_share(session.plan, column.name, share, lock=True)
+            session.edit(f"give {column.name} {entered(share)} of ε", made)
+
+    # -- words ----------------------------------------------------------------------------------------------------
+
+    def _text(self, index: Index, column: DraftColumn) -> str:
+        kind = index.column()
+        if kind == NAME:
+            return column.name + ("  ⚠" if column.protected and column.bounds_origin == "data" else "")
+        if kind == ACTION:
+            return "keep  ⚠" if column.action == "keep" else column.action
+        if not column.protected:
+            if column.action == "keep":
+                return {MECHANISM: "published as it is", SHARE: NOTHING, ERROR: "not protected"}.get(kind, "")
+            return {MECHANISM: NOTHING, SHARE: NOTHING, ERROR: NOTHING}.get(kind, "")
+        if kind == SHARE:
+            share = self._split.get(column.name, column.epsilon)
+            return plain(share) if share is not None else NOTHING
+        if kind == LOCK:
+            return "locked" if column.epsilon is not None else ""
+        outlook = self.outlook_at(index.row())
+        if column.problems():
+            return "declare its facts first" if kind == ERROR else NOTHING
+        if outlook is None:
+            return "…"
+        if kind == MECHANISM:
+            return outlook.used.title + ("  ★" if outlook.advised else "")
+        return outlook.in_words(outlook.used.error) + ("  ⚠" if outlook.useless else "")
+
+    def _value(self, index: Index, column: DraftColumn) -> str:
+        if index.column() == ACTION:
+            return column.action
+        if index.column() == MECHANISM:
+            return next((words for words, name in self.choices_at(index.row()) if name == column.mechanism), "")
+        share = self._split.get(column.name, column.epsilon)
+        return entered(Decimal(f"{share:.6g}")) if index.column() == SHARE and share is not None else ""
+
+    def _ink(self, index: Index, column: DraftColumn) -> QColor | None:
+        theme, outlook = self._session.theme, self.outlook_at(index.row())
+        if column.action == "keep" and index.column() in (ACTION, ERROR):
+            return QColor(theme.warn)
+        if not column.protected or (index.column() == LOCK):
+            return QColor(theme.muted)
+        if index.column() == NAME and column.bounds_origin == "data":
+            return QColor(theme.warn)
+        if index.column() == ERROR and (column.problems() or (outlook is not None and outlook.useless)):
+            return QColor(theme.warn)
+        if index.column() == ERROR and not self.current(index.row()):
+            return QColor(theme.muted)
+        return None
+
+    def _tip(self, index: Index, column: DraftColumn) -> str:
+        outlook = self.outlook_at(index.row())
+        if column.action == "keep":
+            return KEPT
+        if index.column() == NAME and column.bounds_origin == "data" and column.protected:
+            return FROM_DATA
+        if index.column() == ERROR and outlook is not None and outlook.useless:
+            return USELESS
+        if index.column() == SHARE and column.name in self._split:
+            return f"{entered(self._split[column.name])} exactly"
+        return HELP[index.column()]
+
+
+def _number(text: str, name: str) -> Decimal:
+    try:
+        share = Decimal(text.strip())
+    except InvalidOperation:
+        share = Decimal("NaN")
+    if not share.is_finite() or len(share.normalize().as_tuple().digits) > 15:
+        raise ParameterError(f"{text.strip()!r} is not a share", f"column {name}", "write a number such as 0.3")
+    return share

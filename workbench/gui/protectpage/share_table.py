@@ -1,0 +1,126 @@
+"""The table of shares: actions and mechanisms open on a key, shares are typed, locks are ticked."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHeaderView,
+    QLineEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from workbench.gui.datapage.attribute_table import ChoiceDelegate
+from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
+from workbench.gui.stylesheet import ROW
+
+Index = QModelIndex | QPersistentModelIndex
+WIDTHS = {NAME: 150, ACTION: 92, MECHANISM: 214, SHARE: 92, LOCK: 92, ERROR: 130}
+ROOMY = {NAME: 0.3, MECHANISM: 0.3}
+"""Which columns take what a wider window leaves; the last takes the rest."""
+
+
+class MechanismDelegate(ChoiceDelegate):
+    """Edits a mechanism by the list of those that fit the attribute, each with its error."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__((), parent)
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
+        """Return the list."""
+        model = index.model()
+        assert isinstance(model, ShareModel)
+        self._choices = [words for words, _ in model.choices_at(index.row())]
+        combo = super().createEditor(parent, option, index)
+        assert isinstance(combo, QComboBox)
+        combo.view().setMinimumWidth(340)
+        return combo
+
+
+class ShareDelegate(QStyledItemDelegate):
+    """Edits a share as text."""
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
+        """Return the field."""
+        field = QLineEdit(parent)
+        field.setObjectName("share_editor")
+        field.setAccessibleName("Share of ε")
+        field.setFrame(False)
+        field.setAlignment(Qt.AlignmentFlag.AlignRight)
+        return field
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Show the present share, ready to be replaced."""
+        assert isinstance(editor, QLineEdit)
+        editor.setText(index.data(Qt.ItemDataRole.EditRole))
+        editor.selectAll()
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
+        """Take the text if it differs."""
+        assert isinstance(editor, QLineEdit)
+        if editor.text() != index.data(Qt.ItemDataRole.EditRole):
+            model.setData(index, editor.text())
+
+
+class ShareTable(QTableView):
+    """One row per attribute."""
+
+    def __init__(self, model: ShareModel) -> None:
+        super().__init__()
+        self.setObjectName("share_table")
+        self.setAccessibleName("Attributes: action, mechanism, share of ε and expected error of each")
+        self.setModel(model)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        triggers = QAbstractItemView.EditTrigger
+        self.setEditTriggers(
+            triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed | triggers.SelectedClicked
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW)
+        heads = self.horizontalHeader()
+        heads.setHighlightSections(False)
+        heads.setStretchLastSection(True)
+        heads.setMinimumSectionSize(56)
+        for column, width in WIDTHS.items():
+            heads.resizeSection(column, width)
+        self.setItemDelegateForColumn(ACTION, ChoiceDelegate(ACTIONS, self))
+        self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
+        self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give names and mechanisms the room of a wider window."""
+        super().resizeEvent(event)
+        extra = max(0, self.viewport().width() - sum(WIDTHS.values()))
+        for column, share in ROOMY.items():
+            self.horizontalHeader().resizeSection(column, WIDTHS[column] + int(share * extra))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room for three attributes."""
+        return QSize(200, 4 * ROW)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Let Return edit a cell as F2 does, and tick a lock as Space does."""
+        index = self.currentIndex()
+        plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
+            if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
+                ticked = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole)) == Qt.CheckState.Checked
+                state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
+                self.model().setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
+            elif index.flags() & Qt.ItemFlag.ItemIsEditable and self.state() != QAbstractItemView.State.EditingState:
+                self.edit(index)
+            return
+        super().keyPressEvent(event)
