@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.fit import columns_of, outside
 from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_here, read_data
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.schema import Attribute
@@ -16,6 +15,7 @@ from workbench.deep.features import Features
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
+from workbench.release.fit import columns_of, outside
 from workbench.release.ledger import Ledger
 from workbench.release.training import NetworkRelease, TestSet, release_training
 from workbench.sanitize.plan import load_plan

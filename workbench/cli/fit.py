@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_ledger, add_output, figure, read_data
-from workbench.data.matrix import matrix
-from workbench.data.table import Table
-from workbench.data.values import codes
-from workbench.learners import LEARNERS, Learner, learner
+from workbench.learners import LEARNERS, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
-from workbench.privacy.central import ReleasedNoise
-from workbench.privacy.event import Charge, Cost
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release.fit import columns_of, outside, release_fit
 from workbench.release.ledger import Ledger
-from workbench.release.model import Trained, release_model
-from workbench.sanitize.plan import Column, Plan, load_plan
+from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
@@ -51,12 +45,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context, [c.name for c in plan.columns])
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
-
-    def train(charge: Charge, folder: Path) -> Trained:
-        return _train(chosen, epsilon, plan, options.target, table, charge, folder)
+    parameters = chosen.parameters.from_plain({"epsilon": epsilon})
 
     with Ledger.open(options.ledger) as ledger:
-        done = release_model(table, options.output, ledger, f"fit {chosen.name}", train)
+        done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger)
     for sentence in outside(features, target):
         context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     return {
@@ -66,88 +58,6 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "release_id": done.release_id,
         "output": str(done.output),
     }
-
-
-def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
-    """Return (features, target): the columns of a plan that a model reads, none of the dropped ones.
-
-    Raises:
-        ParameterError: the target is not in the plan or is dropped, no feature is left, or a fact is not declared.
-    """
-    goal = plan.column(target)
-    features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
-    if goal.action == "drop":
-        raise ParameterError(f"the plan drops the target {target!r}", mend='write action = "protect" for it')
-    if not features:
-        raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
-    if goal.missing == "own-value":
-        raise ParameterError(
-            "a row without a class cannot be learned from",
-            f"column {target}",
-            'write missing = "refuse" for the target',
-        )
-    for column in (*features, goal):
-        column.grid()  # raises for whatever is not declared
-    return features, goal
-
-
-def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
-    """Return sentences on what a model's ε does not cover."""
-    from_data = [c.name for c in (*features, target) if c.bounds_origin == "data"]
-    if not from_data:
-        return ()
-    return (f"Bounds or domain were read off the data, which publishes them: {', '.join(from_data)}.",)
-
-
-def _train(
-    chosen: Learner,
-    epsilon: float,
-    plan: Plan,
-    target_name: str,
-    table: Table,
-    charge: Charge,
-    folder: Path,
-) -> Trained:
-    features, target = columns_of(plan, target_name)
-    estimator: Any = chosen.estimator(
-        [c.facts() for c in features],
-        target.facts(),
-        chosen.parameters.from_plain({"epsilon": epsilon}),
-        ReleasedNoise(),
-    )
-    cost: Cost = estimator.cost(table.rows)
-    people = plan.rows_per_person
-    # k rows of one person cost k times one row; charged before a cell is turned into a number.
-    charge(Cost(cost.epsilon * people, cost.delta, cost.event))
-
-    def paid(asked: Cost) -> None:
-        if asked != cost:
-            raise AssertionError("the fit costs something else than was charged")
-
-    estimator.set_params(charge=paid)
-    estimator.fit(matrix(table, features), codes(table, target))
-    (folder / "model.json").write_text(
-        json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
-    unit = "one row" if people == 1 else f"one person with at most {people} rows"
-    return Trained(
-        model=chosen.name,
-        parameters=estimator.parameters.to_plain(),
-        inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=(
-            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon; "
-            "the number of rows is public."
-        ),
-        randomness=(
-            "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
-        ),
-        releasable=estimator.releasable,
-        outside=outside(features, target),
-        training={
-            "rows_per_person": people,
-            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
-        },
-    )
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -123,7 +123,7 @@ def view(figure: CurveFigure, theme: Theme, pixel_ratio: float | None = None) ->
 
 def x_range(figure: CurveFigure) -> tuple[float, float]:
     """Return the ends of the horizontal axis."""
-    low, high = _extent([x for series in figure.series for x in series.x])
+    low, high = _extent([*(figure.span or ()), *(x for series in figure.series for x in series.x)])
     if low == high:
         return low / 2, high * 2
     room = (high / low) ** X_MARGIN

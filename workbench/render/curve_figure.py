@@ -59,6 +59,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = ACCURACY) -> Cu
         y_label=f"{metric_name} on held-out rows ({UNITS[metric]}){spread}",
         series=tuple(series),
         baselines=tuple(baselines),
+        span=(plan.epsilons[0], plan.epsilons[-1]),
     )
 
 

@@ -81,6 +81,7 @@ class CurveFigure:
         series: the lines.
         baselines: the levels beside them.
         badge: the provenance, top right; empty for public figures.
+        span: ends of the horizontal axis where they are wider than the points: a figure that is still being filled.
     """
 
     title: str
@@ -90,6 +91,7 @@ class CurveFigure:
     baselines: tuple[Baseline, ...] = ()
     subtitle: str = ""
     badge: str = PRIVATE_BADGE
+    span: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""
@@ -107,7 +109,8 @@ class CurveFigure:
         """Make the figure from what :meth:`to_plain` returned."""
         series = tuple(Series.from_plain(s) for s in plain["series"])
         baselines = tuple(Baseline(**b) for b in plain["baselines"])
-        return cls(**{**plain, "series": series, "baselines": baselines})
+        span = tuple(plain["span"]) if plain.get("span") else None
+        return cls(**{**plain, "series": series, "baselines": baselines, "span": span})
 
 
 @dataclass(frozen=True, slots=True)

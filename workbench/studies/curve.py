@@ -168,7 +168,7 @@ def run_curve(
                 journal.append(fit.name, values)
             take(fit, values)
     rows = tuple(row for fit in fits for row in _rows_of(plan, fit, figures[fit]))
-    return CurveResult(plan, _in_order(plan, rows), _majority(plan, data), len(data.y))
+    return CurveResult(plan, _in_order(plan, rows), majority(plan, data), len(data.y))
 
 
 def _results(
@@ -218,7 +218,8 @@ def _in_order(plan: CurvePlan, rows: tuple[Row, ...]) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda r: (place[r.regime], r.epsilon, r.repeat)))
 
 
-def _majority(plan: CurvePlan, data: StudyData) -> float:
+def majority(plan: CurvePlan, data: StudyData) -> float:
+    """Return the mean accuracy on held-out rows of always naming the largest class of the training rows."""
     shares = []
     for repeat in range(plan.repeats):
         training, held_out = _split(plan, data, repeat)

@@ -1,0 +1,224 @@
+"""The Utility page: the real study by clicks and keys, its curve grows, stops, goes on, and gives its ε to the plan."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from multiprocessing import resource_tracker
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+
+from workbench.gui.utilitypage.words import in_words, shown, value_at, worth_taking
+from workbench.paths import user_data
+from workbench.render.values import Baseline, CurveFigure, Series
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tracker():
+    """Start Python's own helper of spawned processes, which outlives them, before children are counted."""
+    resource_tracker.ensure_running()
+
+
+@pytest.fixture
+def utility(window, press, idle):
+    """A window with the iris sample and a small study to run."""
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_utility")
+    return window
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QLineEdit, name)
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def ran(window, qtbot, press, idle, epsilons="1, 10", repeats="2"):
+    """Type a small study and run it."""
+    retype(window, qtbot, "curve_epsilons", epsilons)
+    retype(window, qtbot, "curve_repeats", repeats)
+    press(window, "curve_run")
+    idle(window)
+    return window.page
+
+
+def point_at(page, series, index) -> QPoint:
+    return page.plot.place_of(series, index).toPoint()
+
+
+def test_without_a_table_the_button_leads_to_the_data(window, press):
+    press(window, "rail_utility")
+    button = window.findChild(QWidget, "curve_run")
+    assert button.text() == "Data →"
+    press(window, "curve_run")
+    assert window.page.objectName() == "page_data"
+
+
+def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
+    retype(utility, qtbot, "curve_epsilons", "1, 10")
+    retype(utility, qtbot, "curve_repeats", "2")
+    qtbot.keyClick(utility, Qt.Key.Key_Return, CTRL)
+    idle(utility)
+    figure = utility.page.figure
+    assert [s.name for s in figure.series] == ["sanitised, then trained", "private model"]
+    assert figure.series[0].x == (1.0, 10.0)
+    assert figure.badge
+    words = utility.findChild(QLabel, "curve_words")
+    assert words.isVisible()
+    assert "At your ε = 1: about" in words.text()
+    assert [run.kind for run in utility.session.runs] == ["curve"]
+    assert utility.rail.buttons["utility"].state == "ready"
+
+
+def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):
+    before = utility.session.account
+    ran(utility, qtbot, press, idle)
+    assert utility.session.account == before
+    assert list((user_data() / "unfinished").glob("*.jsonl")) == []
+
+
+def test_a_click_on_a_point_takes_its_epsilon_and_is_undone(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    assert utility.session.plan.epsilon == 10
+    assert "At your ε = 10" in utility.findChild(QLabel, "curve_words").text()
+    qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
+    assert utility.session.plan.epsilon == 1
+
+
+def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    assert not utility.session.undo_stack.canUndo()
+
+
+def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
+    callout = utility.findChild(QLabel, "curve_callout")
+    qtbot.waitUntil(callout.isVisible, timeout=2000)
+    line = page.figure.series[0]
+    assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
+    assert line.name in callout.text()
+
+
+def test_the_arrow_keys_go_to_a_point_and_return_takes_it(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    page.plot.setFocus()
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Return):
+        qtbot.keyClick(page.plot, key)
+    assert utility.session.plan.epsilon == 10
+
+
+def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, press, idle):
+    retype(utility, qtbot, "curve_epsilons", "0.1:100:13")
+    retype(utility, qtbot, "curve_repeats", "40")
+    press(utility, "curve_run")
+    qtbot.waitUntil(lambda: utility.page.figure is not None, timeout=20_000)
+    press(utility, "curve_cancel")
+    assert utility.findChild(QWidget, "curve_cancel").text() == "Cancelling…"
+    idle(utility)
+    assert utility.session.runs == ()
+    assert "kept" in utility.findChild(QWidget, "note_utility").accessibleName()
+    (journal,) = (user_data() / "unfinished").glob("*.jsonl")
+    kept = len(journal.read_text().splitlines())
+    assert kept > 0
+    told = []
+    utility.jobs.noticed.connect(lambda level, text: told.append(text))
+    retype(utility, qtbot, "curve_repeats", "2")
+    press(utility, "curve_run")
+    idle(utility)
+    assert told == [f"{kept} models are kept from a run that was stopped."]
+    assert len(utility.session.runs) == 1
+
+
+def test_bands_and_baselines_go_and_come_back(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    assert page.figure.baselines
+    press(utility, "curve_baselines")
+    press(utility, "curve_bands")
+    assert page.figure.baselines == ()
+    assert all(s.low == s.mean == s.high for s in page.figure.series)
+    press(utility, "curve_baselines")
+    assert page.figure.baselines
+
+
+def test_only_the_chosen_regimes_are_trained(utility, qtbot, press, idle):
+    press(utility, "regime_sanitized")
+    page = ran(utility, qtbot, press, idle)
+    assert [s.name for s in page.figure.series] == ["private model"]
+
+
+def test_a_refused_list_is_told_and_cannot_be_run(utility, qtbot):
+    retype(utility, qtbot, "curve_epsilons", "1, one")
+    problem = utility.findChild(QLabel, "curve_problem")
+    assert problem.isVisible()
+    assert "one" in problem.text()
+    assert not utility.findChild(QWidget, "curve_run").isEnabled()
+
+
+def test_the_curve_is_copied_as_an_image(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    press(utility, "curve_copy")
+    image = QGuiApplication.clipboard().image()
+    assert image.width() >= page.plot.view.width() > 400
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "csv"])
+def test_the_curve_is_saved_with_its_badge(utility, qtbot, press, idle, tmp_path, suffix):
+    page = ran(utility, qtbot, press, idle)
+    path = tmp_path / f"curve.{suffix}"
+    page.save(str(path))
+    idle(utility)
+    content = path.read_bytes()
+    if suffix == "csv":
+        assert content.startswith("# private – not for release\nregime,epsilon,repeat,metric,value\n".encode())
+    elif suffix == "svg":
+        assert b"private" in content.lower()
+    else:
+        assert content.startswith(b"\x89PNG")
+
+
+def test_another_table_takes_the_curve_away(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    utility.open("sample:people")
+    idle(utility)
+    assert page.figure is None
+
+
+FIGURE = CurveFigure(
+    title="Accuracy",
+    x_label="ε",
+    y_label="accuracy",
+    series=(
+        Series("private model", "private", (0.1, 1.0, 10.0), (0.5, 0.7, 0.79), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9)),
+        Series("sanitised", "sanitized", (0.1, 1.0, 10.0), (0.5, 0.5, 0.5), (0.4, 0.4, 0.4), (0.6, 0.6, 0.6)),
+    ),
+    baselines=(Baseline("no privacy", "no-privacy", 0.8), Baseline("majority", "majority", 0.6)),
+)
+
+
+def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majority():
+    text = in_words(FIGURE, Decimal(1))
+    assert "Within 3 points of no privacy from ε = 10 (private model)." in text
+    assert "The private model beats always naming the majority only from ε = 1" in text
+    assert "the sanitised never beats always naming the majority" in text
+    assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
+    assert worth_taking(FIGURE) == (10.0, "private model")
+    assert "outside the tested range" in in_words(FIGURE, Decimal(50))
+
+
+def test_between_two_points_a_line_is_straight_in_log_epsilon():
+    assert value_at(FIGURE.series[0], 10**0.5) == pytest.approx(0.745)
+    assert value_at(FIGURE.series[0], 0.01) is None
+
+
+def test_a_figure_without_bands_and_baselines_keeps_its_lines():
+    bare = shown(FIGURE, bands=False, baselines=False)
+    assert [s.mean for s in bare.series] == [s.mean for s in FIGURE.series]
+    assert bare.baselines == ()

@@ -1,0 +1,188 @@
+"""Run the study of accuracy against ε, and save what it gave."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.state import RunRecord, Session
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.signals import Notice
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.data.table import Table
+    from workbench.render.values import CurveFigure
+    from workbench.sanitize.plan import Plan
+    from workbench.studies.curve import CurvePlan, CurveResult
+    from workbench.studies.journal import Journal
+    from workbench.studies.regimes import StudyData
+    from workbench.studies.rows import Row
+
+KEY = "curve"
+EVERY = 0.25
+"""Seconds between two pictures of a study that runs."""
+
+FEW = 40
+"""Models up to which starting worker processes takes longer than training here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A study as far as it has come.
+
+    Attributes:
+        result: the figures so far; its plan names only the regimes that have any.
+        figures: the picture of each metric.
+        done: number of models trained.
+        total: number of models asked for.
+    """
+
+    result: CurveResult
+    figures: dict[str, CurveFigure]
+    done: int
+    total: int
+
+
+class LiveCurve:
+    """Where a running study leaves its newest snapshot; written by the worker, taken by the GUI thread."""
+
+    def __init__(self) -> None:
+        self._latest: Snapshot | None = None
+
+    def put(self, snapshot: Snapshot) -> None:
+        """Leave a snapshot in place of the former."""
+        self._latest = snapshot
+
+    def take(self) -> Snapshot | None:
+        """Return the newest snapshot where there is one that was not taken yet."""
+        taken, self._latest = self._latest, None
+        return taken
+
+
+def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve) -> JobHandle:
+    """Train every model of ``plan`` on the open table; what an earlier run finished is not trained again."""
+    opened = session.opened
+    target = session.target
+    assert opened is not None
+    assert target is not None
+    bounds = session.plan.plan()
+
+    def apply(snapshot: Snapshot) -> None:
+        if session.opened is opened:
+            session.add_run(RunRecord("curve", f"Accuracy against ε: {opened.title}", None, snapshot.result))
+
+    def work(emit: Emit, cancel: CancelToken) -> Snapshot:
+        return study(plan, opened.table, bounds, target, opened.title, live, emit, cancel)
+
+    return jobs.start(Job("Accuracy against ε", work), key=KEY, on_result=apply)
+
+
+def study(
+    plan: CurvePlan,
+    table: Table,
+    bounds: Plan,
+    target: str,
+    source: str,
+    live: LiveCurve,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Snapshot:
+    """Run the study and leave snapshots on the way; runs in a worker."""
+    from workbench.studies.curve import majority, run_curve
+    from workbench.studies.executor import cores
+    from workbench.studies.regimes import StudyData
+
+    data = StudyData.read(table, bounds, target)
+    cancel.check()
+    level = majority(plan, data)
+    total = len(plan.fits())
+    rows: list[Row] = []
+    drawn = -EVERY
+    done = 0
+
+    def heard(fresh: tuple[Row, ...]) -> None:
+        nonlocal drawn, done
+        rows.extend(fresh)
+        done += 1
+        if time.monotonic() - drawn >= EVERY:
+            live.put(_snapshot(plan, tuple(rows), level, len(data.y), source, (done, total)))
+            drawn = time.monotonic()
+
+    jobs = cores() if total > FEW else 1
+    with _journal(plan, data, emit) as journal:
+        result = run_curve(plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard)
+        if journal is not None:
+            journal.discard()
+    return _snapshot(plan, result.rows, level, len(data.y), source, (total, total))
+
+
+def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
+    from workbench.paths import user_data
+    from workbench.studies.curve import identity
+    from workbench.studies.journal import Journal
+
+    try:
+        journal = Journal.open(user_data() / "unfinished", identity(plan, data))
+    except InputError as error:
+        emit(Notice("info", f"This study cannot be continued after a stop: {error}"))
+        return contextlib.nullcontext()
+    if journal.done:
+        emit(Notice("info", f"{len(journal.done)} models are kept from a run that was stopped."))
+    return journal
+
+
+def _snapshot(
+    plan: CurvePlan, rows: tuple[Row, ...], level: float, table_rows: int, source: str, count: tuple[int, int]
+) -> Snapshot:
+    """Return the study as far as ``rows`` go."""
+    from workbench.render.curve_figure import METRICS, curve_figure
+    from workbench.studies.curve import CurveResult
+
+    seen = {row.regime for row in rows}
+    present = tuple(name for name in plan.regimes if name in seen)
+    # Workers end in any order: a line is drawn from left to right.
+    ordered = tuple(sorted(rows, key=lambda row: (present.index(row.regime), row.epsilon, row.repeat)))
+    result = CurveResult(dataclasses.replace(plan, regimes=present), ordered, level, table_rows)
+    known = {row.metric for row in rows}
+    figures = {metric: curve_figure(result, source, metric) for metric in METRICS if metric in known}
+    return Snapshot(result, figures, *count)
+
+
+def save_curve(session: Session, jobs: JobCenter, snapshot: Snapshot, figure: CurveFigure, path: Path) -> JobHandle:
+    """Save the picture (.png, .svg) or the figures (.csv), each with its badge."""
+    theme = session.theme.name
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        if path.suffix.lower() == ".csv":
+            _write_csv(snapshot.result, path)
+        else:
+            from workbench.render.offscreen import write_figure
+
+            write_figure(figure, path, theme=theme)
+        return path
+
+    def apply(saved: Path) -> None:
+        session.tell("info", f"Saved {saved.name}: private, not for release.")
+
+    return jobs.start(Job(f"Saving {path.name}", work), on_result=apply)
+
+
+def _write_csv(result: CurveResult, path: Path) -> None:
+    from workbench.release.atomic import PartFile, write_error
+    from workbench.render.values import PRIVATE_BADGE
+    from workbench.studies.rows import to_csv
+
+    with PartFile(path) as part:
+        try:
+            part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(result.rows)}".encode())
+            part.publish()
+        except OSError as error:
+            raise write_error(error, path) from None

@@ -1,0 +1,270 @@
+"""Utility: accuracy against ε, drawn while it is computed."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.dialogs import ask_where_to_save
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import Session, State
+from workbench.gui.widgets import Card, button, label, row, stack
+
+if TYPE_CHECKING:
+    from workbench.render.values import CurveFigure
+
+KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
+
+
+class UtilityPage(PageFrame):
+    """What is compared, the curve, and what it says in words."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
+        from workbench.gui.utilitypage.plot import CurvePlot
+        from workbench.gui.utilitypage.setup import CurveSetup
+
+        self.setup = CurveSetup()
+        self.plot = CurvePlot()
+        self._live = LiveCurve()
+        self._handle: JobHandle | None = None
+        self._snapshot: Snapshot | None = None
+        self._looks = QTimer(self, interval=round(1000 * EVERY))
+        self._looks.timeout.connect(self._look)
+        self._copy = button("Copy", "curve_copy", tip="Copy the curve as an image, its badge on it (Ctrl+C)")
+        self._save = button("Save…", "curve_save", tip="Save it as PNG, SVG or CSV, its badge on it")
+        self._copy.clicked.connect(self.copy)
+        self._save.clicked.connect(self._ask_and_save)
+        QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
+        self.header.addWidget(self._copy)
+        self.header.addWidget(self._save)
+        self._words = label("", wrap=True, name="curve_words")
+        self._take = button("", "curve_take", tip="Take this ε into the plan; Ctrl+Z takes it back")
+        self._take.clicked.connect(self._take_suggested)
+        self._arrange()
+        self._cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
+        self._cancel.clicked.connect(self._ask_to_stop)
+        self._cancel.hide()
+        self.foot.addWidget(self._cancel)
+        self._run_button = self.set_primary("Run", "curve_run", self._press, "Train every model (Ctrl+Return)")
+        self.setup.changed.connect(self.refresh)
+        self.setup.look_changed.connect(self._draw)
+        self.plot.chosen.connect(self._take_epsilon)
+        session.table_changed.connect(self._forget)
+        session.plan_changed.connect(self._plan_changed)
+        session.theme_changed.connect(self._draw)
+        self._draw()
+        self.refresh()
+
+    def _arrange(self) -> None:
+        empty = QWidget()
+        self._empty = label("", "muted", wrap=True, name="curve_empty")
+        heading = label("How much does privacy cost in accuracy?", "heading")
+        inviting = stack(None, heading, self._empty, None)
+        inviting.setContentsMargins(48, 0, 48, 0)
+        empty.setLayout(inviting)
+        self._views = QStackedWidget()
+        self._views.addWidget(empty)
+        self._views.addWidget(self.plot)
+        self.body.addWidget(self.setup)
+        self.body.addWidget(Card(self._views, pad=4), 1)
+        holder = QWidget()
+        line = row(spacing=16)
+        line.addWidget(self._words, 1)
+        line.addWidget(self._take)
+        holder.setLayout(line)
+        self._says = Card(holder, pad=12)
+        self.body.addWidget(self._says)
+
+    # -- the study ------------------------------------------------------------------------------------------------
+
+    @property
+    def figure(self) -> CurveFigure | None:
+        """What is drawn: the chosen metric, with or without bands and baselines."""
+        from workbench.gui.utilitypage.words import shown
+
+        if self._snapshot is None:
+            return None
+        return shown(
+            self._whole(self._snapshot), bands=self.setup.bands.isChecked(), baselines=self.setup.baselines.isChecked()
+        )
+
+    def _whole(self, snapshot: Snapshot) -> CurveFigure:
+        """Return the picture of the chosen metric; of accuracy where the study has no other (F1 is for two classes)."""
+        return snapshot.figures.get(self.setup.measure.currentData(), snapshot.figures["accuracy"])
+
+    def _press(self) -> None:
+        if _missing(self.session):
+            self.session.go("data")
+            return
+        plan = self.setup.value()
+        if plan is None or self._handle is not None:
+            return
+        self._live = LiveCurve()
+        handle = run_study(self.session, self.jobs, plan, self._live)
+        handle.finished.connect(self._finish)
+        handle.cancelling.connect(self.refresh)
+        handle.ended.connect(lambda: self._ended(handle))
+        self._handle = handle
+        self._looks.start()
+        self.refresh()
+
+    def _look(self) -> None:
+        snapshot = self._live.take()
+        if snapshot is not None:
+            self._show(snapshot)
+
+    def _show(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._draw()
+
+    def _finish(self, whole: Snapshot) -> None:
+        self._live = LiveCurve()  # what was left there on the way is older than the whole
+        self._show(whole)
+
+    def _ended(self, handle: JobHandle) -> None:
+        if handle is self._handle:
+            self._handle = None
+            self._looks.stop()
+            self._look()
+            self.refresh()
+
+    def _ask_to_stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def escape(self) -> bool:
+        """Stop a study that runs."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        self._handle.cancel()
+        return True
+
+    def _forget(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+            self._looks.stop()
+        self._snapshot = None
+        self._draw()
+        self.refresh()
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _plan_changed(self) -> None:
+        self._draw()
+        self.refresh()
+
+    def _draw(self) -> None:
+        from workbench.gui.utilitypage.words import in_words, worth_taking
+
+        figure = self.figure
+        for widget in (self._copy, self._save, self._says):
+            widget.setVisible(figure is not None)
+        self._views.setCurrentIndex(0 if figure is None else 1)
+        if figure is None or self._snapshot is None:
+            self.plot.clear()
+            return
+        epsilon = self.session.plan.epsilon
+        self.plot.show_figure(figure, self.session.theme, epsilon)
+        whole = self._whole(self._snapshot)
+        so_far = "" if self._snapshot.done == self._snapshot.total else "So far: "
+        self._words.setText(so_far + in_words(whole, epsilon))
+        best = worth_taking(whole)
+        self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)
+        if best is not None:
+            self._take.setText(f"Take ε = {best[0]:g}")
+            self._take.setAccessibleName(self._take.text())
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        missing, running = _missing(self.session), self._handle is not None
+        plan = self.setup.value()
+        self._run_button.setVisible(not running)
+        self._run_button.setText("Data →" if missing else "Run")
+        self._run_button.setEnabled(bool(missing) or plan is not None)
+        self._cancel.setVisible(running)
+        stopping = self._handle is not None and self._handle.stopping
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel.setEnabled(not stopping)
+        self._empty.setText(
+            missing
+            or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
+            "the model, and draws how often each is right on rows it has not seen. It spends none of the budget, as "
+            "nothing of it is ever released."
+        )
+        self.set_note(missing or self._progress_note(running, 0 if plan is None else len(plan.fits())))
+
+    def _progress_note(self, running: bool, fits: int) -> str:
+        shot = self._snapshot
+        if running:
+            return "The curve grows while it is computed."
+        if shot is not None and shot.done < shot.total:
+            return "Stopped; what is trained is kept, and Run does the rest."
+        if shot is not None and shot.result.plan == self.setup.value():
+            return f"All {shot.total:,} models are trained."
+        return f"{fits:,} models to train." if fits else ""
+
+    # -- the person -----------------------------------------------------------------------------------------------
+
+    def _take_epsilon(self, epsilon: float) -> None:
+        self.session.set_epsilon(Decimal(repr(epsilon)))
+        self.session.tell("info", f"The plan's ε is {epsilon:g}; Ctrl+Z takes it back.")
+
+    def _take_suggested(self) -> None:
+        from workbench.gui.utilitypage.words import worth_taking
+
+        assert self._snapshot is not None
+        best = worth_taking(self._whole(self._snapshot))
+        if best is not None:
+            self._take_epsilon(best[0])
+
+    def copy(self) -> None:
+        """Put the curve on the clipboard as an image."""
+        if self.plot.view is not None:
+            QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
+            self.session.tell("info", "Copied the curve as an image: private, not for release.")
+
+    def _ask_and_save(self) -> None:
+        path = ask_where_to_save(self, "Save the curve", "curve.png", KINDS)
+        if path:
+            self.save(path)
+
+    def save(self, path: str) -> None:
+        """Save the picture or the figures, by the suffix."""
+        figure = self.figure
+        if figure is not None and self._snapshot is not None:
+            save_curve(self.session, self.jobs, self._snapshot, figure, Path(path))
+
+
+def _missing(session: Session) -> str:
+    """Return what stands in the way of any study."""
+    if session.opened is None:
+        return "Open a table on the Data page first."
+    if session.target is None:
+        return "Choose the column to predict on the Data page first."
+    first = next(iter(session.plan.problems()), None)
+    if first is not None:
+        return f"{first.column or 'The plan'}: {first.text}."
+    return ""
+
+
+def _state(session: Session) -> State:
+    return "ready" if any(run.kind == "curve" for run in session.runs) else "empty"
+
+
+PAGE = Page(
+    name="utility",
+    title="Utility",
+    help="Accuracy against ε: without privacy, on a sanitised table, with a private model",
+    make=UtilityPage,
+    state=_state,
+)

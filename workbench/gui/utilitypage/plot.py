@@ -1,0 +1,230 @@
+"""The curve as a live widget: figures under the pointer, a click takes an ε, keys do both."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from workbench.gui.text import plain
+from workbench.gui.widgets import label, look, named
+from workbench.render.curve import CurveView, x_range
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES, Theme
+from workbench.render.values import CurveFigure
+
+REACH = 28.0
+"""Logical pixels within which a point is under the pointer."""
+
+
+class _View(CurveView):
+    """The figure, with the line of the plan's ε and a ring around one point."""
+
+    moved = Signal(QPointF)
+    pressed = Signal(QPointF)
+    left = Signal()
+
+    def __init__(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
+        super().__init__(figure, theme)
+        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._ring = pg.ScatterPlotItem(size=16, pen=pg.mkPen(theme.text, width=2), brush=None, antialias=True)
+        self.box.addItem(self._ring, ignoreBounds=True)
+        self._mark_epsilon(epsilon)
+
+    def _mark_epsilon(self, epsilon: Decimal) -> None:
+        low, high = x_range(self.figure)
+        if not low <= float(epsilon) <= high:
+            return
+        at = math.log10(epsilon)
+        pen = QPen(QColor(self.theme.accent), 1.5 * self._pixel_ratio)
+        pen.setCosmetic(True)
+        self.box.addItem(pg.InfiniteLine(at, angle=90, pen=pen), ignoreBounds=True)
+        right = at > (math.log10(low) + math.log10(high)) / 2
+        text = pg.TextItem(f"your ε = {plain(epsilon)}", color=self.theme.accent, anchor=(1 if right else 0, 1))
+        text.setFont(font(13))
+        self.box.addItem(text, ignoreBounds=True)
+        text.setPos(at, self.box.viewRange()[1][0])
+
+    def place(self, series: int, index: int) -> QPointF:
+        """Return where a point stands in the widget."""
+        line = self.figure.series[series]
+        at: QPointF = self.box.mapViewToScene(QPointF(math.log10(line.x[index]), line.mean[index]))
+        return at
+
+    def nearest(self, at: QPointF) -> tuple[int, int] | None:
+        """Return (series, index) of the point under ``at``."""
+        points = [(s, i) for s, line in enumerate(self.figure.series) for i in range(len(line.x))]
+
+        def far(point: tuple[int, int]) -> float:
+            there = self.place(*point)
+            return math.hypot(there.x() - at.x(), there.y() - at.y())
+
+        best = min(points, key=far)
+        return best if far(best) <= REACH else None
+
+    def ring(self, point: tuple[int, int] | None) -> None:
+        """Ring a point, or none."""
+        if point is None:
+            self._ring.setData([], [])
+            return
+        line = self.figure.series[point[0]]
+        self._ring.setData([math.log10(line.x[point[1]])], [line.mean[point[1]]])
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell where the pointer is."""
+        self.moved.emit(event.position())
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell of a click of the left button."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.pressed.emit(event.position())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Do nothing: the press was the click."""
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell that the pointer has gone."""
+        self.left.emit()
+
+
+class CurvePlot(QWidget):
+    """Shows one figure after another; the point that is looked at survives a redraw.
+
+    The arrow keys go from point to point and from line to line, Return takes the ε of the point.
+
+    Signals:
+        chosen: (float) the ε of the point that was clicked.
+    """
+
+    chosen = Signal(float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        named(self, "curve_plot", "Accuracy against ε", "")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._view: _View | None = None
+        self._at: tuple[int, int] | None = None
+        self._callout = look(label("", name="curve_callout"), "callout")
+        self._callout.setParent(self)
+        self._callout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._callout.hide()
+
+    @property
+    def view(self) -> CurveView | None:
+        """The figure that is shown."""
+        return self._view
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return a size that a curve can be read at."""
+        return QSize(640, 360)
+
+    def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
+        """Draw ``figure`` in place of the former."""
+        view = _View(figure, theme, epsilon)
+        view.moved.connect(lambda at: self._look_at(view.nearest(at)))
+        view.left.connect(lambda: self._look_at(None))
+        view.pressed.connect(self._press)
+        self.clear()
+        self._view = view
+        self._layout.addWidget(view)
+        view.setAccessibleName(figure.title)
+        self._callout.setStyleSheet(
+            f"background: {theme.surface}; color: {theme.text}; border: 1px solid {theme.line};"
+            "border-radius: 6px; padding: 6px 10px;"
+        )
+        if self._at is not None:
+            series, index = self._at
+            inside = series < len(figure.series) and index < len(figure.series[series].x)
+            self._look_at(self._at if inside else None)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        if self._view is not None:
+            former, self._view = self._view, None
+            self._layout.removeWidget(former)
+            former.blockSignals(True)  # hidden under the pointer it would say that the pointer has left
+            former.hide()
+            former.deleteLater()
+        self._callout.hide()
+
+    def place_of(self, series: int, index: int) -> QPointF:
+        """Return where a point stands, for whoever points at it."""
+        assert self._view is not None
+        return self._view.place(series, index)
+
+    def _press(self, at: QPointF) -> None:
+        self.setFocus()
+        assert self._view is not None
+        point = self._view.nearest(at)
+        self._look_at(point)
+        self._take()
+
+    def _take(self) -> None:
+        if self._view is not None and self._at is not None:
+            series, index = self._at
+            self.chosen.emit(self._view.figure.series[series].x[index])
+
+    def _look_at(self, point: tuple[int, int] | None) -> None:
+        self._at = point
+        if self._view is None:
+            return
+        self._view.ring(point)
+        self._callout.setVisible(point is not None)
+        if point is None:
+            return
+        line, index = self._view.figure.series[point[0]], point[1]
+        spread = line.high[index] - line.mean[index]
+        band = f" ± {spread:.3f}" if spread else ""
+        sign = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "triangle-down": "▼"}
+        marker = sign.get(STYLES[line.style].marker, "–")
+        self._callout.setText(f"{marker} {line.name}\nε = {line.x[index]:g}:  {line.mean[index]:.3f}{band}")
+        self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
+        self._place_callout(self._view.place(*point))
+
+    def _place_callout(self, at: QPointF) -> None:
+        self._callout.adjustSize()
+        x = at.x() + 16 if at.x() + 24 + self._callout.width() < self.width() else at.x() - 16 - self._callout.width()
+        y = min(max(at.y() - self._callout.height() - 8, 4), self.height() - self._callout.height() - 4)
+        self._callout.move(round(x), round(y))
+        self._callout.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Let go of the point: it has moved."""
+        super().resizeEvent(event)
+        self._look_at(None)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Show where the keys are: at the first point."""
+        super().focusInEvent(event)
+        if self._view is not None and self._at is None and event.reason() != Qt.FocusReason.MouseFocusReason:
+            self._look_at((0, 0))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Go from point to point, or take one."""
+        if self._view is None:
+            super().keyPressEvent(event)
+            return
+        lines = self._view.figure.series
+        series, index = self._at or (0, -1)
+        last = len(lines[series].x) - 1
+        match event.key():
+            case Qt.Key.Key_Right:
+                self._look_at((series, min(index + 1, last)))
+            case Qt.Key.Key_Left:
+                self._look_at((series, max(index - 1, 0)))
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                other = (series + (1 if event.key() == Qt.Key.Key_Down else -1)) % len(lines)
+                self._look_at((other, min(max(index, 0), len(lines[other].x) - 1)))
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Space:
+                self._take()
+            case _:
+                super().keyPressEvent(event)

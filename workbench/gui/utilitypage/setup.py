@@ -1,0 +1,133 @@
+"""What a curve compares: model, regimes, ε list, repeats; and what of it is drawn."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+
+from workbench.gui.widgets import Card, label, mark_wrong, named, row
+from workbench.learners import LEARNERS
+from workbench.params import ParameterError
+from workbench.privacy.mechanisms import MECHANISMS
+from workbench.render.curve_figure import METRICS
+from workbench.sanitize.plan import AUTO
+from workbench.studies.curve import CurvePlan
+
+FIRST = CurvePlan()
+
+
+class CurveSetup(Card):
+    """Two lines of fields that make a :class:`CurvePlan`.
+
+    Signals:
+        changed: what is to be computed differs.
+        look_changed: what is drawn of it differs.
+    """
+
+    changed = Signal()
+    look_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(pad=12)
+        self.setObjectName("curve_setup")
+        self.model = named(QComboBox(), "curve_model", "Model", "The model that every regime trains")
+        for entry in LEARNERS:
+            self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
+        self._regimes = {
+            "none": _check("no privacy", "regime_none", "An ordinary model on the rows as they are"),
+            "sanitized": _check(
+                "sanitised by", "regime_sanitized", "An ordinary model on a sanitised table"
+            ),
+            "private": _check("private model", "regime_private", "A model that adds noise to what it learns"),
+        }
+        self.mechanism = named(
+            QComboBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
+        )
+        for name in (AUTO, *(m.name for m in MECHANISMS)):
+            self.mechanism.addItem(name, name)
+        self.mechanism.setCurrentIndex(self.mechanism.findData("staircase"))
+        self.epsilons = named(
+            QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
+            "curve_epsilons",
+            "List of ε",
+            "Privacy losses of a whole row: 0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios",
+        )
+        self.repeats = named(
+            QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
+        )
+        self.repeats.setFixedWidth(56)
+        self.measure = named(QComboBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
+        for key, title in METRICS.items():
+            self.measure.addItem(title, key)
+        self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
+        self.baselines = _check("baselines", "curve_baselines", "No privacy, and always naming the largest class")
+        self._problem = label("", "problem", wrap=True, name="curve_problem")
+        self._problem.hide()
+        self._arrange()
+        for combo in (self.model, self.mechanism):
+            combo.currentIndexChanged.connect(self._edited)
+        for box in self._regimes.values():
+            box.toggled.connect(self._edited)
+        for line in (self.epsilons, self.repeats):
+            line.textEdited.connect(self._edited)
+        self.measure.currentIndexChanged.connect(self.look_changed)
+        self.bands.toggled.connect(self.look_changed)
+        self.baselines.toggled.connect(self.look_changed)
+
+    def _arrange(self) -> None:
+        none, sanitized, private = self._regimes.values()
+        upper, lower = QWidget(), QWidget()
+        upper.setLayout(row(self.model, 8, none, 8, sanitized, self.mechanism, 8, private, None))
+        words = {"ε": self.epsilons, "repeats": self.repeats}
+        titles = {text: label(text, "muted") for text in words}
+        for text, field in words.items():
+            titles[text].setBuddy(field)
+        line = row(titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, 8, self.measure)
+        line.addSpacing(8)
+        line.addWidget(self.bands)
+        line.addWidget(self.baselines)
+        line.setStretch(1, 1)
+        lower.setLayout(line)
+        for part in (upper, lower, self._problem):
+            self.body.addWidget(part)
+
+    def value(self) -> CurvePlan | None:
+        """Return what to compute, or ``None`` while a field is refused; the reason stands below."""
+        declared = CurvePlan.declared()
+        plan, problem = None, ""
+        values = {}
+        for key, field in (("epsilons", self.epsilons), ("repeats", self.repeats)):
+            words = "the list of ε" if key == "epsilons" else key
+            try:
+                values[key] = declared[key].parse(field.text(), words)
+                mark_wrong(field, wrong=False)
+            except ParameterError as error:
+                mark_wrong(field, wrong=True)
+                problem = problem or _told(error)
+        if not problem:
+            names = {"sanitized": f"sanitized:{self.mechanism.currentData()}"}
+            regimes = tuple(names.get(key, key) for key, box in self._regimes.items() if box.isChecked())
+            try:
+                if not regimes:
+                    raise ParameterError("no way of training is chosen", mend="tick at least one")
+                plan = CurvePlan(model=self.model.currentData(), regimes=regimes, **values)
+            except ParameterError as error:
+                problem = _told(error)
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        return plan
+
+    def _edited(self, *_: object) -> None:
+        self.value()
+        self.changed.emit()
+
+
+def _check(text: str, name: str, tip: str) -> QCheckBox:
+    box = named(QCheckBox(text), name, text, tip)
+    box.setChecked(True)
+    return box
+
+
+def _told(error: ParameterError) -> str:
+    text = f"{error.what}; {error.mend}" if error.mend else error.what
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,99 @@
+"""What a curve says, in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from decimal import Decimal
+
+from workbench.gui.text import plain
+from workbench.render.values import CurveFigure, Series
+
+NEAR = 0.03
+"""How far below the level without privacy still counts as near it: 3 points of accuracy."""
+
+
+def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
+    """Return ``figure`` with or without its bands and baselines."""
+    series = figure.series
+    if not bands:
+        series = tuple(dataclasses.replace(s, low=s.mean, high=s.mean) for s in series)
+    return dataclasses.replace(figure, series=series, baselines=figure.baselines if baselines else ())
+
+
+def near_no_privacy(figure: CurveFigure, series: Series) -> float | None:
+    """Return the least tested ε from which ``series`` stays within :data:`NEAR` of no privacy, or ``None``."""
+    level = next((b.value for b in figure.baselines if b.style == "no-privacy"), None)
+    if level is None:
+        return None
+    return _from_where(series, [value >= level - NEAR for value in series.mean])
+
+
+def worth_taking(figure: CurveFigure) -> tuple[float, str] | None:
+    """Return the least such ε of all lines, and the line's name."""
+    found = [(e, s.name) for s in figure.series if (e := near_no_privacy(figure, s)) is not None]
+    return min(found) if found else None
+
+
+def in_words(figure: CurveFigure, epsilon: Decimal) -> str:
+    """Return what the curve says about getting near no privacy, the majority, and the plan's ε."""
+    return " ".join(filter(None, (_near(figure), _majority(figure), at_epsilon(figure, epsilon))))
+
+
+def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
+    """Return what the lines are at the plan's ε, read off between the tested ones."""
+    low, high = figure.span or (figure.series[0].x[0], figure.series[0].x[-1])
+    if not low <= float(epsilon) <= high:
+        return f"Your ε = {plain(epsilon)} lies outside the tested range."
+    values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
+    if not values:
+        return ""
+    told = ", ".join(f"{value:.3f} ({name})" for name, value in values)
+    return f"At your ε = {plain(epsilon)}: about {told}."
+
+
+def value_at(series: Series, epsilon: float) -> float | None:
+    """Return the line at ``epsilon``, straight in log ε between two tested ones; ``None`` outside them."""
+    if epsilon in series.x:
+        return series.mean[series.x.index(epsilon)]
+    for (a, left), (b, right) in itertools.pairwise(zip(series.x, series.mean, strict=True)):
+        if a < epsilon < b:
+            share = math.log(epsilon / a) / math.log(b / a)
+            return left + share * (right - left)
+    return None
+
+
+def _near(figure: CurveFigure) -> str:
+    if not any(b.style == "no-privacy" for b in figure.baselines):
+        return ""
+    found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s)) is not None]
+    if not found:
+        return "No tested ε comes within 3 points of no privacy."
+    told = " and ".join(f"from ε = {e:g} ({name})" for name, e in found)
+    return f"Within 3 points of no privacy {told}."
+
+
+def _majority(figure: CurveFigure) -> str:
+    level = next((b.value for b in figure.baselines if b.style == "majority"), None)
+    if level is None:
+        return ""
+    told = []
+    for series in figure.series:
+        start = _from_where(series, [value > level for value in series.mean])
+        if start is None:
+            told.append(f"the {series.name} never beats always naming the majority")
+        elif start > series.x[0]:
+            told.append(f"the {series.name} beats always naming the majority only from ε = {start:g}")
+    text = "; ".join(told)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _from_where(series: Series, holds: list[bool]) -> float | None:
+    """Return the first position from which a property holds to the end."""
+    start = None
+    for x, yes in zip(reversed(series.x), reversed(holds), strict=True):
+        if not yes:
+            break
+        start = x
+    return start

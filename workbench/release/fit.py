@@ -1,0 +1,140 @@
+"""The release of one private model of a table: charged for all rows of a person before a cell is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workbench.data.matrix import matrix
+from workbench.data.table import Table
+from workbench.data.values import codes
+from workbench.learners import Learner
+from workbench.params import ParameterError, Parameters
+from workbench.privacy.central import ReleasedNoise
+from workbench.privacy.event import Charge, Cost
+from workbench.release.ledger import Ledger
+from workbench.release.model import ModelRelease, Trained, release_model
+from workbench.sanitize.plan import Column, Plan
+
+
+def release_fit(
+    chosen: Learner,
+    parameters: Parameters,
+    plan: Plan,
+    target: str,
+    table: Table,
+    output: Path,
+    ledger: Ledger,
+) -> ModelRelease:
+    """Train ``chosen`` on ``table`` and release it as the folder ``output``.
+
+    Args:
+        chosen: the learner.
+        parameters: its declared parameters, ε among them.
+        plan: declares bounds and domains of the columns.
+        target: the column to predict.
+        table: the rows.
+        output: a new folder; it appears whole or not at all.
+        ledger: the account.
+
+    Raises:
+        ParameterError: a column is not declared, or the plan leaves nothing to learn from.
+        InputError: the folder exists, or a value does not fit its column.
+        BudgetRefusedError: the cap does not allow it.
+    """
+
+    def train(charge: Charge, folder: Path) -> Trained:
+        return _train(chosen, parameters, plan, target, table, charge, folder)
+
+    return release_model(table, output, ledger, f"fit {chosen.name}", train)
+
+
+def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, rows: int) -> Cost:
+    """Return what a release of ``chosen`` on ``rows`` rows is charged; reads no data.
+
+    k rows of one person cost k times one row.
+    """
+    cost = _estimator(chosen, parameters, *columns_of(plan, target)).cost(rows)
+    return Cost(cost.epsilon * plan.rows_per_person, cost.delta, cost.event)
+
+
+def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
+    """Return (features, target): the columns of a plan that a model reads, none of the dropped ones.
+
+    Raises:
+        ParameterError: the target is not in the plan or is dropped, no feature is left, or a fact is not declared.
+    """
+    goal = plan.column(target)
+    features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
+    if goal.action == "drop":
+        raise ParameterError(f"the plan drops the target {target!r}", mend='write action = "protect" for it')
+    if not features:
+        raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
+    if goal.missing == "own-value":
+        raise ParameterError(
+            "a row without a class cannot be learned from",
+            f"column {target}",
+            'write missing = "refuse" for the target',
+        )
+    for column in (*features, goal):
+        column.grid()  # raises for whatever is not declared
+    return features, goal
+
+
+def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
+    """Return sentences on what a model's ε does not cover."""
+    from_data = [c.name for c in (*features, target) if c.bounds_origin == "data"]
+    if not from_data:
+        return ()
+    return (f"Bounds or domain were read off the data, which publishes them: {', '.join(from_data)}.",)
+
+
+def _train(
+    chosen: Learner,
+    parameters: Parameters,
+    plan: Plan,
+    target_name: str,
+    table: Table,
+    charge: Charge,
+    folder: Path,
+) -> Trained:
+    features, target = columns_of(plan, target_name)
+    estimator = _estimator(chosen, parameters, features, target)
+    cost: Cost = estimator.cost(table.rows)
+    people = plan.rows_per_person
+    # k rows of one person cost k times one row; charged before a cell is turned into a number.
+    charge(Cost(cost.epsilon * people, cost.delta, cost.event))
+
+    def paid(asked: Cost) -> None:
+        if asked != cost:
+            raise AssertionError("the fit costs something else than was charged")
+
+    estimator.set_params(charge=paid)
+    estimator.fit(matrix(table, features), codes(table, target))
+    (folder / "model.json").write_text(
+        json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
+    unit = "one row" if people == 1 else f"one person with at most {people} rows"
+    return Trained(
+        model=chosen.name,
+        parameters=estimator.parameters.to_plain(),
+        inputs=[c.facts().to_plain() for c in (*features, target)],
+        statement=(
+            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon; "
+            "the number of rows is public."
+        ),
+        randomness=(
+            "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
+        ),
+        releasable=estimator.releasable,
+        outside=outside(features, target),
+        training={
+            "rows_per_person": people,
+            "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
+        },
+    )
+
+
+def _estimator(chosen: Learner, parameters: Parameters, features: tuple[Column, ...], target: Column) -> Any:
+    return chosen.estimator([c.facts() for c in features], target.facts(), parameters, ReleasedNoise())
