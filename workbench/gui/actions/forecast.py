@@ -70,7 +70,9 @@ class Outlook:
         """Return an error as a person reads it: in the attribute's unit, or as a share of changed values."""
         if not self.column.numeric:
             return f"{plain(round(100 * error, 1))} % changed"
-        return f"± {plain(float(f'{error:.3g}'))}" + (" days" if self.column.kind == "date" else "")
+        rounded = float(f"{error:.3g}")
+        text = f"{rounded:,.0f}" if rounded >= 1000 else plain(rounded)
+        return f"± {text}" + (" days" if self.column.kind == "date" else "")
 
 
 def forecast_columns(

@@ -20,7 +20,7 @@ from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, 
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 150, ACTION: 92, MECHANISM: 214, SHARE: 92, LOCK: 92, ERROR: 130}
+WIDTHS = {NAME: 108, ACTION: 84, MECHANISM: 226, SHARE: 82, LOCK: 90, ERROR: 128}
 ROOMY = {NAME: 0.3, MECHANISM: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

@@ -1,0 +1,181 @@
+"""Preview: one draw of the plan beside the original. Private, free, and never released."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QComboBox, QStackedWidget, QVBoxLayout, QWidget
+
+from workbench.gui.bridge import JobCenter
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import Session, State
+from workbench.gui.text import count
+from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
+
+if TYPE_CHECKING:
+    from workbench.gui.actions.preview import PreviewColumn, PreviewRows
+
+FREE = "Looking is free: no draw of this page is ever released, copied or exported. A release makes a draw of its own."
+AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
+DETAIL = 204
+
+
+class PreviewPage(PageFrame):
+    """Both sides, the distribution of the chosen column, and another draw."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        # These know the engines, which the descriptor of the page does not wait for.
+        from workbench.gui.previewpage.distribution import Distribution
+        from workbench.gui.previewpage.sides import Sides
+        from workbench.gui.protectpage.nothing import NothingYet
+
+        self._again = button("Another draw", "another_draw", tip=AGAIN)
+        self._again.clicked.connect(self.draw_again)
+        self.header.addWidget(self._again)
+        self.draw = 1
+        self._rows_stale = True
+        self._column = ""
+        self.sides = Sides(session)
+        self.sides.column_chosen.connect(self.choose_column)
+        self.distribution = Distribution(session)
+        self._choice = named(QComboBox(), "preview_column", "Column whose distribution is shown")
+        self._choice.textActivated.connect(self.choose_column)
+        self._facts = Elided("", "muted")
+        self._facts.setObjectName("preview_facts")
+        self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Protect")
+        self._arrange()
+        self._next = self.set_primary("Utility →", "to_utility", lambda: session.go("utility"), "What it is good for")
+        session.plan_changed.connect(self.refresh)
+        session.table_changed.connect(self._start_over)
+        self.refresh()
+
+    def _arrange(self) -> None:
+        detail = Card(pad=12, spacing=4)
+        detail.setFixedHeight(DETAIL)
+        key = label("▇ original    ● sanitised", "muted", name="preview_key")
+        top = row(label("Distribution of", "muted"), self._choice, 8, key, 8, self._facts, badge())
+        top.setStretch(5, 1)
+        detail.body.addLayout(top)
+        detail.body.addWidget(self.distribution, 1)
+        whole = QWidget()
+        layout = QVBoxLayout(whole)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(self.sides, 1)
+        layout.addWidget(detail)
+        self._whole = whole
+        self._views = QStackedWidget()
+        self._views.addWidget(self._nothing)
+        self._views.addWidget(whole)
+        self.body.addWidget(self._views, 1)
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _start_over(self) -> None:
+        self.draw, self._column = 1, ""
+        self.sides.show_rows(None)
+        self.distribution.show_column(None)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show whether there is something to draw, and draw it while the page is in sight."""
+        session = self.session
+        can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
+        self._views.setCurrentWidget(self._whole if can else self._nothing)
+        self._again.setVisible(can)
+        self._next.setVisible(can)
+        self.set_note(FREE if can else "")
+        if not can:
+            problems = session.plan.problems()
+            self._nothing.say(
+                "Open a table first."
+                if session.opened is None
+                else f"{problems[0].column}: {problems[0].text}."
+                if problems
+                else "No column is protected."
+            )
+            return
+        names = [c.name for c in session.plan.protected]
+        if names != [self._choice.itemText(i) for i in range(self._choice.count())]:
+            self._choice.clear()
+            self._choice.addItems(names)
+        if self._column not in names:
+            self._column = names[0]
+        self._choice.setCurrentText(self._column)
+        self._rows_stale = True
+        if self.isVisible():
+            self._ask()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw what has changed while the page was out of sight."""
+        super().showEvent(event)
+        if self._rows_stale and self._views.currentWidget() is self._whole:
+            self._ask()
+
+    def choose_column(self, name: str) -> None:
+        """Show the distribution of another protected column; one that is kept has nothing to compare."""
+        if name == self._column or name not in [c.name for c in self.session.plan.protected]:
+            return
+        self._column = name
+        self._choice.setCurrentText(name)
+        self._ask_column()
+
+    def draw_again(self) -> None:
+        """Draw once more."""
+        self.draw += 1
+        self._ask()
+
+    def _ask(self) -> None:
+        from workbench.gui.actions.preview import preview_rows
+
+        opened = self.session.opened
+        assert opened is not None
+        self._rows_stale = False
+        preview_rows(
+            opened.table, self.session.plan, self.draw, self.jobs, self._show_rows, on_failure=self.session.report
+        )
+        self._ask_column()
+
+    def _ask_column(self) -> None:
+        from workbench.gui.actions.preview import preview_column
+
+        opened = self.session.opened
+        assert opened is not None
+        preview_column(
+            opened.table,
+            self.session.plan,
+            self._column,
+            self.draw,
+            self.jobs,
+            self._show_column,
+            on_failure=lambda error: self.distribution.show_column(None),
+        )
+
+    def _show_rows(self, rows: PreviewRows) -> None:
+        self.sides.show_rows(rows)
+        seen = rows.original.height
+        first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
+        self.sides.drawn.setText(f"draw {self.draw}  ·  bold: changed")
+        self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
+
+    def _show_column(self, column: PreviewColumn) -> None:
+        self.distribution.show_column(column)
+        part = 100 * column.changed / column.rows if column.rows else 0.0
+        self._facts.set_whole(f"{part:.3g} % of {count(column.rows, 'row')} changed")
+
+
+def _state(session: Session) -> State:
+    if session.opened is None or not session.plan.ready:
+        return "empty"
+    return "ready" if session.plan.protected else "empty"
+
+
+PAGE = Page(
+    name="preview",
+    title="Preview",
+    help="See one draw of the plan beside the original: private, free and never released",
+    make=PreviewPage,
+    state=_state,
+)

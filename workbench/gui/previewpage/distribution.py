@@ -1,0 +1,97 @@
+"""How the chosen column is spread before and after the draw, one over the other."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from workbench.gui.actions.preview import PreviewColumn
+from workbench.gui.state import Session
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES
+
+FILL = 0.35
+DOT = 3.0
+
+
+class Distribution(QWidget):
+    """Bars of the original, and a stepped line with dots for the draw: told apart by shape as well as by colour."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("preview_distribution")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMouseTracking(True)
+        self._session = session
+        self._column: PreviewColumn | None = None
+        session.theme_changed.connect(self.update)
+
+    def show_column(self, column: PreviewColumn | None) -> None:
+        """Draw the spread of one column, or nothing."""
+        self._column = column
+        self.setAccessibleName(f"Distribution of {column.name}, original and sanitised" if column else "")
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of the picture."""
+        return QSize(400, 130)
+
+    def event(self, event: QEvent) -> bool:
+        """Name the bar under the pointer."""
+        if isinstance(event, QHelpEvent):
+            QToolTip.showText(event.globalPos(), self.words_at(event.pos().x()), self)
+            return True
+        return super().event(event)
+
+    def words_at(self, x: float) -> str:
+        """Return what stands at a place across the picture; empty beside the bars."""
+        column, box = self._column, self._box()
+        if column is None or not column.labels or not box.left() <= x < box.right():
+            return ""
+        at = int((x - box.left()) / box.width() * len(column.labels))
+        return f"{column.labels[at]}: {column.original[at]:,} rows, {column.sanitised[at]:,} after the draw"
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw both, the labels of the axis and the ends."""
+        column = self._column
+        if column is None or not column.labels:
+            return
+        theme, painter, box = self._session.theme, QPainter(self), self._box()
+        most = max(*column.original, *column.sanitised, 1)
+        width = box.width() / len(column.labels)
+        grey, vermilion = QColor(theme.muted), QColor(theme.series(STYLES["sanitized"]))
+        grey.setAlphaF(FILL)
+        for at, size in enumerate(column.original):
+            height = box.height() * size / most
+            painter.fillRect(QRectF(box.left() + at * width + 1, box.bottom() - height, width - 2, height), grey)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(vermilion, 2))
+        painter.setBrush(vermilion)
+        for at, size in enumerate(column.sanitised):
+            level = box.bottom() - box.height() * size / most
+            left = box.left() + at * width
+            painter.drawLine(QPointF(left + 1, level), QPointF(left + width - 1, level))
+            painter.drawEllipse(QPointF(left + width / 2, level), DOT, DOT)
+        painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), QColor(theme.line))
+        self._write_labels(painter, box, width, column)
+
+    def _write_labels(self, painter: QPainter, box: QRectF, width: float, column: PreviewColumn) -> None:
+        painter.setPen(QColor(self._session.theme.muted))
+        painter.setFont(font(12))
+        metrics = painter.fontMetrics()
+        below = QRectF(box.left(), box.bottom() + 3, box.width(), 18)
+        widest = max(metrics.horizontalAdvance(words) for words in column.labels)
+        if widest <= width - 4:
+            for at, words in enumerate(column.labels):
+                cell = QRectF(box.left() + at * width, below.top(), width, below.height())
+                painter.drawText(cell, Qt.AlignmentFlag.AlignHCenter, words)
+            return
+        first, last = column.labels[0], column.labels[-1]
+        if column.numeric:
+            first, last = first.split(" – ")[0], last.split(" – ")[-1]
+        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, first)
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, last)
+
+    def _box(self) -> QRectF:
+        return QRectF(self.rect()).adjusted(2, 6, -2, -22)

@@ -1,0 +1,104 @@
+"""Original and sanitised rows side by side; they scroll together and share the current cell."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QTableView, QWidget
+
+from workbench.gui.actions.preview import PreviewRows
+from workbench.gui.previewpage.draw_model import DrawModel
+from workbench.gui.state import Session
+from workbench.gui.stylesheet import ROW
+from workbench.gui.widgets import Card, badge, label, named, row
+
+NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."
+
+
+class PreviewTable(QTableView):
+    """One side. Copying is refused with its reason.
+
+    Signals:
+        copy_refused: somebody asked for a copy.
+    """
+
+    copy_refused = Signal()
+
+    def __init__(self, name: str, accessible: str, model: DrawModel) -> None:
+        super().__init__()
+        named(self, name, accessible)
+        self.setModel(model)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setDragEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW - 6)
+        self.horizontalHeader().setDefaultSectionSize(92)
+        self.horizontalHeader().setHighlightSections(False)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Refuse to copy."""
+        if event.matches(QKeySequence.StandardKey.Copy) or event.matches(QKeySequence.StandardKey.Cut):
+            self.copy_refused.emit()
+            return
+        super().keyPressEvent(event)
+
+
+class Sides(QWidget):
+    """Both sides.
+
+    Signals:
+        column_chosen: (name) the current cell, or a click on a head, is in another column.
+    """
+
+    column_chosen = Signal(str)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._left_model, self._right_model = DrawModel(session), DrawModel(session)
+        self.left = PreviewTable("preview_original", "Original rows: private", self._left_model)
+        self.right = PreviewTable("preview_sanitised", "The same rows after one draw: private", self._right_model)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        self.drawn = label("", "muted", name="preview_drawn")
+        sides = (
+            (self.left, label("Original", "heading"), label("")),
+            (self.right, label("Sanitised", "heading"), self.drawn),
+        )
+        for view, title, beside in sides:
+            card = Card(pad=8, spacing=4)
+            top = row(title, beside, None, badge())
+            top.setContentsMargins(8, 4, 8, 0)
+            card.body.addLayout(top)
+            card.body.addWidget(view, 1)
+            layout.addWidget(card, 1)
+        for view, other in ((self.left, self.right), (self.right, self.left)):
+            view.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
+            view.horizontalScrollBar().valueChanged.connect(other.horizontalScrollBar().setValue)
+            view.horizontalHeader().sectionResized.connect(
+                lambda at, _, size, other=other: other.horizontalHeader().resizeSection(at, size)
+            )
+            view.horizontalHeader().sectionClicked.connect(self._head_clicked)
+            view.horizontalHeader().setSectionsClickable(True)
+            view.selectionModel().currentChanged.connect(lambda now, _, other=other: self._follow(now, other))
+            view.copy_refused.connect(lambda: session.tell("warning", NOT_COPIED))
+
+    def show_rows(self, rows: PreviewRows | None) -> None:
+        """Show one draw, or nothing."""
+        self._left_model.show_frame(rows.original if rows else None)
+        self._right_model.show_frame(rows.sanitised if rows else None, rows.changed if rows else None)
+
+    def _head_clicked(self, at: int) -> None:
+        self.column_chosen.emit(self._left_model.name_of(at))
+
+    def _follow(self, now: QModelIndex, other: PreviewTable) -> None:
+        twin = other.model().index(now.row(), now.column())
+        if twin.isValid() and other.currentIndex() != twin:
+            other.setCurrentIndex(twin)
+        if now.isValid():
+            self.column_chosen.emit(self._left_model.name_of(now.column()))
