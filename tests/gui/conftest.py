@@ -62,6 +62,7 @@ def window(qtbot: QtBot) -> Iterator[MainWindow]:
     qtbot.waitExposed(made)
     yield made
     made.jobs.shut_down()
+    made.session.may_leave = lambda then: True  # what a test has changed is not to be saved
     made.close()
     made.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

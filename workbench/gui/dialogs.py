@@ -6,11 +6,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
+PROJECTS = "Projects (*.workbench.toml *.toml)"
 
 
 def ask_for_table(parent: QWidget) -> str:
     """Ask which table to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, "Open a table", "", TABLES)[0]
+
+
+def ask_for_project(parent: QWidget) -> str:
+    """Ask which project to open; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, "Open a project", "", PROJECTS)[0]
 
 
 def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -> str:

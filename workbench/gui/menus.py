@@ -41,6 +41,11 @@ class Menus:
         menu.addMenu(self._recent)
         self._add(menu, "reload", "&Reload Table", self._reload, QKeySequence.StandardKey.Refresh)
         menu.addSeparator()
+        project = self._window.project
+        self._add(menu, "open_project", "Open &Project…", project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
+        self._add(menu, "save", "&Save Project", project.save, QKeySequence.StandardKey.Save)
+        self._add(menu, "save_as", "Save Project &As…", project.save_as, QKeySequence("Ctrl+Shift+S"))
+        menu.addSeparator()
         self._add(menu, "quit", "&Quit", self._window.close, QKeySequence("Ctrl+Q"))
 
     def _edit(self) -> None:

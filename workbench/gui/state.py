@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -120,6 +121,8 @@ class Session(QObject):
 
     Attributes:
         undo_stack: every edit of the plan; cleared when a table is opened or something is released.
+        may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
+            once; it calls its argument later where the work is saved first. The window sets it.
 
     Signals:
         table_changed: another table is open, or none.
@@ -146,6 +149,7 @@ class Session(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
+        self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self._opened: OpenTable | None = None
         self._plan = DraftPlan()
         self._account = AccountView()
@@ -239,6 +243,10 @@ class Session(QObject):
     def released(self) -> tuple[ReleasedStep, ...]:
         """The releases of this session, oldest first."""
         return self._released
+
+    def has_released(self, plan: DraftPlan) -> bool:
+        """Whether exactly this plan was released in this session."""
+        return any(step.plan == plan for step in self._released)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

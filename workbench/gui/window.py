@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -18,6 +19,7 @@ from workbench.gui.menus import Menus
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.data import DataPage
+from workbench.gui.project import Project
 from workbench.gui.rail import Rail
 from workbench.gui.settings import Settings
 from workbench.gui.state import Session
@@ -34,6 +36,7 @@ class MainWindow(QMainWindow):
     Attributes:
         session: what is shown.
         jobs: what is going on.
+        project: where the plan is saved, and whether it differs from its file.
         rail: the list of pages.
         gauges: the panels on the right.
     """
@@ -46,6 +49,7 @@ class MainWindow(QMainWindow):
         self.session = Session(self)
         self.jobs = JobCenter(self)
         self.settings = Settings()
+        self.project = Project(self.session, self.jobs, self)
         self.theme = ThemeSwitch(self.session, self)
         self.theme.set_mode(self.settings.theme)
         self._pages = {page.name: page for page in pages}
@@ -67,7 +71,9 @@ class MainWindow(QMainWindow):
         self.session.page_asked.connect(self.show_page)
         self.jobs.noticed.connect(self._tell)
         self.jobs.failed.connect(self.session.report)
-        self.session.table_changed.connect(self._retitle)
+        self.session.table_changed.connect(self._remember_table)
+        self.project.changed.connect(self._retitle)
+        self.project.kept.connect(self.settings.add_recent)
         self._restore()
         self.show_page(pages[0].name)
         self.rail.buttons[pages[0].name].setFocus()
@@ -91,8 +97,11 @@ class MainWindow(QMainWindow):
         self.rail.select(name)
 
     def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME`` on the Data page."""
+        """Open a path or ``sample:NAME`` on the Data page; a ``.toml`` file is a project."""
         self.show_page("data")
+        if source.lower().endswith(".toml"):
+            self.project.open(Path(source))
+            return
         data_page = self._made["data"]
         assert isinstance(data_page, DataPage)
         data_page.open(source)
@@ -154,11 +163,16 @@ class MainWindow(QMainWindow):
             self.restoreGeometry(geometry)  # type: ignore[arg-type]
         self.gauges.setVisible(self.settings.load("gauges") != "hidden")
 
-    def _retitle(self) -> None:
+    def _remember_table(self) -> None:
         opened = self.session.opened
-        self.setWindowTitle(f"{opened.title} – Privacy workbench" if opened else "Privacy workbench")
         if opened is not None and not opened.is_sample:
             self.settings.add_recent(opened.source)
+
+    def _retitle(self) -> None:
+        """Name the table in the title, with Qt's mark of what is not saved."""
+        opened = self.session.opened
+        self.setWindowTitle(f"{opened.title}[*] – Privacy workbench" if opened else "Privacy workbench")
+        self.setWindowModified(self.project.unsaved)
 
     # -- the person -----------------------------------------------------------------------------------------------
 
@@ -194,7 +208,10 @@ class MainWindow(QMainWindow):
         event.acceptProposedAction()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        """Close at once where nothing runs; else stop the jobs first, without blocking the window."""
+        """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""
+        if not self._closing and not self.session.may_leave(self.close):
+            event.ignore()
+            return
         if self.jobs.running:
             event.ignore()
             if not self._closing:

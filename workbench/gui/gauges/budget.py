@@ -35,7 +35,7 @@ class BudgetGauge(Card):
         head.setLayout(row(self._figure, self._meaning, None))
         for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):
             self.body.addWidget(part)
-        for signal in (session.table_changed, session.plan_changed, session.account_changed):
+        for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -47,8 +47,11 @@ class BudgetGauge(Card):
         if session.opened is None:
             self._show_nothing()
             return
-        cost = session.plan.cost()
-        self._facts.show_line("plan", "this plan", f"ε {plain(cost)}" if cost is not None else "not ready", "accent")
+        released = session.has_released(session.plan)
+        # What is released is in what was spent: it is not to be paid again.
+        cost = None if released else session.plan.cost()
+        told = "released" if released else f"ε {plain(cost)}" if cost is not None else "not ready"
+        self._facts.show_line("plan", "this plan", told, "accent")
         self._explain.setText(f"What does ε = {plain(session.plan.epsilon)} mean?")
         if account.problem:
             self._show_problem(account.problem)

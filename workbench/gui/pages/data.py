@@ -69,7 +69,9 @@ class DataPage(PageFrame):
             self.open(path)
 
     def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME``."""
+        """Open a path or ``sample:NAME``, unless the person wants to keep what is not saved."""
+        if not self.session.may_leave(lambda: self.open(source)):
+            return
         open_table(self.session, self.jobs, source, on_failure=lambda error: self._opening_failed(source, error))
 
     def _read_again(self, options: object) -> None:

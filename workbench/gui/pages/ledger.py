@@ -48,7 +48,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((156, 124, 84, 72, 72, 108))
+        self._releases.set_widths((180, 136, 84, 60, 60, 104))
         self._accounts = LinesTable(
             session,
             "ledger_caps",
@@ -56,7 +56,7 @@ class LedgerPage(PageFrame):
             ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
             right=(1, 2, 3, 4, 5),
         )
-        self._accounts.set_widths((244, 84, 84, 84, 84))
+        self._accounts.set_widths((244, 92, 92, 92, 92))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)

@@ -83,7 +83,6 @@ class ReleasePage(PageFrame):
         target = Card(spacing=4)
         target.body.addLayout(line)
         target.body.addWidget(label("Its certificate is written beside it.", "muted"))
-        target.body.addWidget(self._refusal)
         self._refusal.hide()
         upper = QHBoxLayout()
         upper.setSpacing(12)
@@ -106,11 +105,14 @@ class ReleasePage(PageFrame):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty)
         self.body.addWidget(self._area, 1)
-        self.body.addStretch(0)
+        self.body.addWidget(self._refusal)
+        self._gap = look(QWidget(), "clear")
+        self.body.addWidget(self._gap, 1)
 
     def _show_table(self) -> None:
         opened = self.session.opened
         self._empty.setVisible(opened is None)
+        self._gap.setVisible(opened is None)
         self._area.setVisible(opened is not None)
         self._target.setText(str(suggested_target(opened)) if opened is not None else "")
         self._refusal.hide()
@@ -146,7 +148,7 @@ class ReleasePage(PageFrame):
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
-        released = any(step.plan == plan for step in self.session.released)
+        released = self.session.has_released(plan)
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
@@ -249,7 +251,7 @@ class ReleasePage(PageFrame):
         told = BudgetRefusedError(error.what, error.where, "use what remains, or raise the cap on the Ledger page")
         self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
         self._refusal.show()
-        self.session.report(told)
+        self.session.tell("info", "Refused: nothing was charged or written.")
 
     def _stop(self) -> None:
         if self._running is not None:
@@ -281,7 +283,7 @@ def _outside(forecast: Forecast | None) -> str:
 def _state(session: Session) -> State:
     if session.opened is None:
         return "empty"
-    return "ready" if any(step.plan == session.plan for step in session.released) else "needs"
+    return "ready" if session.has_released(session.plan) else "needs"
 
 
 PAGE = Page(

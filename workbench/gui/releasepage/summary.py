@@ -35,7 +35,9 @@ class PublishedCard(Card):
         self._lines.setContentsMargins(0, 0, 0, 0)
         self._lines.setHorizontalSpacing(16)
         self._lines.setVerticalSpacing(6)
-        self._lines.setColumnStretch(1, 1)
+        self._lines.setColumnMinimumWidth(0, 130)
+        self._lines.setColumnStretch(0, 2)
+        self._lines.setColumnStretch(1, 3)
         holder = QWidget()
         holder.setLayout(self._lines)
         for part in (label("WHAT WILL BE PUBLISHED", "caption"), self._size, holder):
@@ -63,7 +65,6 @@ class PublishedCard(Card):
 
     def _show_line(self, at: int, column: DraftColumn, known: ColumnForecast | None) -> None:
         name = Elided(column.name)
-        name.setMinimumWidth(110)
         share = label(f"ε {plain(known.epsilon)}" if known else "–" if column.action != "protect" else "")
         share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if column.action == "keep":
@@ -143,7 +144,10 @@ class CostCard(Card):
         short = remaining is not None and cost is not None and cost > remaining
         self._short.setVisible(short)
         if short:
-            self._short.setText(f"⚠ Needs ε = {entered(cost or Decimal(0))}, but only {_left(remaining)} remain.")
+            released = self._session.has_released(plan)
+            look(self._short, "muted" if released else "danger")
+            needs = "A second draw needs" if released else "⚠ Needs"
+            self._short.setText(f"{needs} ε = {entered(cost or Decimal(0))}, but only {_left(remaining)} remain.")
         self.use_rest.setVisible(short and remaining is not None and remaining > 0)
         if remaining is not None:
             self.use_rest.setText(f"Use what remains (ε = {_left(remaining)})")

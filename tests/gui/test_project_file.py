@@ -1,0 +1,212 @@
+"""The project file: readable, without a value of the table, and nothing unsaved goes without a question."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox
+
+from workbench.data.options import ReadOptions
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.actions.project import project_text, read_project
+from workbench.params import InputError, ParameterError, WorkbenchError
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+ROWS = "age;pay;town\n" + "\n".join(f"{20 + i % 40};{1000 + i},75;{'ab'[i % 2]}" for i in range(60)) + "\n"
+
+
+@pytest.fixture
+def town(window, tmp_path, idle):
+    """A window with a semicolon file, two facts of which are declared."""
+    path = tmp_path / "town.csv"
+    path.write_text(ROWS, "utf-8")
+    open_table(window.session, window.jobs, str(path), ReadOptions(delimiter=";", decimal=","))
+    idle(window)
+    window.session.edit_column("age", "bounds of age", lower=0.0, upper=120.0)
+    window.session.set_epsilon(Decimal("0.7"))
+    window.session.set_target("town")
+    return window
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """The file that the system's chooser, which a test cannot drive, gives."""
+    path = tmp_path / "town.workbench.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    return path
+
+
+def answer(qtbot, name: str) -> list[str]:
+    """Press the button of that name in the question that comes next."""
+    told: list[str] = []
+
+    def click() -> None:
+        box = QApplication.activeModalWidget()
+        if not isinstance(box, QMessageBox):
+            QTimer.singleShot(20, QApplication.instance(), click)
+            return
+        told.append(box.text())
+        qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
+
+    QTimer.singleShot(20, QApplication.instance(), click)
+    return told
+
+
+def save(window, qtbot, idle) -> None:
+    qtbot.keyClick(window, Qt.Key.Key_S, CTRL)
+    idle(window)
+
+
+def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qtbot, idle):
+    before = town.session.plan
+    assert town.isWindowModified()
+    save(town, qtbot, idle)
+    assert not town.isWindowModified()
+    assert town.settings.recent[0] == str(project)
+    town.open("sample:iris")
+    idle(town)
+    assert town.project.path is None
+    qtbot.keyClick(town, Qt.Key.Key_O, CTRL | SHIFT)
+    idle(town)
+    assert town.session.plan == before
+    assert town.session.target == "town"
+    assert town.session.opened.options == ReadOptions(delimiter=";", decimal=",")
+    assert town.project.path == project
+    assert not town.project.unsaved
+
+
+def test_a_project_is_readable_and_holds_no_value_of_the_table(town, project, qtbot, idle):
+    save(town, qtbot, idle)
+    text = project.read_text("utf-8")
+    raw = tomllib.loads(text)
+    assert raw["table"] == "town.csv"
+    assert raw["reading"] == [{"delimiter": ";", "decimal": ","}]
+    assert raw["epsilon"] == 0.7
+    assert raw["column"][0]["lower"] == 0
+    assert raw["column"][1]["lower"] == "?"
+    assert "1000" not in text
+    assert "1059" not in text
+
+
+def test_project_and_table_move_together(town, project, tmp_path, qtbot, idle):
+    save(town, qtbot, idle)
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    for name in ("town.csv", project.name):
+        (tmp_path / name).rename(other / name)
+    town.open(str(other / project.name))
+    idle(town)
+    assert town.session.opened.source == str(other / "town.csv")
+
+
+def test_a_second_save_asks_for_no_name(town, project, qtbot, idle, monkeypatch):
+    save(town, qtbot, idle)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: pytest.fail("it asked for a name"))
+    town.session.set_epsilon(Decimal(2))
+    assert town.project.unsaved
+    save(town, qtbot, idle)
+    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 2
+    assert not town.project.unsaved
+
+
+def test_undoing_back_to_what_was_saved_needs_no_save(town, project, qtbot, idle):
+    save(town, qtbot, idle)
+    town.session.edit_column("age", "bounds of age", lower=10.0)
+    assert town.project.unsaved
+    qtbot.keyClick(town, Qt.Key.Key_Z, CTRL)
+    assert not town.project.unsaved
+
+
+def test_closing_with_unsaved_work_asks_and_can_be_taken_back(town, qtbot):
+    told = answer(qtbot, "no")
+    town.close()
+    assert "town.csv is not saved" in told[0]
+    assert town.isVisible()
+
+
+def test_closing_may_discard(town, qtbot):
+    told = answer(qtbot, "discard")
+    town.close()
+    assert len(told) == 1
+    assert not town.isVisible()
+
+
+def test_closing_may_save_first(town, project, qtbot):
+    answer(qtbot, "save")
+    town.close()
+    qtbot.waitUntil(lambda: not town.isVisible(), timeout=10_000)
+    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 0.7
+
+
+def test_opening_another_table_asks_first(town, qtbot, idle):
+    told = answer(qtbot, "no")
+    town.open("sample:iris")
+    idle(town)
+    assert len(told) == 1
+    assert town.session.opened.title == "town.csv"
+    answer(qtbot, "discard")
+    town.open("sample:iris")
+    idle(town)
+    assert town.session.opened.title == "iris"
+
+
+def test_an_untouched_table_closes_without_a_question(people):
+    assert not people.project.unsaved
+    people.close()
+    assert not people.isVisible()
+
+
+def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
+    save(town, qtbot, idle)
+    rows = [line.split(";") for line in ROWS.splitlines()]
+    (tmp_path / "town.csv").write_text("\n".join(f"{a};{c}" for a, _, c in rows).replace("town", "city") + "\n")
+    town.open(str(project))
+    idle(town)
+    told = town.findChild(QLabel, "banner_text").text()
+    assert "no longer has pay, town" in told
+    assert "has city, which the project does not know" in told
+    assert town.session.plan.column("age").upper == 120
+
+
+def test_a_project_whose_table_is_gone_is_told_of_and_changes_nothing(town, project, tmp_path, qtbot, idle):
+    save(town, qtbot, idle)
+    before = town.session.opened
+    (tmp_path / "town.csv").unlink()
+    town.open(str(project))
+    idle(town)
+    assert town.findChild(QLabel, "banner_text").isVisible()
+    assert "town.csv" in town.findChild(QLabel, "banner_text").text()
+    assert town.session.opened is before
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("x = ", InputError, "not TOML"),
+        ("epsilon = 1", InputError, "no project of version 1"),
+        ("project = 2\ntable = 'a.csv'", InputError, "no project of version 1"),
+        ("project = 1", ParameterError, "does not name its table"),
+        ("project = 1\ntable = 'a.csv'\nspeed = 3", ParameterError, "'speed' is not known"),
+        ("project = 1\ntable = 'a.csv'\nepsilon = 'much'", ParameterError, "not a number"),
+        ("project = 1\ntable = 'a.csv'\ncolumn = 3", ParameterError, "not a list of columns"),
+        ("project = 1\ntable = 'a.csv'\ncolumn = [3]", ParameterError, "not a table of keys"),
+        ("project = 1\ntable = 'a.csv'\n[[reading]]\nencoding = 'klingon'", ParameterError, "klingon"),
+        ("project = 1\ntable = 'a.csv'\n[[column]]\nname = 'a'\nkind = 'blob'", ParameterError, "blob"),
+    ],
+)
+def test_a_damaged_project_is_refused_with_its_place(tmp_path, text, error, words):
+    path = tmp_path / "bad.workbench.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(WorkbenchError, match=words) as caught:
+        read_project(path)
+    assert isinstance(caught.value, error)
+
+
+def test_what_is_written_is_what_is_read(town, tmp_path):
+    path = tmp_path / "again.toml"
+    path.write_text(project_text(town.session.opened, town.session.plan, tmp_path), "utf-8")
+    assert read_project(path).plan == town.session.plan

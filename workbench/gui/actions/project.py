@@ -1,0 +1,152 @@
+"""Save and open a project: where the table is, how it is read, and the plan. No value of the table is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.actions.account import read_account
+from workbench.gui.actions.open_table import KEY, load
+from workbench.gui.bridge import JobCenter
+from workbench.gui.draft import DraftPlan
+from workbench.gui.state import OpenTable, Session
+from workbench.jobs import Job
+from workbench.params import InputError, ParameterError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.options import ReadOptions
+
+SUFFIX = ".workbench.toml"
+VERSION = 1
+_KEYS = ("project", "table", "reading")
+_COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
+It holds no value of the table; what is declared below is public. "?" is not declared yet."""
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """What a project file says.
+
+    Attributes:
+        source: the table's path, absolute, or ``sample:NAME``.
+        options: what the person stated about the file over the guess, ``None`` where nothing.
+        plan: the plan as it was drafted.
+    """
+
+    source: str
+    options: ReadOptions | None
+    plan: DraftPlan
+
+
+def project_text(opened: OpenTable, plan: DraftPlan, folder: Path) -> str:
+    """Return the project as TOML; a table beside the project is named by its relative path, so that both can move."""
+    from workbench.params.codec import write_toml
+
+    source = opened.source
+    if not opened.is_sample:
+        absolute = Path(source).absolute()
+        inside = absolute.is_relative_to(folder.absolute())
+        source = (absolute.relative_to(folder.absolute()) if inside else absolute).as_posix()
+    reading = {} if opened.options is None else {k: v for k, v in vars(opened.options).items() if v is not None}
+    raw: dict[str, Any] = {"project": VERSION, "table": source}
+    raw |= {"reading": [reading]} if reading else {}
+    raw |= {k: v for k, v in plan.to_raw().items() if k != "version"}
+    return write_toml(raw, {"project": _COMMENT})
+
+
+def read_project(path: Path) -> ProjectFile:
+    """Return the project in the file at ``path``.
+
+    Raises:
+        InputError: it cannot be read, or is no project.
+        ParameterError: a key or value is refused.
+    """
+    from workbench.data.options import ReadOptions
+    from workbench.params.codec import read_toml, require_table
+
+    raw = read_toml(path, "project")
+    if raw.get("project") != VERSION:
+        raise InputError(f"this is no project of version {VERSION}", str(path), "open a file that the window saved")
+    source = raw.get("table")
+    if not isinstance(source, str) or not source:
+        raise ParameterError("the project does not name its table", str(path), 'write table = "FILE"')
+    reading = raw.get("reading", [])
+    if not isinstance(reading, list) or len(reading) > 1:
+        raise ParameterError("reading is given more than once", str(path), "keep one [[reading]]")
+    columns = raw.get("column", [])
+    if not isinstance(columns, list):
+        raise ParameterError("column is not a list of columns", str(path), "write each column as [[column]]")
+    for column in columns:
+        require_table(column, "a column", str(path))
+    unknown = set(raw) - {*_KEYS, "epsilon", "keep_order", "rows_per_person", "column"}
+    if unknown:
+        raise ParameterError(f"the key {min(unknown)!r} is not known", str(path), "remove it")
+    options = ReadOptions.from_plain(require_table(reading[0], "reading", str(path))) if reading else None
+    try:
+        plan = DraftPlan.from_raw({k: v for k, v in raw.items() if k not in _KEYS})
+    except (ValueError, TypeError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"a value is not a number: {error}", str(path), "mend the line") from None
+    if not source.startswith("sample:"):
+        source = os.path.normpath(path.absolute().parent / source)
+    return ProjectFile(source, options, plan)
+
+
+def save_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[OpenTable, DraftPlan], None]) -> None:
+    """Write the project, so that it appears whole; ``done`` gets what was saved."""
+    opened, plan = session.opened, session.plan
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.atomic import write_output
+
+        if path.exists() and not opened.is_sample and path.samefile(opened.source):
+            raise ParameterError("the project would replace the table", str(path), "name another file")
+        write_output(path, project_text(opened, plan, path.parent).encode())
+
+    def apply(_: None) -> None:
+        done(opened, plan)
+        session.tell("info", f"Saved {path}.")
+
+    jobs.start(Job(f"Saving {path.name}", work), key="save", on_result=apply)
+
+
+def open_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[], None]) -> None:
+    """Open a project and its table; ``done`` is called once both are there."""
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan, list[str]]:
+        project = read_project(path)
+        opened, drafted = load(project.source, project.options, project.plan, emit, cancel)
+        plan = dataclasses.replace(drafted, rows_per_person=project.plan.rows_per_person)
+        return opened, plan, _differences(project.plan, plan)
+
+    def apply(result: tuple[OpenTable, DraftPlan, list[str]]) -> None:
+        opened, plan, differences = result
+        session.open(opened, plan)
+        done()
+        if differences:
+            session.tell("warning", " ".join(differences))
+        else:
+            session.tell("info", f"Opened the project {path.name}: {opened.title}, {opened.table.rows:,} rows.")
+        read_account(session, jobs)
+
+    jobs.start(Job(f"Opening {path.name}", work), key=KEY, on_result=apply)
+
+
+def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:
+    """Return a sentence for each way in which the table's columns are no longer those of the project."""
+    before, now = [c.name for c in saved.columns], [c.name for c in plan.columns]
+    gone, new = [n for n in before if n not in now], [n for n in now if n not in before]
+    out = []
+    if gone:
+        out.append(f"The table no longer has {', '.join(gone)}: what the plan said of it is gone.")
+    if new:
+        out.append(f"The table has {', '.join(new)}, which the project does not know: declare it on the Data page.")
+    return out

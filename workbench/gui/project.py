@@ -1,0 +1,121 @@
+"""The project that is open: where it is saved, whether it differs from its file, and the question before it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.actions.project import SUFFIX, open_project, save_project
+from workbench.gui.bridge import JobCenter
+from workbench.gui.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
+from workbench.gui.draft import DraftPlan
+from workbench.gui.state import OpenTable, Session
+
+
+class Project(QObject):
+    """Save, Save as, Open, and the guard of unsaved work.
+
+    Attributes:
+        path: the file the project was saved into or opened from; ``None`` while it has none.
+
+    Signals:
+        changed: the path or :attr:`unsaved` may differ.
+        kept: (path) the project was saved into or opened from that file.
+    """
+
+    changed = Signal()
+    kept = Signal(str)
+
+    def __init__(self, session: Session, jobs: JobCenter, window: QWidget) -> None:
+        super().__init__(window)
+        self.path: Path | None = None
+        self._session, self._jobs, self._window = session, jobs, window
+        self._source = ""
+        self._saved = session.plan
+        session.table_changed.connect(self._table_changed)
+        session.plan_changed.connect(self.changed)
+        session.may_leave = self.may_leave
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the plan differs from the file, or from what opening the table gave."""
+        return self._session.opened is not None and self._session.plan != self._saved
+
+    def save(self, then: Callable[[], object] | None = None) -> None:
+        """Save into the project's file, asking for one where it has none; ``then`` follows a save that succeeded."""
+        if self.path is None:
+            self.save_as(then)
+        else:
+            self._save_into(self.path, then)
+
+    def save_as(self, then: Callable[[], object] | None = None) -> None:
+        """Ask for a file and save into it."""
+        opened = self._session.opened
+        if opened is None:
+            self._session.tell("info", "There is nothing to save yet: open a table first.")
+            return
+        folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
+        suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
+        chosen = ask_where_to_save(self._window, "Save the project", str(suggested), PROJECTS)
+        if chosen:
+            self._save_into(Path(chosen if chosen.endswith(".toml") else chosen + SUFFIX), then)
+
+    def ask_and_open(self) -> None:
+        """Ask for a project and open it."""
+        chosen = ask_for_project(self._window)
+        if chosen:
+            self.open(Path(chosen))
+
+    def open(self, path: Path) -> None:
+        """Open the project in ``path``, unless the person wants to keep what is not saved."""
+        if self.may_leave(lambda: self.open(path)):
+            open_project(self._session, self._jobs, path, lambda: self._opened(path))
+
+    def may_leave(self, then: Callable[[], object]) -> bool:
+        """Ask about unsaved work, where there is any; return whether to go on at once.
+
+        Where the person wants it saved, ``then`` is called once the file stands: a save that fails loses nothing.
+        """
+        if not self.unsaved:
+            return True
+        opened = self._session.opened
+        assert opened is not None
+        answer = choose(
+            self._window,
+            "Keep the changes?",
+            f"What you declared and planned for {opened.title} is not saved. "
+            "Releases and their charges are kept in any case.",
+            {"save": "Save…" if self.path is None else "Save", "discard": "Discard"},
+        )
+        if answer == "save":
+            self.save(then)
+        return answer == "discard"
+
+    def _save_into(self, path: Path, then: Callable[[], object] | None) -> None:
+        def done(opened: OpenTable, plan: DraftPlan) -> None:
+            if self._session.opened is opened:
+                self.path, self._saved = path, plan
+                self.kept.emit(str(path))
+                self.changed.emit()
+                if then is not None:
+                    then()
+
+        save_project(self._session, self._jobs, path, done)
+
+    def _opened(self, path: Path) -> None:
+        self.path, self._saved = path, self._session.plan
+        self.kept.emit(str(path))
+        self.changed.emit()
+
+    def _table_changed(self) -> None:
+        """Begin anew with another table; the same one, read again in another way, stays in its project."""
+        opened = self._session.opened
+        source = opened.source if opened is not None else ""
+        if source != self._source or not source:
+            self.path = None
+            self._saved = self._session.plan
+        self._source = source
+        self.changed.emit()
