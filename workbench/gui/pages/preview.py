@@ -16,7 +16,7 @@ from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
 if TYPE_CHECKING:
     from workbench.gui.actions.preview import PreviewColumn, PreviewRows
 
-FREE = "Looking is free: no draw of this page is ever released, copied or exported. A release makes a draw of its own."
+FREE = "Looking is free: nothing of this page is ever released, copied or exported."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 DETAIL = 204
 
@@ -55,8 +55,8 @@ class PreviewPage(PageFrame):
         detail = Card(pad=12, spacing=4)
         detail.setFixedHeight(DETAIL)
         key = label("▇ original    ● sanitised", "muted", name="preview_key")
-        top = row(label("Distribution of", "muted"), self._choice, 8, key, 8, self._facts, badge())
-        top.setStretch(5, 1)
+        top = row(self._choice, 8, key, 8, self._facts, badge())
+        top.setStretch(4, 1)
         detail.body.addLayout(top)
         detail.body.addWidget(self.distribution, 1)
         whole = QWidget()
@@ -157,7 +157,8 @@ class PreviewPage(PageFrame):
         self.sides.show_rows(rows)
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
-        self.sides.drawn.setText(f"draw {self.draw}  ·  bold: changed")
+        self.sides.drawn.setText(f"draw {self.draw}")
+        self.set_note(f"{FREE} Shown: {first}; a tinted, bold cell has changed.")
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
 
     def _show_column(self, column: PreviewColumn) -> None:

@@ -49,7 +49,7 @@ class ProtectPage(PageFrame):
         )
         self.entry.value_changed.connect(session.set_epsilon)
         self.shares = ShareModel(session)
-        self.table = ShareTable(self.shares)
+        self.table = ShareTable(session, self.shares)
         self.detail = ShareDetail(session, self.shares)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
         self._sum = label("", "muted", name="share_sum")

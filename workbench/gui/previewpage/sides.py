@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
 from workbench.gui.actions.preview import PreviewRows
 from workbench.gui.previewpage.draw_model import DrawModel
@@ -13,6 +22,19 @@ from workbench.gui.stylesheet import ROW
 from workbench.gui.widgets import Card, badge, label, named, row
 
 NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."
+
+
+class TintDelegate(QStyledItemDelegate):
+    """Fills a changed cell, which the style sheet's cells would leave plain."""
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draw one cell."""
+        tint = index.data(Qt.ItemDataRole.BackgroundRole)
+        if tint is not None:
+            painter.fillRect(option.rect, tint)  # type: ignore[attr-defined]
+        super().paint(painter, option, index)
 
 
 class PreviewTable(QTableView):
@@ -34,6 +56,7 @@ class PreviewTable(QTableView):
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setDragEnabled(False)
+        self.setItemDelegate(TintDelegate(self))
         self.setTabKeyNavigation(False)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW - 6)
@@ -76,6 +99,8 @@ class Sides(QWidget):
             top.setContentsMargins(8, 4, 8, 0)
             card.body.addLayout(top)
             card.body.addWidget(view, 1)
+            # Neither side is wider for what stands in its head.
+            card.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Expanding)
             layout.addWidget(card, 1)
         for view, other in ((self.left, self.right), (self.right, self.left)):
             view.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -17,10 +17,11 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.datapage.attribute_table import ChoiceDelegate
 from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
+from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 108, ACTION: 84, MECHANISM: 226, SHARE: 82, LOCK: 90, ERROR: 128}
+WIDTHS = {NAME: 104, ACTION: 82, MECHANISM: 220, SHARE: 96, LOCK: 92, ERROR: 128}
 ROOMY = {NAME: 0.3, MECHANISM: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
@@ -67,10 +68,65 @@ class ShareDelegate(QStyledItemDelegate):
             model.setData(index, editor.text())
 
 
+class LockDelegate(QStyledItemDelegate):
+    """Draws a lock as a box in the colours of the page; a click anywhere in the cell, or Space, ticks it."""
+
+    def __init__(self, session: Session, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Leave the box and the word to :meth:`paint`."""
+        super().initStyleOption(option, index)
+        option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator  # type: ignore[attr-defined]
+        option.text = ""  # type: ignore[attr-defined]
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw one cell."""
+        super().paint(painter, option, index)
+        state = index.data(Qt.ItemDataRole.CheckStateRole)
+        if state is None:
+            return
+        theme, locked = self._session.theme, Qt.CheckState(state) == Qt.CheckState.Checked
+        place = QRectF(option.rect)  # type: ignore[attr-defined]
+        box = QRectF(place.left() + 11.5, place.center().y() - 7, 14, 14)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(theme.accent if locked else theme.muted), 1.2))
+        painter.drawRoundedRect(box, 3, 3)
+        if locked:
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawPolyline([box.topLeft() + QPointF(*at) for at in ((3, 7), (6, 10), (11, 4))])
+            painter.setPen(QColor(theme.text))
+            painter.drawText(place.adjusted(34, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
+        painter.restore()
+
+    def editorEvent(  # noqa: N802 - Qt's name
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        """Tick by a click or by Space."""
+        clicked = event.type() == QEvent.Type.MouseButtonRelease
+        if index.flags() & Qt.ItemFlag.ItemIsUserCheckable and (
+            clicked or (isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space)
+        ):
+            tick(index)
+            return True
+        return False
+
+
+def tick(index: Index) -> None:
+    """Lock a share that is free, or free one that is locked."""
+    ticked = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole)) == Qt.CheckState.Checked
+    state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
+    model = index.model()
+    assert isinstance(model, ShareModel)
+    model.setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
+
+
 class ShareTable(QTableView):
     """One row per attribute."""
 
-    def __init__(self, model: ShareModel) -> None:
+    def __init__(self, session: Session, model: ShareModel) -> None:
         super().__init__()
         self.setObjectName("share_table")
         self.setAccessibleName("Attributes: action, mechanism, share of ε and expected error of each")
@@ -99,6 +155,7 @@ class ShareTable(QTableView):
         self.setItemDelegateForColumn(ACTION, ChoiceDelegate(ACTIONS, self))
         self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
         self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
+        self.setItemDelegateForColumn(LOCK, LockDelegate(session, self))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Give names and mechanisms the room of a wider window."""
@@ -117,9 +174,7 @@ class ShareTable(QTableView):
         plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
             if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
-                ticked = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole)) == Qt.CheckState.Checked
-                state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
-                self.model().setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
+                tick(index)
             elif index.flags() & Qt.ItemFlag.ItemIsEditable and self.state() != QAbstractItemView.State.EditingState:
                 self.edit(index)
             return

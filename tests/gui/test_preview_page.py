@@ -1,0 +1,123 @@
+"""The Preview page: two sides that go together, draws that cost nothing and cannot be taken away."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel
+
+from workbench.gui.actions.preview import draw_column, draw_rows
+from workbench.gui.widgets import PRIVATE
+from workbench.signals.cancel import CancelToken
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def preview(people, idle):
+    """A window on the Preview page with its first draw."""
+    people.rail.buttons["preview"].click()
+    idle(people)
+    return people
+
+
+def cells(view) -> list[list[str]]:
+    """Return the first rows a view shows."""
+    model = view.model()
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(20)]
+
+
+def test_both_sides_show_the_columns_that_leave(preview):
+    left, right = preview.page.sides.left, preview.page.sides.right
+    for view in (left, right):
+        heads = [view.model().headerData(c, Qt.Orientation.Horizontal) for c in range(view.model().columnCount())]
+        assert heads == ["age", "sex", "zip", "income", "label"]
+        assert view.model().rowCount() == 2000
+    assert cells(left) != cells(right)
+
+
+def test_a_changed_cell_is_bold_tinted_and_said_to_be_changed(preview):
+    left, right = preview.page.sides.left.model(), preview.page.sides.right.model()
+    seen = set()
+    for row in range(50):
+        before, after = left.index(row, 1), right.index(row, 1)
+        changed = before.data() != after.data()
+        seen.add(changed)
+        assert (after.data(Qt.ItemDataRole.BackgroundRole) is not None) == changed
+        assert isinstance(after.data(Qt.ItemDataRole.FontRole), QFont) == changed
+        assert after.data(Qt.ItemDataRole.AccessibleTextRole).endswith(", changed") == changed
+    assert seen == {True, False}
+
+
+def test_the_sides_scroll_together(preview):
+    left, right = preview.page.sides.left, preview.page.sides.right
+    left.verticalScrollBar().setValue(700)
+    assert right.verticalScrollBar().value() == 700
+    right.verticalScrollBar().setValue(30)
+    assert left.verticalScrollBar().value() == 30
+
+
+def test_another_draw_differs_and_leaves_plan_and_account_alone(preview, press, idle):
+    before, plan, account = cells(preview.page.sides.right), preview.session.plan, preview.session.account
+    original = cells(preview.page.sides.left)
+    press(preview, "another_draw")
+    idle(preview)
+    assert cells(preview.page.sides.right) != before
+    assert cells(preview.page.sides.left) == original
+    assert preview.findChild(QLabel, "preview_drawn").text() == "draw 2"
+    assert (preview.session.plan, preview.session.account) == (plan, account)
+
+
+def test_a_preview_is_not_copied(preview, qtbot):
+    QApplication.clipboard().setText("before")
+    right = preview.page.sides.right
+    right.setFocus()
+    right.setCurrentIndex(right.model().index(0, 0))
+    qtbot.keyClick(right, Qt.Key.Key_C, CTRL)
+    assert QApplication.clipboard().text() == "before"
+    assert "private" in preview.findChild(QLabel, "banner_text").text()
+
+
+def test_every_part_bears_the_badge(preview):
+    badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
+    assert len(badges) == 3
+
+
+def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot, idle):
+    left = preview.page.sides.left
+    left.setFocus()
+    left.setCurrentIndex(left.model().index(0, 0))
+    qtbot.keyClick(left, Qt.Key.Key_Right)
+    idle(preview)
+    assert preview.findChild(QComboBox, "preview_column").currentText() == "sex"
+    assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
+    assert "rows" in preview.page.distribution.words_at(20)
+    assert preview.page.sides.right.currentIndex().column() == 1
+
+
+def test_an_edit_elsewhere_draws_again_when_the_page_is_seen(preview, idle):
+    preview.show_page("data")
+    preview.session.edit_column("label", "drop label", action="drop")
+    preview.show_page("preview")
+    idle(preview)
+    assert preview.page.sides.right.model().columnCount() == 4
+
+
+def test_without_a_table_the_page_says_so(window):
+    window.show_page("preview")
+    assert "Open a table" in window.findChild(QLabel, "preview_nothing_why").text()
+
+
+def test_the_spread_counts_every_row_on_both_sides(people):
+    table, plan = people.session.opened.table, people.session.plan.plan()
+    for name in ("age", "sex", "income"):
+        column = draw_column(table, plan, name, 1, CancelToken())
+        assert sum(column.original) == sum(column.sanitised) == column.rows == 2000
+        assert len(column.labels) == len(column.original) <= 31
+
+
+def test_the_same_draw_is_the_same_rows(people):
+    table, plan = people.session.opened.table, people.session.plan.plan()
+    first, again = (draw_rows(table, plan, 5, CancelToken()).sanitised for _ in range(2))
+    assert first.equals(again)

@@ -1,0 +1,200 @@
+"""The Protect page: shares move and always sum to ε, forecasts follow, each edit is undone."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QSlider
+
+from workbench.gui.protectpage.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
+from workbench.gui.protectpage.shares import evenly, settled, split, with_lock, with_share
+from workbench.params import ParameterError
+from workbench.sanitize.allocate import total
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+AGE, SEX, ZIP, INCOME = 2, 3, 4, 5
+
+
+@pytest.fixture
+def protect(people, qtbot, idle):
+    """A window on the Protect page, with its first forecasts."""
+    people.rail.buttons["protect"].click()
+    idle(people)
+    return people
+
+
+def choose(window, row: int, column: int) -> None:
+    """Make a cell the current one by the keyboard's focus."""
+    window.page.table.setFocus()
+    window.page.table.setCurrentIndex(window.page.shares.index(row, column))
+
+
+def type_share(window, qtbot, row: int, text: str) -> None:
+    """Type a share into its cell and leave it by Return."""
+    choose(window, row, SHARE)
+    qtbot.keyClick(window.page.table, Qt.Key.Key_Return)
+    field = next(f for f in window.findChildren(QLineEdit, "share_editor") if f.isVisible())
+    qtbot.keyClicks(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    QApplication.processEvents()
+
+
+def click_lock(window, qtbot, row: int) -> None:
+    """Click the lock of a row."""
+    table = window.page.table
+    table.scrollTo(window.page.shares.index(row, LOCK))
+    place = table.visualRect(window.page.shares.index(row, LOCK)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def text(window, row: int, column: int) -> str:
+    """Return what a cell shows."""
+    return window.page.shares.index(row, column).data()
+
+
+def test_every_protected_attribute_has_an_error_in_its_unit(protect):
+    assert text(protect, AGE, MECHANISM) == "bounded staircase  ★"
+    assert text(protect, AGE, ERROR).startswith("± ")
+    assert text(protect, SEX, ERROR).endswith("% changed")
+    assert text(protect, 0, ERROR) == "–"
+
+
+def test_a_typed_share_is_locked_and_the_others_make_room(protect, qtbot, idle):
+    type_share(protect, qtbot, AGE, "0.3")
+    plan = protect.session.plan
+    assert plan.column("age").epsilon == Decimal("0.3")
+    assert text(protect, AGE, LOCK) == "locked"
+    assert [text(protect, row, SHARE) for row in (AGE, SEX, INCOME)] == ["0.3", "0.175", "0.175"]
+    assert total(plan.plan()) == Decimal(1)
+    idle(protect)
+    assert all(protect.page.shares.current(row) for row in (AGE, SEX, INCOME))
+
+
+def test_a_share_that_does_not_fit_is_refused_with_its_reason(protect, qtbot):
+    before = protect.session.plan
+    type_share(protect, qtbot, AGE, "1.5")
+    problem = protect.findChild(QLabel, "share_problem")
+    assert problem.isVisible()
+    assert "does not fit" in problem.text()
+    assert protect.session.plan == before
+
+
+def test_a_lock_holds_its_share_when_the_slider_moves_another(protect, qtbot):
+    click_lock(protect, qtbot, AGE)
+    assert protect.session.plan.column("age").epsilon == Decimal("0.2")
+    choose(protect, INCOME, SHARE)
+    slider = protect.findChild(QSlider, "share_slider")
+    for _ in range(4):
+        qtbot.keyClick(slider, Qt.Key.Key_PageUp)
+    shares = protect.page.shares.shares()
+    assert shares["age"] == Decimal("0.2")
+    assert float(shares["income"]) == pytest.approx(0.4, abs=1e-9)
+    assert float(shares["sex"]) == pytest.approx(0.4 / 3, abs=1e-9)
+    assert sum(shares.values()) == 1
+
+
+def test_a_lock_is_ticked_by_space_and_freed_without_a_jump(protect, qtbot):
+    choose(protect, SEX, LOCK)
+    qtbot.keyClick(protect.page.table, Qt.Key.Key_Space)
+    assert text(protect, SEX, LOCK) == "locked"
+    qtbot.keyClick(protect.page.table, Qt.Key.Key_Space)
+    assert text(protect, SEX, LOCK) == ""
+    assert float(protect.page.shares.shares()["sex"]) == pytest.approx(0.2, abs=1e-9)
+
+
+def test_one_share_always_stays_free(protect, qtbot):
+    for row in (AGE, SEX, ZIP, INCOME, INCOME + 1):
+        click_lock(protect, qtbot, row)
+    assert [c.name for c in protect.session.plan.protected if c.epsilon is None] == ["label"]
+    assert "one share stays free" in protect.findChild(QLabel, "share_problem").text().lower()
+
+
+def test_epsilon_is_typed_and_each_error_follows(protect, qtbot, idle):
+    before = text(protect, AGE, ERROR)
+    field = protect.findChild(QLineEdit, "plan_epsilon_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "6")
+    idle(protect)
+    assert protect.session.plan.epsilon == 6
+    assert text(protect, AGE, SHARE) == "1.2"
+    assert text(protect, AGE, ERROR) != before
+    assert "ε = 6 exactly" in protect.findChild(QLabel, "share_sum").text()
+
+
+def test_what_a_constant_answer_would_do_as_well_is_said(protect):
+    choose(protect, INCOME, SHARE)
+    assert text(protect, INCOME, ERROR).endswith("⚠")
+    assert "costs nothing" in protect.findChild(QLabel, "share_warning").text()
+
+
+def test_a_kept_column_warns(protect):
+    choose(protect, ZIP, ACTION)
+    assert protect.page.shares.setData(protect.page.shares.index(ZIP, ACTION), "keep")
+    assert protect.session.plan.column("zip").action == "keep"
+    assert text(protect, ZIP, ERROR) == "not protected"
+    assert "no ε" in protect.findChild(QLabel, "share_warning").text()
+    assert "zip" in protect.findChild(QLabel, "note_protect").accessibleName()
+    assert sum(protect.page.shares.shares().values()) == 1
+
+
+def test_bounds_read_off_the_data_warn(protect):
+    protect.session.edit_column("age", "take", bounds_origin="data")
+    choose(protect, AGE, SHARE)
+    assert text(protect, AGE, 0) == "age  ⚠"
+
+
+def test_another_mechanism_is_chosen_from_those_that_fit(protect, idle):
+    model = protect.page.shares
+    words = next(words for words, name in model.choices_at(AGE) if name == "bounded-laplace")
+    assert model.setData(model.index(AGE, MECHANISM), words)
+    idle(protect)
+    assert text(protect, AGE, MECHANISM) == "bounded Laplace"
+    choose(protect, AGE, SHARE)
+    assert "The advisor would take the bounded staircase" in protect.findChild(QLabel, "share_why").text()
+
+
+def test_each_edit_is_undone(protect, qtbot, press):
+    session = protect.session
+    before = session.plan
+    type_share(protect, qtbot, AGE, "0.3")
+    click_lock(protect, qtbot, SEX)
+    press(protect, "split_evenly")
+    assert session.undo_stack.count() == 3
+    for _ in range(3):
+        qtbot.keyClick(protect, Qt.Key.Key_Z, CTRL)
+    assert session.plan == before
+    assert text(protect, AGE, SHARE) == "0.2"
+
+
+def test_the_button_leads_to_the_preview(protect, press, idle):
+    press(protect, "to_preview")
+    idle(protect)
+    assert protect.page.objectName() == "page_preview"
+
+
+def test_without_a_table_the_page_leads_back(window, press):
+    window.show_page("protect")
+    press(window, "protect_nothing_go")
+    assert window.page.objectName() == "page_data"
+    assert not window.findChild(QAbstractButton, "to_preview").isVisible()
+
+
+def test_the_split_is_exact_whatever_is_moved(people):
+    plan = people.session.plan.with_(epsilon=Decimal("0.7"))
+    for name, share in (("age", "0.123456"), ("sex", "0.0001"), ("income", "0.33"), ("age", "0.2")):
+        plan = with_share(plan, name, Decimal(share), lock=False)
+        assert sum(split(plan).values()) == Decimal("0.7")
+        assert float(split(plan)[name]) == pytest.approx(float(share), abs=1e-9)
+    assert sum(split(with_lock(plan, "zip", True)).values()) == Decimal("0.7")
+    assert set(split(evenly(plan)).values()) == {Decimal("0.14")}
+    with pytest.raises(ParameterError, match="does not fit"):
+        with_share(plan, "age", Decimal("0.7"), lock=True)
+
+
+def test_all_locked_by_another_page_frees_the_largest(people):
+    plan = people.session.plan
+    for column in plan.protected:
+        plan = plan.with_column(column.name, epsilon=Decimal("0.1"))
+    assert sum(split(settled(plan)).values()) == 1
