@@ -48,7 +48,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((180, 136, 84, 60, 60, 104))
+        self._releases.set_widths((174, 124, 80, 56, 56, 100))
         self._accounts = LinesTable(
             session,
             "ledger_caps",

@@ -248,7 +248,9 @@ class ReleasePage(PageFrame):
             self.session.report(error)
             return
         # The command line's mend names its own command; the page has its own ways out, just above.
-        told = BudgetRefusedError(error.what, error.where, "use what remains, or raise the cap on the Ledger page")
+        remaining = self.session.account.remaining
+        less = "use what remains" if remaining is None or remaining > 0 else "copy what was released"
+        told = BudgetRefusedError(error.what, error.where, f"{less}, or raise the cap on the Ledger page")
         self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
         self._refusal.show()
         self.session.tell("info", "Refused: nothing was charged or written.")
