@@ -16,7 +16,7 @@ from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
 if TYPE_CHECKING:
     from workbench.gui.actions.preview import PreviewColumn, PreviewRows
 
-FREE = "Looking is free: nothing of this page is ever released, copied or exported."
+FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 DETAIL = 204
 
@@ -158,7 +158,7 @@ class PreviewPage(PageFrame):
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
         self.sides.drawn.setText(f"draw {self.draw}")
-        self.set_note(f"{FREE} Shown: {first}; a tinted, bold cell has changed.")
+        self.set_note(f"{FREE} Tinted and bold: changed. Shown: {first}.")
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
 
     def _show_column(self, column: PreviewColumn) -> None:

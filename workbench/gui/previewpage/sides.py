@@ -33,7 +33,7 @@ class TintDelegate(QStyledItemDelegate):
         """Draw one cell."""
         tint = index.data(Qt.ItemDataRole.BackgroundRole)
         if tint is not None:
-            painter.fillRect(option.rect, tint)  # type: ignore[attr-defined]
+            painter.fillRect(option.rect, tint)
         super().paint(painter, option, index)
 
 
@@ -60,7 +60,7 @@ class PreviewTable(QTableView):
         self.setTabKeyNavigation(False)
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW - 6)
-        self.horizontalHeader().setDefaultSectionSize(92)
+        self.horizontalHeader().setDefaultSectionSize(80)
         self.horizontalHeader().setHighlightSections(False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name

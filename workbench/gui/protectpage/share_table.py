@@ -78,8 +78,8 @@ class LockDelegate(QStyledItemDelegate):
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Leave the box and the word to :meth:`paint`."""
         super().initStyleOption(option, index)
-        option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator  # type: ignore[attr-defined]
-        option.text = ""  # type: ignore[attr-defined]
+        option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+        option.text = ""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw one cell."""
@@ -88,7 +88,7 @@ class LockDelegate(QStyledItemDelegate):
         if state is None:
             return
         theme, locked = self._session.theme, Qt.CheckState(state) == Qt.CheckState.Checked
-        place = QRectF(option.rect)  # type: ignore[attr-defined]
+        place = QRectF(option.rect)
         box = QRectF(place.left() + 11.5, place.center().y() - 7, 14, 14)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
