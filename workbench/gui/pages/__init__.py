@@ -26,6 +26,6 @@ signals; it does no arithmetic on data, opens no file and starts no thread.
 from __future__ import annotations
 
 from workbench.gui.page import Page
-from workbench.gui.pages import data, ledger, preview, protect, release, utility
+from workbench.gui.pages import data, ledger, preview, protect, release, train, utility
 
-PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, release.PAGE, ledger.PAGE)
+PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, train.PAGE, release.PAGE, ledger.PAGE)

@@ -1,0 +1,197 @@
+"""The Train page: real models by clicks and keys; the cost before, the run as it goes, the charge after."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+
+from workbench.release.ledger import Ledger
+from workbench.release.model import verify_model
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+
+
+@pytest.fixture
+def train(window, press, idle, tmp_path, qtbot):
+    """A window with the iris sample, the Train page open and a folder to release into."""
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_train")
+    retype(window, qtbot, "train_folder", str(tmp_path / "model"))
+    return window
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QLineEdit, name)
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def forecast(window, qtbot):
+    """Wait until the cost of what the form says is known."""
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=30_000)
+
+
+def answer(name):
+    """Press a button of the question that is about to be asked."""
+
+    def press():
+        for box in QApplication.topLevelWidgets():
+            if isinstance(box, QMessageBox) and box.isVisible():
+                box.findChild(QPushButton, name).click()
+
+    QTimer.singleShot(200, press)
+
+
+def start(window, qtbot, press, word="confirm_yes"):
+    forecast(window, qtbot)
+    answer(word)
+    press(window, "train_start")
+
+
+def network(window, qtbot, press, tmp_path, *, epochs="4"):
+    """Choose a small logistic network."""
+    press(window, "train_model_logistic")
+    retype(window, qtbot, "train_logistic_epochs", epochs)
+    retype(window, qtbot, "train_logistic_batch", "30")
+    retype(window, qtbot, "train_folder", str(tmp_path / "net"))
+
+
+def text_of(window, name):
+    return window.findChild(QLabel, name).text()
+
+
+def test_without_a_table_the_button_leads_to_the_data(window, press):
+    press(window, "rail_train")
+    assert window.page.primary.text() == "Data →"
+    press(window, "train_start")
+    assert window.page.objectName() == "page_data"
+
+
+def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, idle, tmp_path):
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 1"
+    start(train, qtbot, press)
+    idle(train)
+    idle(train)
+    assert verify_model(tmp_path / "model") == []
+    assert train.session.account.spent == 1
+    assert [run.kind for run in train.session.runs] == ["fit"]
+    assert "Charged ε = 1" in text_of(train, "train_outcome")
+
+
+def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path):
+    start(train, qtbot, press, "confirm_no")
+    assert not train.jobs.running
+    assert not (tmp_path / "model").exists()
+    assert train.session.account.releases == 0
+
+
+def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
+    forecast(train, qtbot)
+    retype(train, qtbot, "train_naive_bayes_epsilon", "0.25")
+    assert not train.page.primary.isEnabled()
+    forecast(train, qtbot)
+    assert text_of(train, "fact_cost") == "ε = 0.25"
+
+
+@needs_torch
+def test_a_network_tells_noise_steps_and_memory_before_it_starts(train, qtbot, press, tmp_path):
+    network(train, qtbot, press, tmp_path)
+    forecast(train, qtbot)
+    assert text_of(train, "fact_sigma").startswith("σ = ")
+    assert text_of(train, "fact_steps").startswith("20, 20 % of the rows")
+    assert "fits in the" in text_of(train, "fact_memory")
+
+
+@needs_torch
+def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot, press, idle, tmp_path):
+    network(train, qtbot, press, tmp_path)
+    start(train, qtbot, press)
+    idle(train)
+    idle(train)
+    assert verify_model(tmp_path / "net") == []
+    page = train.page
+    assert len(page.loss.points) == len(page.accuracy.points) > 0
+    values = [value for _, value in page.epsilon.points]
+    assert values == sorted(values)
+    assert page.epsilon.points[-1][0] == 20
+    assert 0 < max(value for _, value in page.epsilon.points) <= 1
+    assert train.session.account.spent <= 1
+    assert "all epochs" in text_of(train, "train_outcome")
+
+
+@needs_torch
+def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press, idle, tmp_path):
+    network(train, qtbot, press, tmp_path, epochs="200")
+    retype(train, qtbot, "train_logistic_noise", "3")
+    start(train, qtbot, press)
+    assert "the cap ends it" in text_of(train, "fact_steps")
+    idle(train)
+    idle(train)
+    assert "stopped before the cap" in text_of(train, "train_outcome")
+    assert train.session.account.spent <= 1
+
+
+@needs_torch
+def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
+    network(train, qtbot, press, tmp_path, epochs="20000")
+    start(train, qtbot, press)
+    qtbot.waitUntil(lambda: len(train.page.accuracy.points) > 0, timeout=30_000)
+    press(train, "train_cancel")
+    assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
+    idle(train)
+    idle(train)
+    assert text_of(train, "train_outcome").startswith("Cancelled.")
+    assert not (tmp_path / "net").exists()
+    assert 0.99 < train.session.account.spent <= 1
+    with Ledger.open() as book:
+        assert [r.status for r in book.releases(train.session.account.dataset)] == ["charged"]
+
+
+def test_without_torch_the_page_says_what_is_missing(train, press, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    press(train, "train_model_logistic")
+    missing = train.findChild(QLabel, "train_missing")
+    assert missing.isVisible()
+    assert "PyTorch" in missing.text()
+    assert "pip install" in missing.text()
+    assert not train.page.primary.isEnabled()
+    press(train, "train_model_naive-bayes")
+    assert not missing.isVisible()
+
+
+def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
+    start(train, qtbot, press)
+    idle(train)
+    idle(train)
+    account = train.session.account
+    retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap)))
+    note = train.findChild(QWidget, "note_train")
+    qtbot.waitUntil(lambda: "left under the cap" in note.accessibleName(), timeout=10_000)
+    assert not train.page.primary.isEnabled()
+
+
+def test_a_folder_that_exists_is_refused_and_costs_nothing(train, qtbot, press, idle, tmp_path):
+    Path(tmp_path / "model").mkdir()
+    (tmp_path / "model" / "file").write_text("mine")
+    start(train, qtbot, press)
+    idle(train)
+    idle(train)
+    assert train.findChild(QLabel, "banner_text").isVisible()
+    assert train.session.account.spent == 0
+    assert (tmp_path / "model" / "file").read_text() == "mine"
+
+
+def test_a_wrong_field_is_told_below_it(train, qtbot, press):
+    press(train, "train_model_logistic")
+    retype(train, qtbot, "train_logistic_batch", "many")
+    problem = train.findChild(QLabel, "train_logistic_batch_problem")
+    assert problem.isVisible()
+    assert not train.page.primary.isEnabled()

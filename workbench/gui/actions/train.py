@@ -1,0 +1,212 @@
+"""Train a private model: what it will cost, and the release of it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.actions.account import read_account
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.state import OpenTable, RunRecord, Session
+from workbench.jobs import Job
+from workbench.params import Parameters
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
+    from workbench.deep.features import Features
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.sanitize.plan import Plan
+
+PREFLIGHT, TRAIN = "preflight", "train"
+TORCH = "torch"
+INSTALL = 'pip install "privacy-workbench[deep]"'
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What is known of a training before a row is read; all of it is public.
+
+    Attributes:
+        epsilon: what a person with all her rows is charged.
+        delta: the same.
+        warnings: sentences on what is odd about it, or outside the guarantee.
+        sigma: noise multiplier; ``None`` of a model that is no network.
+        sample_rate: expected share of the rows in a batch.
+        steps: steps that will be run.
+        steps_asked: steps of all epochs; more than ``steps`` where the cap ends the run.
+        memory: predicted peak in bytes.
+        free: bytes that the system can still give.
+    """
+
+    epsilon: Decimal
+    delta: Decimal
+    warnings: tuple[str, ...]
+    sigma: float | None = None
+    sample_rate: float | None = None
+    steps: int | None = None
+    steps_asked: int | None = None
+    memory: int | None = None
+    free: int | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the predicted memory is there."""
+        return self.memory is None or self.free is None or self.memory <= self.free
+
+
+def torch_missing() -> bool:
+    """Return whether the library that networks need is not installed; does not load it."""
+    return importlib.util.find_spec(TORCH) is None
+
+
+def suggested_folder(opened: OpenTable, model: str) -> Path:
+    """Return a name for the folder of the model that nothing has yet."""
+    parent = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
+    number = 1
+    while True:
+        folder = parent / f"{Path(opened.title).stem}-{model}{f'-{number}' if number > 1 else ''}"
+        if not folder.exists():
+            return folder
+        number += 1
+
+
+def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
+    """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
+    from workbench.deep.plan import DpSgdPlan
+
+    # δ below 1/(10 n), rounded down to a power of ten: it must not pay to publish one row at random.
+    delta = min(1e-5, float(f"1e-{len(str(10 * rows))}"))
+    batch = max(1, min(256, rows // 8))
+    return DpSgdPlan(
+        network=network, epsilon=float(epsilon), delta=delta, batch=batch, epochs=20, lr=0.5, clip=1.0, device="auto"
+    )
+
+
+def forecast_training(
+    session: Session,
+    jobs: JobCenter,
+    parameters: Parameters,
+    show: Callable[[Preflight], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Work out what a training will cost and need; reads no row."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    rows = opened.table.rows
+    draft = session.plan
+    job = Job("Preflight", lambda emit, cancel: preflight(parameters, draft.plan(), target, rows))
+    return jobs.start(job, key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+
+
+def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
+    """Return the figures; runs in a worker."""
+    import psutil
+
+    from workbench.deep.memory import predict
+    from workbench.deep.networks import network
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.learners import NAIVE_BAYES
+    from workbench.release.fit import columns_of, fit_cost, outside
+
+    inputs, goal = columns_of(plan, target)
+    warnings = outside(inputs, goal)
+    if not isinstance(parameters, DpSgdPlan):
+        cost = fit_cost(NAIVE_BAYES, parameters, plan, target, rows)
+        return Preflight(cost.epsilon, cost.delta, warnings)
+    schedule = parameters.schedule(rows, plan.rows_per_person)
+    cost = schedule.cost()
+    if cost.delta * rows >= 1:
+        warnings = (*warnings, f"δ = {float(cost.delta):g} is not below 1/rows: it would allow publishing a row.")
+    features = _features(plan, target)
+    memory = predict(
+        network(parameters.network),
+        rows,
+        features.width,
+        len(features.classes),
+        batch=parameters.batch,
+        physical_batch=parameters.physical_batch,
+        optimizer=parameters.optimizer,
+        momentum=parameters.momentum,
+    ).peak
+    return Preflight(
+        cost.epsilon,
+        cost.delta,
+        warnings,
+        sigma=schedule.event.noise_multiplier,
+        sample_rate=schedule.event.sample_rate,
+        steps=schedule.steps,
+        steps_asked=schedule.steps_asked,
+        memory=memory,
+        free=int(psutil.virtual_memory().available),
+    )
+
+
+def train_model(
+    session: Session, jobs: JobCenter, title: str, parameters: Parameters, folder: Path, epsilon: Decimal
+) -> JobHandle:
+    """Charge, train and write the model into ``folder``."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    plan = session.plan.plan()
+
+    def work(emit: Emit, cancel: CancelToken) -> Any:
+        return released(opened, plan, target, parameters, folder, emit, cancel)
+
+    def apply(result: Any) -> None:
+        if session.opened is opened:
+            kind = "dpsgd" if hasattr(result, "training") else "fit"
+            session.add_run(RunRecord(kind, title, epsilon, result))
+        session.tell("info", f"Released {title} to {folder}.")
+
+    handle = jobs.start(Job(f"Training: {title}", work), key=TRAIN, on_result=apply)
+    # Also a run that was stopped may stay charged.
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle
+
+
+def released(
+    opened: OpenTable,
+    plan: Plan,
+    target: str,
+    parameters: Parameters,
+    folder: Path,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Any:
+    """Train and release; runs in a worker. Returns a ``ModelRelease``, of a network a ``NetworkRelease``."""
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.learners import NAIVE_BAYES
+    from workbench.release.fit import columns_of, outside, release_fit
+    from workbench.release.ledger import Ledger
+    from workbench.release.training import release_training
+
+    cancel.check()
+    with Ledger.open() as ledger:
+        if not isinstance(parameters, DpSgdPlan):
+            return release_fit(NAIVE_BAYES, parameters, plan, target, opened.table, folder, ledger)
+        return release_training(
+            parameters,
+            _features(plan, target),
+            opened.table,
+            folder,
+            ledger,
+            rows_per_person=plan.rows_per_person,
+            outside=outside(*columns_of(plan, target)),
+            emit=emit,
+            cancel=cancel,
+        )
+
+
+def _features(plan: Plan, target: str) -> Features:
+    from workbench.deep.features import Features
+    from workbench.release.fit import columns_of
+
+    inputs, goal = columns_of(plan, target)
+    return Features(tuple(c.facts() for c in inputs), goal.facts())

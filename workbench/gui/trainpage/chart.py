@@ -1,0 +1,113 @@
+"""A figure of a run against its steps, drawn as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from workbench.gui.state import Session
+from workbench.gui.text import plain
+from workbench.gui.widgets import named
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES
+
+MOST = 2000
+"""Points that are kept: more than pixels. When they are reached, every second one goes."""
+
+
+class StepChart(QWidget):
+    """One line over the steps of a run, its newest value written out, and a cap where there is one."""
+
+    def __init__(self, session: Session, name: str, title: str, *, style: str = "private", top: float = 0.0) -> None:
+        """Make the chart.
+
+        Args:
+            session: whose colours it takes.
+            name: its object name.
+            title: what the line is.
+            style: a key of the palette.
+            top: the least upper end of the vertical axis.
+        """
+        super().__init__()
+        named(self, name, title)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._session, self._title, self._style, self._top = session, title, style, top
+        self._points: list[tuple[int, float]] = []
+        self._steps = 0
+        self._cap: float | None = None
+        session.theme_changed.connect(self.update)
+
+    @property
+    def points(self) -> tuple[tuple[int, float], ...]:
+        """The (step, value) pairs that are drawn."""
+        return tuple(self._points)
+
+    def begin(self, steps: int, cap: float | None = None) -> None:
+        """Begin a run of ``steps`` steps that stops before ``cap``."""
+        self._points, self._steps, self._cap = [], steps, cap
+        self.update()
+
+    def add(self, step: int, value: float) -> None:
+        """Take the newest value."""
+        self._points.append((step, value))
+        if len(self._points) > MOST:
+            self._points = self._points[::2]
+        self.setAccessibleName(f"{self._title}: {plain(value)} at step {step}")
+        self.update()
+
+    def show_points(self, points: Sequence[tuple[int, float]]) -> None:
+        """Draw ``points`` in place of what was told on the way."""
+        self._points = list(points)
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return a size that a line can be read at."""
+        return QSize(220, 120)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the least such size."""
+        return QSize(140, 88)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw title, value, grid, cap and line."""
+        theme = self._session.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(font(13))
+        painter.setPen(QColor(theme.text))
+        head = QRectF(0, 0, self.width(), 20)
+        painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
+        newest = plain(self._points[-1][1]) if self._points else "–"
+        painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
+        box = QRectF(40, 30, self.width() - 48, self.height() - 54)
+        top = 1.08 * max([self._top / 1.08, self._cap or 0.0, *(v for _, v in self._points)]) or 1.0
+        last = max(self._steps, 1)
+
+        def place(step: float, value: float) -> QPointF:
+            return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
+
+        painter.setFont(font(11))
+        for share in (0.0, 0.5, 1.0):
+            y = box.bottom() - share * box.height()
+            painter.setPen(QPen(QColor(theme.line), 1))
+            painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+            painter.setPen(QColor(theme.muted))
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(QRectF(0, y - 8, 34, 16), right, f"{share * top:.2g}")
+        under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
+        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
+        if self._steps:
+            painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
+        if self._cap is not None:
+            painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
+            painter.drawLine(place(0, self._cap), place(last, self._cap))
+            painter.setPen(QColor(theme.danger))
+            at = place(0, self._cap)
+            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"cap {plain(self._cap)}")
+        if self._points:
+            pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
+            painter.setPen(pen)
+            painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
