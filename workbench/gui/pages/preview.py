@@ -136,7 +136,6 @@ class PreviewPage(PageFrame):
         preview_rows(
             opened.table, self.session.plan, self.draw, self.jobs, self._show_rows, on_failure=self.session.report
         )
-        self._ask_column()
 
     def _ask_column(self) -> None:
         from workbench.gui.actions.preview import preview_column
@@ -155,6 +154,7 @@ class PreviewPage(PageFrame):
 
     def _show_rows(self, rows: PreviewRows) -> None:
         self.sides.show_rows(rows)
+        self._ask_column()  # after the rows, whose tables it uses again
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
         self.sides.drawn.setText(f"draw {self.draw}")
