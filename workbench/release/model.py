@@ -101,6 +101,7 @@ def release_model(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: the training was cancelled.
     """
+    table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
     recover(ledger)
     dataset = fingerprint(table, ledger.key)
     charger = _Charger(ledger, dataset, work)
