@@ -165,6 +165,22 @@ def test_an_interrupt_in_mid_release_has_exit_code_4_and_costs_nothing(folder: P
     assert main(["ledger", "verify", "--ledger", "ledger.sqlite"]) == 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+def test_an_interrupt_while_the_program_is_loaded_is_no_bug(folder: Path) -> None:
+    """An exception in the middle of an import may come out of it as any other."""
+    planted = (
+        "import builtins, os, signal, sys; import workbench.cli; real = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name == 'numpy' and 'numpy' not in sys.modules:\n"
+        "        try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "        except KeyboardInterrupt: raise ImportError('half')\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = interrupted; sys.exit(workbench.cli.main(['describe', 'people.csv']))"
+    )
+    done = subprocess.run([sys.executable, "-c", planted], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", "error: cancelled\n")
+
+
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     python = f"'{sys.executable}' -m workbench"
     return subprocess.run(

@@ -129,3 +129,20 @@ def test_rows_per_person_multiply_the_charge(tmp_path: Path, bounds: Path, capsy
     assert card["guarantee"]["epsilon"] == "6"
     assert "at most 3 rows" in card["guarantee"]["statement"]
     assert card["parameters"]["epsilon"] == 2.0
+
+
+def test_a_file_whose_reading_is_a_guess_is_refused_before_the_charge(tmp_path: Path, capsys) -> None:
+    table, plan = tmp_path / "t.csv", tmp_path / "p.toml"
+    rows = ["café,yes", "thé,no"] * 30
+    table.write_bytes("\n".join(["drink,label", *rows, ""]).encode("latin-1"))
+    plan.write_text(
+        'epsilon = 1\n[[column]]\nname = "drink"\nkind = "category"\ndomain = ["café", "thé"]\n'
+        '[[column]]\nname = "label"\nkind = "category"\ndomain = ["yes", "no"]\n',
+        encoding="utf-8",
+    )
+    ledger, out = tmp_path / "l.sqlite", tmp_path / "out.csv"
+    words = ["sanitize", str(table), "--plan", str(plan), "-o", str(out), "--ledger", str(ledger)]
+    assert main(words) == 2
+    assert "which one row can change" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*words, "--encoding", "latin-1"]) == 0

@@ -141,7 +141,7 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
 
 @needs_torch
 def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
-    network(train, qtbot, press, tmp_path, epochs="20000")
+    network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
     qtbot.waitUntil(lambda: len(train.page.accuracy.points) > 0, timeout=30_000)
     press(train, "train_cancel")

@@ -90,3 +90,27 @@ def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> No
         assert seen == [["reserved"]]
         assert statuses(ledger) == ["charged"]
         assert done.accuracy is not None
+
+
+def test_a_fault_after_some_steps_settles_to_what_they_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault was not decided by what anybody saw, so only the steps that ran are paid for."""
+    from workbench.deep import trainer
+
+    steps = iter(range(10**6))
+    assign = trainer._assign
+
+    def break_down(*given: object) -> None:
+        if next(steps) == 3:
+            raise RuntimeError("the graphics card fell off")
+        assign(*given)
+
+    monkeypatch.setattr(trainer, "_assign", break_down)
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        with pytest.raises(RuntimeError, match="fell off"):
+            release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)
+        (release,) = ledger.releases()
+        account = ledger.account(release.dataset)
+    assert release.status == "settled"
+    assert account.cap is not None
+    assert 0 < release.epsilon < account.cap[0]
+    assert not (tmp_path / "net").exists()

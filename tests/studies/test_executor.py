@@ -19,8 +19,9 @@ from workbench.studies.worker import WorkerFaultError
 
 
 def workers_alive() -> list[str]:
-    """Children of this process, without multiprocessing's own resource tracker."""
-    return [c.status() for c in psutil.Process().children() if "resource_tracker" not in " ".join(c.cmdline())]
+    """Children of this process, without multiprocessing's own resource tracker and fork server."""
+    helpers = ("resource_tracker", "forkserver")
+    return [c.status() for c in psutil.Process().children() if not any(h in " ".join(c.cmdline()) for h in helpers)]
 
 
 @pytest.fixture(autouse=True)

@@ -59,6 +59,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     test = None
     if options.test is not None:
         held_out = read_table(options.test, read_options(options, ReadOptions), names, cancel=context.cancel)
+        held_out.require_certain()
         held_out.require([a.name for a in (*features.attributes, features.target)])
         test = TestSet(held_out, options.test_public)
     table.require([a.name for a in (*features.attributes, features.target)])

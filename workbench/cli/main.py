@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import re
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import workbench
@@ -42,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     _ready_streams()
     try:
-        code = _dispatch(words)
+        with _quitting_on_interrupt():
+            prepared = _prepared(words)
+        code = prepared if isinstance(prepared, int) else _run(*prepared)
         sys.stdout.flush()
     except WorkbenchError as error:
         return _complain(error)
@@ -57,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _dispatch(words: list[str]) -> int:
+def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
+    """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
     if not words:
         words = ["gui"]
     name, rest = words[0], words[1:]
@@ -80,9 +86,8 @@ def _dispatch(words: list[str]) -> int:
         return int(leave.code or DONE)
     if getattr(options, "seed_refused", None) is not None:
         raise ParameterError("--seed is for studies; a release draws fresh randomness", mend="leave --seed out")
-    if command.foreground:
-        return int(command.run(options, Context())["exit_code"])
-    return _run(command, options)
+    importlib.import_module("workbench.cli.console")  # here, where an interrupt does no harm
+    return command, options
 
 
 def parser_of(command: Command) -> argparse.ArgumentParser:
@@ -102,6 +107,8 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
 
 
 def _run(command: Command, options: argparse.Namespace) -> int:
+    if command.foreground:
+        return int(command.run(options, Context())["exit_code"])
     from workbench.cli.console import run_on_console
 
     result = run_on_console(lambda emit, cancel: command.run(options, Context(emit, cancel)), command.name)
@@ -147,6 +154,23 @@ def _complain(error: WorkbenchError) -> int:
     except OSError:
         _abandon(sys.stderr)
     return error.exit_code
+
+
+@contextlib.contextmanager
+def _quitting_on_interrupt() -> Iterator[None]:
+    """Let Ctrl+C end the program at once while it is only being loaded, and nothing is open yet.
+
+    An exception in the middle of an import may come out of it as any other, and look like a fault of the program.
+    """
+    alone = threading.current_thread() is threading.main_thread()
+    if not alone or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(_complain(CancelledError())))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _ready_streams() -> None:

@@ -22,8 +22,12 @@ class Attribute(Parameters):
 
     name: str = text(help="the column's name in the table")
     kind: str | None = choice(choices=KINDS, default=None, help="what the values are")
-    lower: float | None = real(default=None, help="public lower bound; smaller values are clamped to it")
-    upper: float | None = real(default=None, help="public upper bound; larger values are clamped to it")
+    lower: float | None = real(
+        default=None, at_least=-1e150, upto=1e150, help="public lower bound; smaller values are clamped to it"
+    )
+    upper: float | None = real(
+        default=None, at_least=-1e150, upto=1e150, help="public upper bound; larger values are clamped to it"
+    )
     cells: int | None = integer(default=None, at_least=2, upto=MOST_CELLS, help="size of the public grid")
     domain: tuple[str, ...] | None = texts(default=None, shortest=2, help="public list of the values")
     other: str | None = text(default=None, help="the domain value that collects values outside the domain")

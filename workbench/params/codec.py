@@ -42,6 +42,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         return tomllib.loads(read_text(path, what))
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the {what} is not TOML: {error}", str(path), "mend the line") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
+        raise InputError(f"the {what} holds a number too long or is nested too deeply", str(path)) from None
 
 
 def read_json(path: Path, what: str) -> Any:
@@ -63,30 +65,16 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise InputError(f"the {what} is not JSON: {error}", where, "mend the line") from None
-    except RecursionError:
-        raise InputError(f"the {what} is nested too deeply", where) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
+        raise InputError(f"the {what} holds a number too long or is nested too deeply", where) from None
 
 
-def write_toml(values: dict[str, Any], comments: dict[str, str] | None = None) -> str:
-    """Return ``values`` as TOML; ``comments`` stand above the keys they name."""
-    import tomlkit
+def write_toml(values: dict[str, Any], comment: str = "") -> str:
+    """Return ``values`` as TOML, below ``comment``."""
+    import tomli_w
 
-    document = tomlkit.document()
-    for key, value in values.items():
-        if comments and key in comments:
-            for line in comments[key].splitlines():
-                document.add(tomlkit.comment(line))
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            tables = tomlkit.aot()
-            for item in value:
-                table = tomlkit.table()
-                for k, v in item.items():
-                    table.add(k, v)
-                tables.append(table)
-            document.add(key, tables)
-        else:
-            document.add(key, value)
-    return tomlkit.dumps(document)
+    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    return head + tomli_w.dumps(values)
 
 
 def require_table(value: Any, what: str, where: str) -> dict[str, Any]:

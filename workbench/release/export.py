@@ -91,6 +91,7 @@ def release_table(
     kind = format_of(target)
     started = time.monotonic()
     check_columns(plan, table)
+    table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
     protected_columns(plan)  # calibrated now: a plan that does not work is not charged
     if os.path.isdir(certificate_path(target)):
         raise InputError(

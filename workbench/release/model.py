@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import workbench
 from workbench.data.table import Table
-from workbench.params import CheckFailedError, InputError
+from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.paths import resources
-from workbench.privacy.event import Charge, Cost
+from workbench.privacy.event import Cost, PoissonGaussian
 from workbench.privacy.neighbours import RELATION, replace_one
 from workbench.release.amounts import decimal_text
 from workbench.release.atomic import part_folder
@@ -72,7 +72,19 @@ class ModelRelease:
     output: Path
 
 
-Train = Callable[[Charge, Path], Trained]
+class Charger(Protocol):
+    """What a training is given to pay with."""
+
+    def __call__(self, cost: Cost) -> None:
+        """Charge ``cost`` durably, before rows are read; raise BudgetRefusedError where the cap forbids it."""
+        ...
+
+    def settle(self, cost: Cost) -> None:
+        """Say what was really spent, where a fault ends the work early."""
+        ...
+
+
+Train = Callable[[Charger, Path], Trained]
 """Calls the charge before it reads rows, then writes its files into the folder."""
 
 
@@ -101,6 +113,7 @@ def release_model(
         BudgetRefusedError: the cap does not allow it.
         CancelledError: the training was cancelled.
     """
+    table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
     recover(ledger)
     dataset = fingerprint(table, ledger.key)
     charger = _Charger(ledger, dataset, work)
@@ -134,6 +147,7 @@ class _Charger:
         self._ledger, self._dataset, self._work = ledger, dataset, work
         self._details: dict[str, Any] = {}
         self._made: tuple[Cost, str] | None = None
+        self._settled: tuple[Decimal, Decimal] | None = None
 
     def place(self, target: Path, folder: Path, *, watched: bool) -> None:
         """Say where the work goes, for recovery after a crash."""
@@ -150,10 +164,16 @@ class _Charger:
             raise AssertionError("the work never charged for what it read")
         return self._made
 
+    def settle(self, cost: Cost) -> None:
+        """Say what the work has really cost when it ends early for a reason decided without data."""
+        self._settled = cost.epsilon, cost.delta
+
     def failed(self, reason: str, *, keep: bool) -> None:
         if self._made is None:
             return
-        if keep:
+        if keep and self._settled is not None:
+            self._ledger.settle(self._made[1], *self._settled)
+        elif keep:
             self._ledger.complete(self._made[1])
         else:
             self._ledger.void(self._made[1], reason)
@@ -243,7 +263,32 @@ def verify_model(folder: Path) -> list[str]:
     claimed = guarantee["replace_one"]
     if not (math.isclose(claimed["epsilon"], epsilon) and math.isclose(claimed["delta"], delta)):
         problems.append("the replace-one figures do not follow from the zero-out ones")
-    return problems
+    return problems + _cost_problems(card)
+
+
+def _cost_problems(card: dict[str, Any]) -> list[str]:
+    """Return a sentence where the ε of the card is less than what the card says was done costs.
+
+    The queries of a learner sum to its ε exactly. A training run's ε is recomputed from noise multiplier, sample rate
+    and steps, by the accountant the card names.
+    """
+    told, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    try:
+        people = int(told.get("rows_per_person", 1))
+        if "queries" in told:
+            asked = sum((Decimal(q["epsilon"]) for q in told["queries"]), Decimal(0)) * people
+            return [] if asked == claimed else [f"the queries on the card cost epsilon = {asked}, it claims {claimed}"]
+        if "noise_multiplier" in told:
+            from workbench.privacy.accountant import loss
+
+            event = PoissonGaussian(told["sample_rate"], told["noise_multiplier"], told["steps"])
+            cost = loss(event, told["delta_row"], told["accountant"]).epsilon * people
+            # Charges are rounded up in their sixth decimal: less than the cost is never a rounding.
+            enough = float(claimed) >= cost * (1 - 1e-9)
+            return [] if enough else [f"the steps on the card cost epsilon = {cost:.6g}, it claims {claimed}"]
+    except (KeyError, TypeError, ValueError, ArithmeticError, ParameterError) as error:
+        return [f"the training facts on the card cannot be recomputed ({type(error).__name__})"]
+    return []
 
 
 @cache

@@ -18,10 +18,11 @@ from workbench.release.processes import still_runs
 def recover(ledger: Ledger) -> list[str]:
     """Settle the reservations of dead processes and return a sentence for each that was settled.
 
-    A table's temporary file is made before its reservation and vanishes by its rename. So: while it exists the
-    output never did, and the charge is void, unless its certificate stands and vouches for every byte, when the
-    rename is all that is missing and is made up for. Where it does not exist the output may, and the charge is
-    final. A training run whose figures were watched stays charged whatever it left: they cannot be unseen.
+    A table's temporary file is made before its reservation and vanishes by its rename. So: while it exists and is
+    empty nobody can have seen a draw, and the charge is void. Once a value stands in it somebody may have read it, and
+    the charge is final; if the certificate stands too and vouches for every byte, the rename is all that is missing
+    and is made up for. Where it does not exist the output may, and the charge is final. A training run whose figures
+    were watched stays charged whatever it left: they cannot be unseen.
     """
     sentences = []
     for release in ledger.releases():
@@ -56,7 +57,7 @@ def _settle_folder(ledger: Ledger, release: Release, part: Path) -> str:
         ledger.complete(release.release_id)
         told = f"the interrupted training {release.release_id} stays charged: its figures were watched"
     else:
-        told = _void(ledger, release)
+        told = _close(ledger, release, drawn=any(f.is_file() and f.stat().st_size for f in part.rglob("*")))
     shutil.rmtree(part)
     return told
 
@@ -72,12 +73,15 @@ def _settle_file(ledger: Ledger, release: Release, part: Path, target: Path) -> 
             return f"the interrupted release {release.release_id} was complete and now stands at {target}"
         if own is not None:
             certificate_path(target).unlink()
-        told = _void(ledger, release)
+        told = _close(ledger, release, drawn=part.stat().st_size > 0)
         part.unlink()
         return told
 
 
-def _void(ledger: Ledger, release: Release) -> str:
+def _close(ledger: Ledger, release: Release, *, drawn: bool) -> str:
+    if drawn:
+        ledger.complete(release.release_id)
+        return f"the interrupted release {release.release_id} stays charged: values of it had reached the disk"
     ledger.void(release.release_id, "crash before the output existed")
     return f"the interrupted release {release.release_id} left no output and costs nothing"
 

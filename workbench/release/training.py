@@ -11,9 +11,8 @@ from workbench.deep.features import Features, TableData
 from workbench.deep.model import METRICS, TrainedModel, facts, save_weights, write_metrics
 from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
-from workbench.privacy.event import Charge
 from workbench.release.ledger import Ledger
-from workbench.release.model import PRIVATE, ModelRelease, Trained, release_model
+from workbench.release.model import PRIVATE, Charger, ModelRelease, Trained, release_model
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -100,11 +99,12 @@ def release_training(
             shown[:] = [event]
         emit(event)
 
-    def train(charge: Charge, folder: Path) -> Trained:
+    def train(charge: Charger, folder: Path) -> Trained:
         training = run_plan(
             plan,
             TableData(features, table),
             charge,
+            settle=charge.settle,
             rows_per_person=rows_per_person,
             emit=heard,
             cancel=cancel,

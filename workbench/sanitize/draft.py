@@ -85,7 +85,7 @@ def draft(
     still_open = tuple(unfilled(raw, "the draft"))
     if not still_open:
         Plan.from_plain(raw, where="the draft")
-    return Draft(write_toml(raw, {"version": _HEADER + (_OPEN if still_open else "")}), still_open, tuple(notes))
+    return Draft(write_toml(raw, _HEADER + (_OPEN if still_open else "")), still_open, tuple(notes))
 
 
 def _column(

@@ -243,8 +243,10 @@ def _around(point: float, interval: Interval) -> Interval:
 
 
 def _scaled(interval: Interval, middle: float, scale: float) -> Interval:
-    low, high = max(interval.low, -1.0), min(interval.high, 1.0)  # a mean of clamped values is inside the bounds
-    return Interval(*(float(middle + scale * v) for v in (interval.estimate, min(low, 1.0), max(high, -1.0))))
+    # A mean of clamped values is inside the bounds; an unbiased estimate of it need not be, and is held all the same.
+    low = min(max(interval.low, -1.0), interval.estimate)
+    high = max(min(interval.high, 1.0), interval.estimate)
+    return Interval(*(float(middle + scale * v) for v in (interval.estimate, low, high)))
 
 
 def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, float]:

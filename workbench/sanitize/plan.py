@@ -118,7 +118,7 @@ class Plan(Parameters):
     def to_toml(self, comment: str = "") -> str:
         """Return the plan as TOML."""
         plain = {"version": self.version, "epsilon": self.epsilon, **self.to_plain()}
-        return write_toml(plain, {"version": comment} if comment else None)
+        return write_toml(plain, comment)
 
 
 def load_plan(path: Path) -> Plan:
