@@ -57,7 +57,7 @@ def project_text(opened: OpenTable, plan: DraftPlan, folder: Path) -> str:
     raw: dict[str, Any] = {"project": VERSION, "table": source}
     raw |= {"reading": [reading]} if reading else {}
     raw |= {k: v for k, v in plan.to_raw().items() if k != "version"}
-    return write_toml(raw, {"project": _COMMENT})
+    return write_toml(raw, _COMMENT)
 
 
 def read_project(path: Path) -> ProjectFile:

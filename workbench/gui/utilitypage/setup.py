@@ -35,9 +35,7 @@ class CurveSetup(Card):
             self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
         self._regimes = {
             "none": _check("no privacy", "regime_none", "An ordinary model on the rows as they are"),
-            "sanitized": _check(
-                "sanitised by", "regime_sanitized", "An ordinary model on a sanitised table"
-            ),
+            "sanitized": _check("sanitised by", "regime_sanitized", "An ordinary model on a sanitised table"),
             "private": _check("private model", "regime_private", "A model that adds noise to what it learns"),
         }
         self.mechanism = named(
