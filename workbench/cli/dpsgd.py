@@ -129,6 +129,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"charged epsilon = {result['epsilon_charged']:g} at delta = {result['delta']:g}, "
         f"{figure(result['epsilon_remaining'])} remain (release {result['release_id']})",
         accuracy + badge,
+        f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
     ]
     return "\n".join(line for line in lines if line)
 
@@ -136,9 +137,9 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="dpsgd",
     help="train a network on a table with DP-SGD and release it with its card",
-    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && workbench dpsgd sample:iris "
-    "--target species --bounds plan.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
-    "--clip 1 -o network --ledger trial.sqlite",
+    example="workbench plan sample:iris --epsilon 3 --target species -o trial.toml && workbench dpsgd sample:iris "
+    "--target species --bounds trial.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
+    "--clip 1 -o network --ledger dpsgd.sqlite",
     configure=_configure,
     run=_run,
     text=_text,

@@ -73,7 +73,11 @@ def _text(result: Mapping[str, Any]) -> str:
         if len(frequencies) > len(shown):
             rows.append((column["name"], f"… {len(frequencies) - len(shown)} more", "", "", "", ""))
     table = columns_text(("column", "of", "estimate", "low", "high", ""), rows, right=(2, 3, 4))
-    return f"{table}\n\n{result['rows']} rows; each interval holds with at least {result['confidence']:.0%} confidence."
+    told = ""
+    if any(column["biased"] for column in result["columns"]):
+        told = "\nbiased: the noise may pull the figure, for want of a usable unbiased one; the interval allows for it."
+    certain = f"each interval holds with at least {result['confidence']:.0%} confidence"
+    return f"{table}\n\n{result['rows']} rows; {certain}.{told}"
 
 
 def _interval(interval: Mapping[str, float]) -> tuple[str, str, str]:
@@ -83,8 +87,8 @@ def _interval(interval: Mapping[str, float]) -> tuple[str, str, str]:
 COMMAND = Command(
     name="estimate",
     help="frequencies and means from a released table, with confidence intervals",
-    example="workbench plan sample:people --epsilon 6 -o plan.toml && workbench sanitize sample:people "
-    "--plan plan.toml -o released.csv --ledger trial.sqlite && "
+    example="workbench plan sample:people --epsilon 6 -o trial.toml && workbench sanitize sample:people "
+    "--plan trial.toml -o released.csv --ledger estimate.sqlite && "
     "workbench estimate released.csv --certificate released.csv.certificate.json",
     configure=_configure,
     run=_run,

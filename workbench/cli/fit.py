@@ -71,8 +71,8 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="fit",
     help="train one private model and release it with its card",
-    example="workbench plan sample:iris --epsilon 1 --target species -o plan.toml && workbench fit sample:iris "
-    "--target species --model naive-bayes --epsilon 1 --bounds plan.toml -o model --ledger trial.sqlite",
+    example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
+    "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o model --ledger fit.sqlite",
     configure=_configure,
     run=_run,
     text=_text,

@@ -74,7 +74,7 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="forecast",
     help="what a plan will cost and do; touches no data",
-    example="workbench plan sample:people --epsilon 3 -o plan.toml && workbench forecast --plan plan.toml",
+    example="workbench plan sample:people --epsilon 3 -o trial.toml && workbench forecast --plan trial.toml",
     configure=_configure,
     run=_run,
     text=_text,

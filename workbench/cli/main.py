@@ -64,10 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
-    if not words:
-        words = ["gui"]
-    name, rest = words[0], words[1:]
-    if name in ("-h", "--help"):
+    name, rest = (words[0], words[1:]) if words else ("--help", [])
+    if name in ("-h", "--help", "help"):
         _say(_overview())
         return DONE
     if name == "--version":

@@ -68,8 +68,8 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="sanitize",
     help="release a table as its plan says: charge, draw, certify, write",
-    example="workbench plan sample:people --epsilon 3 -o plan.toml && "
-    "workbench sanitize sample:people --plan plan.toml -o released.csv --ledger trial.sqlite",
+    example="workbench plan sample:people --epsilon 3 -o trial.toml && "
+    "workbench sanitize sample:people --plan trial.toml -o released.csv --ledger sanitize.sqlite",
     configure=_configure,
     run=_run,
     text=_text,

@@ -41,8 +41,8 @@ def _text(result: Mapping[str, Any]) -> str:
 COMMAND = Command(
     name="verify",
     help="check a release against its certificate",
-    example="workbench plan sample:iris --epsilon 3 -o plan.toml && workbench sanitize sample:iris --plan plan.toml "
-    "-o released.csv --ledger trial.sqlite && workbench verify released.csv",
+    example="workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
+    "-o released.csv --ledger verify.sqlite && workbench verify released.csv",
     configure=_configure,
     run=_run,
     text=_text,

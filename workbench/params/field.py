@@ -102,6 +102,13 @@ class _Number(Field):
         ]
         return " ".join([self.noun, " and ".join(parts)]).strip()
 
+    def check(self, value: Any, name: str) -> Any:
+        """Check ``value``; a number in quotes is told so."""
+        if isinstance(value, str) and _REAL.match(value.strip()):
+            bare = value.strip()
+            raise ParameterError(f"{name} = {value!r} is text", mend=f"write it without quotes: {name} = {bare}")
+        return super().check(value, name)
+
     def _in_range(self, value: float) -> bool:
         # Written as `not bound < value`-style conjunctions so that NaN fails every one of them.
         return (
@@ -220,7 +227,10 @@ class TextsField(Field):
     def _check(self, value: Any, name: str) -> tuple[str, ...]:
         if isinstance(value, str) or not isinstance(value, (list, tuple)):
             raise self.refuse(value, name)
-        if not all(isinstance(v, str) for v in value) or not self.shortest <= len(value) <= self.most:
+        if not all(isinstance(v, str) for v in value):
+            quoted = ", ".join(f'"{v}"' for v in list(value)[:3])
+            raise ParameterError(f"{name} holds values that are no texts", mend=f"write each in quotes: [{quoted}]")
+        if not self.shortest <= len(value) <= self.most:
             raise self.refuse(value, name)
         seen: set[str] = set()
         for v in value:

@@ -69,5 +69,5 @@ def refusal(cost: Cost, cap: tuple[Decimal, Decimal | None], used: Amount) -> Bu
     if cost.delta > delta_left:
         needs.append(f"needs delta = {float(cost.delta):g} of which {float(delta_left):g} remain")
     where = f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}"
-    mend = "spend less, or raise the cap with `workbench ledger cap`"
+    mend = "spend less, or raise the cap with `workbench ledger cap DATA --epsilon TOTAL`"
     return BudgetRefusedError(f"this release {' and '.join(needs)}", where, mend)

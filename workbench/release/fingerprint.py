@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from pathlib import Path
 
 import polars as pl
 
@@ -37,3 +38,12 @@ def _cell(name: str) -> pl.Expr:
     for mark in (_ESCAPE, _CELL, _MISSING, _ROW):
         text = text.str.replace_all(mark, _ESCAPE + f"{ord(mark):02x}", literal=True)
     return text.fill_null(_MISSING)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes: for files that are public, or never leave."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()

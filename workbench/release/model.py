@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -23,7 +22,7 @@ from workbench.privacy.neighbours import RELATION, replace_one
 from workbench.release.amounts import decimal_text
 from workbench.release.atomic import part_folder
 from workbench.release.certificate import checksum
-from workbench.release.fingerprint import fingerprint
+from workbench.release.fingerprint import fingerprint, sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.recover import recover
 
@@ -212,7 +211,7 @@ def _card(
         "inputs": trained.inputs,
         "outside_guarantee": list(trained.outside),
         "training": trained.training,
-        "files": {p.name: _sha256(p) for p in sorted(folder.iterdir()) if p.is_file()},
+        "files": {p.name: sha256_of(p) for p in sorted(folder.iterdir()) if p.is_file()},
     }
     card["checksum"] = checksum(card)
     problems = card_problems(card)
@@ -254,7 +253,7 @@ def verify_model(folder: Path) -> list[str]:
         file = folder / name
         if Path(name).name != name or not os.path.isfile(file):
             problems.append(f"the file {name} is missing")
-        elif _sha256(file) != digest:
+        elif sha256_of(file) != digest:
             problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
     known = {*card["files"], CARD, PRIVATE}
     problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
@@ -303,7 +302,3 @@ def card_problems(card: Any) -> list[str]:
     import jsonschema
 
     return [f"{e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(_schema()).iter_errors(card)]
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from workbench.params import InputError, WorkbenchError
 from workbench.release.account import Release
 from workbench.release.atomic import naming, remove_stale_parts, sole_user, sync_folder
 from workbench.release.certificate import certificate_path, read_certificate
+from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.processes import still_runs
 
@@ -66,7 +66,7 @@ def _settle_file(ledger: Ledger, release: Release, part: Path, target: Path) -> 
     with naming(target.parent):
         remove_stale_parts(certificate_path(target))
         own = _own_certificate(release, target)
-        if own is not None and _sha256(part) == own["output"]["sha256"]:
+        if own is not None and sha256_of(part) == own["output"]["sha256"]:
             part.replace(target)
             sync_folder(target.parent)
             ledger.complete(release.release_id, own["checksum"])
@@ -93,11 +93,3 @@ def _own_certificate(release: Release, target: Path) -> dict[str, Any] | None:
     except WorkbenchError:
         return None
     return document if document["release_id"] == release.release_id else None
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

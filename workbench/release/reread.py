@@ -15,6 +15,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.release.certificate import SUFFIX, read_certificate
+from workbench.release.fingerprint import sha256_of
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 
@@ -56,6 +57,12 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
     """
     path, certificate = located(path, certificate)
     document = read_certificate(certificate)
+    if sha256_of(path) != document["output"]["sha256"]:
+        raise InputError(
+            "this is not the file that the certificate was written for",
+            str(path),
+            f"run `workbench verify {path.name}`",
+        )
     plan = plan_of(document, certificate)
     kind = document["output"]["format"]
     options = ReadOptions()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from workbench.params import InputError, WorkbenchError
 from workbench.release.account import Account
 from workbench.release.amounts import decimal_text, minus
 from workbench.release.certificate import checksum, described, guarantee, raised_caps, read_certificate
+from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.reread import Released, located, plan_of, read_release
 from workbench.sanitize.forecast import outside_guarantee
@@ -97,11 +97,7 @@ def _bytes(document: dict[str, Any], table: Path) -> Iterator[str]:
     output = document["output"]
     if table.stat().st_size != output["bytes"]:
         yield f"the file has {table.stat().st_size} bytes, its certificate says {output['bytes']}"
-    digest = hashlib.sha256()
-    with table.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-    if digest.hexdigest() != output["sha256"]:
+    if sha256_of(table) != output["sha256"]:
         yield "the file was changed after it was certified: its SHA-256 differs"
 
 

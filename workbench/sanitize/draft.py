@@ -20,7 +20,9 @@ _HEADER = """A plan of the privacy workbench.
 epsilon is the privacy loss of one row's whole record; the shares of the columns sum to it.
 action: protect (through a mechanism), drop, or keep (published as it is: no epsilon covers it).
 Bounds and domains are public facts: declare them from what everybody may know, never from the rows.
-Kinds were guessed from the rows: by using the plan you declare them too."""
+Kinds were guessed from the rows: by using the plan you declare them too.
+Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
+A line such as  epsilon = 1  in a column fixes its share; the others divide what is left."""
 
 _OPEN = """
 Replace every "?": lower and upper of numbers, domain = ["…", "…"] of names, missing = "refuse" or "own-value",

@@ -113,7 +113,7 @@ def estimate_names(
         p, q = randomiser.probabilities()[0, 0], randomiser.probabilities()[0, 1]
     alpha = 1 - _checked(confidence)
     reported = [(c / rows, *clopper_pearson(int(c), rows, alpha)) for c in counts]
-    intervals = [Interval(*(float((share - q) / (p - q)) for share in shares)) for shares in reported]
+    intervals = [_share(*(float((share - q) / (p - q)) for share in shares)) for shares in reported]
     return ColumnEstimate(
         name,
         biased=False,
@@ -166,7 +166,7 @@ def estimate_numbers(
     ends = [top.low / floor, top.high / floor, top.low / max(share.high, floor), top.high / max(share.high, floor)]
     ratio = top.estimate / max(share.estimate, floor)
     mean = Interval(float(np.clip(ratio, -1, 1)), max(min(ends), -1.0), min(max(ends), 1.0))
-    missing = Interval(1 - share.estimate, 1 - share.high, 1 - share.low)
+    missing = _share(1 - share.estimate, 1 - share.high, 1 - share.low)
     # A ratio of unbiased estimates is itself biased, by the order of 1/n.
     return ColumnEstimate(name, biased=True, mean=_scaled(mean, middle, scale), missing=missing)
 
@@ -240,6 +240,11 @@ def _functional(
 def _around(point: float, interval: Interval) -> Interval:
     """Return ``interval`` with another point estimate, widened if it must be to hold it."""
     return Interval(point, min(interval.low, point), max(interval.high, point))
+
+
+def _share(estimate: float, low: float, high: float) -> Interval:
+    """Return the interval of a share of the rows: inside [0, 1], but for an unbiased estimate that lies outside."""
+    return Interval(estimate, min(max(low, 0.0), estimate), max(min(high, 1.0), estimate))
 
 
 def _scaled(interval: Interval, middle: float, scale: float) -> Interval:

@@ -17,7 +17,7 @@ from workbench.privacy.table import EPSILON_SERVED
 from workbench.sanitize.allocate import floor_double, shares
 from workbench.sanitize.plan import AUTO, Column, Plan
 
-USELESS = "a constant answer is as near as this and costs nothing: give it more ε, or drop it"
+USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
 
 
 @dataclass(frozen=True, eq=False)
