@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepared(words: list[str]) -> tuple[Command, argparse.Namespace] | int:
     """Return the command that ``words`` call with its options, or the exit code where they only asked for help."""
-    name, rest = (words[0], words[1:]) if words else ("--help", [])
+    name, rest = (words[0], words[1:]) if words else ("gui", [])
     if name in ("-h", "--help", "help"):
         _say(_overview())
         return DONE
