@@ -105,7 +105,10 @@ PLANS: dict[str, tuple[str, str]] = {
     "epsilon 1e999": (PLAN.replace("3.0", "1e999"), "epsilon = inf is not a number"),
     "an epsilon of many digits": (PLAN.replace("3.0", "1" + "0" * 400), "epsilon = 1000"),
     "a comma in epsilon": (PLAN.replace("3.0", "0,5"), "the plan is not TOML: "),
-    "epsilon as text": (PLAN.replace("3.0", '"3"'), "epsilon = '3' is text (bad.toml); write it without quotes: epsilon = 3"),
+    "epsilon as text": (
+        PLAN.replace("3.0", '"3"'),
+        "epsilon = '3' is text (bad.toml); write it without quotes: epsilon = 3",
+    ),
     "epsilon as truth": (PLAN.replace("3.0", "true"), "epsilon = True is not a number"),
     "no epsilon": (PLAN.replace("epsilon = 3.0", ""), "the key 'epsilon' is missing"),
     "a bound nan (age)": (PLAN.replace("upper = 120", "upper = nan"), "upper = nan is not a number"),
