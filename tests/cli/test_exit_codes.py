@@ -108,7 +108,7 @@ def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkey
 
 
 def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.paths.user_log", lambda: folder / "people.csv" / "log")
+    monkeypatch.setattr("workbench.jobs.log.user_log", lambda: folder / "people.csv" / "log")
     monkeypatch.setattr(export, "draw", lambda *_: 1 // 0)
     assert run(*SANITIZE).error(1) == (
         "a fault of the program (ZeroDivisionError in sanitize); its trace could not be written"

@@ -58,7 +58,7 @@ def test_a_refused_charge_is_recorded_with_both_numbers(ledger: Ledger) -> None:
     assert refused.value.exit_code == 3
     assert str(refused.value) == (
         "this release costs epsilon = 2 but only 1.5 remain (cap epsilon = 2.5, spent or reserved 1); "
-        "spend less, or raise the cap with `workbench ledger cap`"
+        "spend less, or raise the cap with `workbench ledger cap DATA --epsilon TOTAL`"
     )
     entry = ledger.releases()[-1]
     assert (entry.status, entry.epsilon) == ("refused", 2)
