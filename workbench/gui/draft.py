@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not 
 
 OPEN = "?"
 FACTS = ("lower", "upper", "domain")
+WAYS = ("missing", "date_order")
+"""Facts about how cells are read; while nobody has declared one that matters here, it is :data:`OPEN`."""
+
 FIRST_EPSILON = Decimal(1)
 NUMERIC = ("integer", "real", "date")
 
@@ -37,12 +40,23 @@ class Problem:
     open: bool = False
 
 
+_NOT_DECLARED = {
+    "lower": "the lower bound is not declared yet",
+    "upper": "the upper bound is not declared yet",
+    "domain": "the list of values is not declared yet",
+    "missing": "what a missing value means is not declared yet",
+    "date_order": "whether the day or the month stands first in its dates is not declared yet",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class DraftColumn:
     """One column of a draft; the attributes are those of :class:`workbench.sanitize.plan.Column`.
 
-    ``lower``, ``upper`` and ``domain`` are ``None`` while nobody has declared them. ``epsilon`` is a fixed
-    (locked) share of the plan's ε, ``None`` where the share follows from ``weight``.
+    ``lower``, ``upper`` and ``domain`` are ``None`` while nobody has declared them; ``missing`` and ``date_order``
+    are :data:`OPEN` while the rows call for a decision that nobody has taken. ``epsilon`` is a fixed (locked) share
+    of the plan's ε, ``None`` where the share follows from ``weight``. ``date_order`` is kept while the column is
+    called something other than a date, and means nothing then.
     """
 
     name: str
@@ -56,6 +70,7 @@ class DraftColumn:
     bounds_origin: str = "declared"
     role: str | None = None
     missing: str = "refuse"
+    date_order: str | None = None
     mechanism: str = "auto"
     epsilon: Decimal | None = None
     weight: float = 1.0
@@ -80,13 +95,16 @@ class DraftColumn:
     @property
     def unfilled(self) -> tuple[str, ...]:
         """The public facts nobody has declared yet; only a protected column needs any."""
-        return tuple(f for f in self.needs if getattr(self, f) is None) if self.protected else ()
+        if not self.protected:
+            return ()
+        ways = ("date_order", "missing") if self.kind == "date" else ("missing",)
+        open_ways = tuple(f for f in ways if getattr(self, f) == OPEN)
+        return (*(f for f in self.needs if getattr(self, f) is None), *open_ways)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what keeps this column from being planned, with the field it is about."""
-        words = {"lower": "the lower bound", "upper": "the upper bound", "domain": "the list of values"}
         if self.unfilled:
-            return tuple(Problem(self.name, f, f"{words[f]} is not declared yet", open=True) for f in self.unfilled)
+            return tuple(Problem(self.name, f, _NOT_DECLARED[f], open=True) for f in self.unfilled)
         problem = _made(self)[1]
         return (problem,) if problem else ()
 
@@ -126,10 +144,12 @@ class DraftPlan:
 
         columns = []
         for table in raw.get("column", []):
-            given = {k: v for k, v in table.items() if not (k in FACTS and v in (OPEN, [OPEN]))}
+            given = {k: v for k, v in table.items() if not (k in (*FACTS, *WAYS) and v in (OPEN, [OPEN]))}
+            ways: dict[str, Any] = {k: OPEN for k in WAYS if table.get(k) == OPEN}
             # What is open may be absent; a dropped column needs no facts, so the others are checked as one.
             checked = Column.from_plain({**given, "action": "drop"}, where=f"column {table.get('name', OPEN)}")
-            columns.append(_draft_of(dataclasses.replace(checked), str(given.get("action", "protect"))))
+            made = _draft_of(dataclasses.replace(checked), str(given.get("action", "protect")))
+            columns.append(dataclasses.replace(made, **ways))
         return cls(
             epsilon=Decimal(repr(float(raw.get("epsilon", 1.0)))),
             keep_order=bool(raw.get("keep_order", False)),
@@ -143,10 +163,9 @@ class DraftPlan:
 
         tables = []
         for column in self.columns:
-            facts = {f.name: getattr(column, f.name) for f in dataclasses.fields(column)}
-            share = None if column.epsilon is None else float(column.epsilon)
-            table = Column(**{**facts, "action": "drop", "epsilon": share}).to_plain()
-            tables.append({**table, "action": column.action, **dict.fromkeys(column.unfilled, OPEN)})
+            table = Column(**{**_facts(column), "action": "drop"}).to_plain()
+            ways = [f for f in WAYS if getattr(column, f) == OPEN]  # of a dropped column, too: it may come back
+            tables.append({**table, "action": column.action, **dict.fromkeys((*column.unfilled, *ways), OPEN)})
         raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
         raw |= {"keep_order": True} if self.keep_order else {}
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
@@ -229,13 +248,21 @@ def _draft_of(column: Column, action: str) -> DraftColumn:
     return DraftColumn(**{**facts, "action": action, "epsilon": share})
 
 
+def _facts(draft: DraftColumn) -> dict[str, Any]:
+    """Return the attributes of :class:`workbench.sanitize.plan.Column`; what is open takes its default."""
+    facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft)}
+    facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
+    facts["missing"] = "refuse" if draft.missing == OPEN else draft.missing
+    facts["date_order"] = None if draft.date_order == OPEN or draft.kind != "date" else draft.date_order
+    return facts
+
+
 @lru_cache(maxsize=8192)
 def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
     """Return the checked column, or the problem with it; cached, because a column's grid takes a while to make."""
     from workbench.sanitize.plan import Column
 
-    facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft)}
-    facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
+    facts = _facts(draft)
     try:
         return Column(**facts), None
     except ParameterError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import FACTS, FIRST_EPSILON, DraftColumn, DraftPlan
+from workbench.gui.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.state import OpenTable, Session
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -17,6 +17,7 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.options import ReadOptions
+    from workbench.data.profile import ColumnProfile
     from workbench.data.schema import Attribute
 
 KEY = "open"
@@ -28,7 +29,7 @@ _KEPT = (
     "other",
     "cells",
     "bounds_origin",
-    "missing",
+    *WAYS,
     "mechanism",
     "epsilon",
     "weight",
@@ -85,7 +86,7 @@ def load(
         declared = tuple(a for a in described.attributes if a.role != "identifier")
         target = described.target
     made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
-    plan = DraftPlan.from_raw(tomllib.loads(made.toml))
+    plan = _with_open_ways(DraftPlan.from_raw(tomllib.loads(made.toml)), columns)
     if kept is not None:
         plan = _with_facts_of(plan, kept)
     cancel.check()
@@ -94,10 +95,26 @@ def load(
     return OpenTable(table, columns, source, options, (*table.notices, *made.notes)), plan
 
 
+def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> DraftPlan:
+    """Mark what the rows of a dropped column would call for, so that it is asked for once the column is protected."""
+    found = {p.name: p for p in profiles}
+    columns = tuple(
+        dataclasses.replace(
+            c,
+            missing=OPEN if found[c.name].missing else c.missing,
+            date_order=OPEN if found[c.name].year_last else c.date_order,
+        )
+        if c.action == "drop"
+        else c
+        for c in plan.columns
+    )
+    return dataclasses.replace(plan, columns=columns)
+
+
 def _with_facts_of(plan: DraftPlan, kept: DraftPlan) -> DraftPlan:
     known: dict[str, DraftColumn] = {c.name: c for c in kept.columns}
     columns = tuple(
         dataclasses.replace(c, **{f: getattr(known[c.name], f) for f in _KEPT}) if c.name in known else c
         for c in plan.columns
     )
-    return dataclasses.replace(plan, epsilon=kept.epsilon, keep_order=kept.keep_order, columns=columns)
+    return dataclasses.replace(kept, columns=columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,8 +122,7 @@ def open_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan, list[str]]:
         project = read_project(path)
-        opened, drafted = load(project.source, project.options, project.plan, emit, cancel)
-        plan = dataclasses.replace(drafted, rows_per_person=project.plan.rows_per_person)
+        opened, plan = load(project.source, project.options, project.plan, emit, cancel)
         return opened, plan, _differences(project.plan, plan)
 
     def apply(result: tuple[OpenTable, DraftPlan, list[str]]) -> None:

@@ -171,7 +171,8 @@ class AttributeModel(QAbstractTableModel):
             case 2:
                 return column.kind or NO_ROLE
             case 5:
-                return f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
+                told = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
+                return f"{told} ⚠" if "missing" in column.unfilled else told
             case 6:
                 return ""
         if not column.protected:
@@ -209,6 +210,8 @@ class AttributeModel(QAbstractTableModel):
             return QColor(theme.danger)
         if fact and (getattr(column, fact) is None or column.bounds_origin == "data"):
             return QColor(theme.warn)
+        if index.column() == MISSING and "missing" in column.unfilled:
+            return QColor(theme.warn)
         return QColor(theme.muted) if self._text(index, column) == NO_ROLE else None
 
     def _tip(self, index: Index, column: DraftColumn) -> str:
@@ -220,6 +223,8 @@ class AttributeModel(QAbstractTableModel):
             return self._wrong[column.name, fact][1]
         if fact and column.bounds_origin == "data":
             return FROM_DATA
+        if index.column() == MISSING and "missing" in column.unfilled:
+            return "Say below the table what a missing value means: an error, or a value of its own"
         return written(column, fact) if fact == "domain" else HELP[index.column()]
 
     def _reset(self) -> None:

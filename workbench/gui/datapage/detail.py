@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.attribute_model import AttributeModel
 from workbench.gui.datapage.facts import FROM_DATA, protect_changes
 from workbench.gui.datapage.histogram import Histogram
-from workbench.gui.draft import DraftColumn
+from workbench.gui.datapage.reading import ReadingFacts
+from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
+from workbench.gui.draft import OPEN, DraftColumn
 from workbench.gui.state import Session
 from workbench.gui.text import count
-from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
+from workbench.gui.widgets import Card, Elided, badge, button, label, row
 from workbench.params import InputError
 
 if TYPE_CHECKING:
     from workbench.data.profile import ColumnProfile
 
-HEIGHT = 196
+HEIGHT = 236
 
 
 class AttributeDetail(Card):
-    """Follows the attribute that is selected in the table."""
+    """Follows the attribute that is selected in the table.
+
+    Signals:
+        list_asked: (name) the person wants to edit the list of values of that attribute.
+        dialect_asked: the person wants to state how the file is written.
+    """
+
+    list_asked = Signal(str)
+    dialect_asked = Signal()
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__(pad=16)
@@ -33,31 +44,30 @@ class AttributeDetail(Card):
         self._at = -1
         self._name = Elided("", "heading")
         self._kind = label("", "muted", name="detail_kind")
+        self._suspicions = SuspicionLines()
+        self._suspicions.accepted.connect(self._accept)
         self._notes = label("", wrap=True, name="detail_notes")
         self._warning = label("", "warn", wrap=True, name="detail_warning")
         self._problem = label("", "problem", wrap=True, name="detail_problem")
-        self._missing = named(
-            QCheckBox("missing is a value of its own"),
-            "detail_missing",
-            tip="Else a row without a value is an error when the plan is applied",
-        )
-        self._missing.clicked.connect(self._set_missing)
+        self.reading = ReadingFacts(session)
+        self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
         self._take = button("Take from data", "take_from_data", tip=FROM_DATA)
         self._take.clicked.connect(self._take_from_data)
         self._target = button("Predict this", "detail_target", tip="Make it the column that models predict")
         self._target.clicked.connect(self._toggle_target)
         self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
         self._drop.clicked.connect(self._toggle_drop)
-        self._missing.hide()
         self._bars = Histogram(session)
         left = QVBoxLayout()
-        left.setSpacing(6)
-        left.addWidget(self._name)
-        left.addWidget(self._kind)
-        for part in (self._notes, self._warning, self._problem):
+        left.setSpacing(4)
+        head = row(self._name, self._kind)
+        head.setStretch(0, 1)
+        left.addLayout(head)
+        for part in (self._suspicions, self._notes, self._warning, self._problem):
             left.addWidget(part)
         left.addStretch(1)
-        left.addWidget(self._missing)
+        left.addWidget(self.reading)
+        left.addSpacing(4)
         left.addLayout(row(self._take, self._drop, self._target, None))
         right = QVBoxLayout()
         right.setSpacing(4)
@@ -87,7 +97,8 @@ class AttributeDetail(Card):
         column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
         self._name.set_whole(column.name)
         self._kind.setText(_kind_text(column, profile))
-        self._notes.setText(_notes_text(column, profile))
+        lines = self._suspicions.show_suspicions(column, profile)
+        self._notes.setText(_notes_text(column) if lines < 2 else "")
         self._notes.setVisible(bool(self._notes.text()))
         taken = column.protected and column.bounds_origin == "data"
         self._warning.setText(f"⚠ {FROM_DATA}" if taken else "")
@@ -95,8 +106,7 @@ class AttributeDetail(Card):
         problem = self._attributes.problem_of(self._at)
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
-        self._missing.setVisible(bool(profile and profile.missing) and column.protected)
-        self._missing.setChecked(column.missing == "own-value")
+        self.reading.show_column(column)
         self._take.setVisible(column.protected and bool(column.needs) and not taken)
         self._drop.setText("Drop it" if column.action != "drop" else "Protect it")
         self._target.setText("Predict this" if column.role != "target" else "Do not predict")
@@ -107,10 +117,11 @@ class AttributeDetail(Card):
     def _column(self) -> DraftColumn:
         return self._attributes.column_at(self._at)
 
-    def _set_missing(self, kept: bool) -> None:
-        name = self._column().name
-        words = f"{'keep' if kept else 'refuse'} missing values of {name}"
-        self._session.edit_column(name, words, missing="own-value" if kept else "refuse")
+    def _accept(self, mend: Remedy) -> None:
+        if mend.changes:
+            self._session.edit_column(self._column().name, mend.words, **mend.changes)
+        else:
+            self.dialect_asked.emit()
 
     def _toggle_drop(self) -> None:
         column = self._column()
@@ -143,6 +154,8 @@ class AttributeDetail(Card):
             lower=read.lower,
             upper=read.upper,
             domain=read.domain,
+            missing=read.missing if column.missing == OPEN else column.missing,
+            date_order=read.date_order or column.date_order,
             bounds_origin=read.bounds_origin,
             mechanism="auto",
         )
@@ -156,16 +169,16 @@ def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
     return "  ·  ".join(p for p in parts if p)
 
 
-def _notes_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
-    reasons = [s.reason for s in profile.suspicions] if profile else []
-    notes = [f"⚠ {r[:1].upper()}{r[1:]}." for r in reasons]
-    if column.unfilled:
+def _notes_text(column: DraftColumn) -> str:
+    facts = [f for f in column.unfilled if f in column.needs]
+    if facts:
         what = "the values it can take" if column.kind == "category" else "its public bounds"
-        notes.append(f"Declare {what} from what everybody may know: the rows themselves are private.")
-    elif column.protected and not reasons and column.bounds_origin != "data":
-        notes.append(
-            "Its public facts are declared; values outside them are moved to the nearest bound."
-            if column.numeric
-            else "Its public values are declared."
-        )
-    return "\n".join(notes[:2])
+        return f"Declare {what} from what everybody may know: the rows themselves are private."
+    if column.unfilled:
+        what = "how its dates are written" if column.unfilled[0] == "date_order" else "what a missing value means"
+        return f"Declare below {what}."
+    if not column.protected or column.bounds_origin == "data":
+        return ""
+    if column.numeric:
+        return "Its public facts are declared; values outside the bounds are moved to the nearest one."
+    return "Its public values are declared."

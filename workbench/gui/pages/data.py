@@ -35,6 +35,7 @@ class DataPage(PageFrame):
         from workbench.gui.datapage.dialect import DialectForm
         from workbench.gui.datapage.frame_model import FrameModel
         from workbench.gui.datapage.start import StartPanel
+        from workbench.gui.datapage.whole import WholeTable
 
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
@@ -44,6 +45,8 @@ class DataPage(PageFrame):
         self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
         self.table = AttributeTable(session)
         self.detail = AttributeDetail(session, self.table.attributes)
+        self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
+        self.whole = WholeTable(session)
         self.frame_model = FrameModel(session)
         self.rows_view = self._rows_view()
         self.rows_view.setModel(self.frame_model)
@@ -132,7 +135,7 @@ class DataPage(PageFrame):
         layout = QVBoxLayout(attributes)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        layout.addWidget(Card(self.table, pad=8), 1)
+        layout.addWidget(Card(self.table, self.whole, pad=8), 1)
         layout.addWidget(self.detail)
         rows = Card(pad=8)
         top = row(None, badge())
@@ -215,7 +218,12 @@ class DataPage(PageFrame):
         place = self._next_to_mend()
         if place.isValid():
             self._show_view("attributes")
-            self.table.edit_fact(place)
+            column = self.session.plan.columns[place.row()]
+            if any(f in column.needs for f in column.unfilled) or not column.unfilled:
+                self.table.edit_fact(place)
+            else:
+                self.table.setCurrentIndex(place)
+                self.detail.reading.focus_on(column.unfilled[0])
         else:
             self.session.go("protect")
 

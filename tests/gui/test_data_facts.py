@@ -1,0 +1,133 @@
+"""Facts beside bounds: missing values, the order of dates, unlisted values, steps, and facts about the whole table."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit
+
+from workbench.gui.actions.open_table import open_table
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+DATES = "age,seen,town\n" + "\n".join(f"{20 + i % 7},{13 + i % 9}/02/2020,{'AB'[i % 2]}" for i in range(12)) + "\n,,A\n"
+
+
+@pytest.fixture
+def gaps(window, tmp_path, idle):
+    """A window with a file that has missing values, and dates with the year last."""
+    path = tmp_path / "gaps.csv"
+    path.write_text(DATES, "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    return window
+
+
+def choose(qtbot, combo: QComboBox, words: str) -> None:
+    """Choose an entry of a list by keys, as a person does without a mouse."""
+    assert combo.isVisible()
+    combo.setFocus()
+    steps = combo.findText(words) - combo.currentIndex()
+    assert combo.findText(words) >= 0
+    for _ in range(abs(steps)):
+        qtbot.keyClick(combo, Qt.Key.Key_Down if steps > 0 else Qt.Key.Key_Up)
+
+
+def test_a_table_with_missing_values_and_ambiguous_dates_opens_with_what_is_open(gaps):
+    age, seen, town = gaps.session.plan.columns
+    assert age.unfilled == ("lower", "upper", "missing")
+    assert seen.unfilled == ("lower", "upper", "date_order", "missing")
+    assert town.unfilled == ("domain",)
+    assert type(gaps.session.plan).from_raw(gaps.session.plan.to_raw()) == gaps.session.plan
+
+
+def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbot, press):
+    gaps.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
+    press(gaps, "to_protect")
+    combo = gaps.findChild(QComboBox, "fact_missing")
+    assert combo.hasFocus()
+    qtbot.keyClick(combo, Qt.Key.Key_End)
+    assert gaps.session.plan.column("age").missing == "own-value"
+    assert not gaps.session.plan.column("age").unfilled
+    assert combo.findText("not declared") < 0
+
+
+def test_a_suspected_order_of_dates_is_accepted_by_one_click(gaps, press):
+    gaps.page.table.selectRow(1)
+    assert "year stands last" in gaps.findChild(QLabel, "suspicion_0").accessibleName()
+    press(gaps, "suspicion_accept_0")
+    assert gaps.session.plan.column("seen").date_order == "day-first"
+    assert gaps.findChild(QComboBox, "fact_date_order").currentText() == "day first"
+
+
+def test_the_data_fills_in_every_open_fact(gaps, press):
+    gaps.page.table.selectRow(1)
+    press(gaps, "take_from_data")
+    seen = gaps.session.plan.column("seen")
+    assert (seen.date_order, seen.missing, seen.bounds_origin) == ("day-first", "own-value", "data")
+    assert not seen.unfilled
+
+
+def test_the_order_of_dates_outlives_a_change_of_kind(gaps):
+    gaps.session.edit_column("seen", "order", date_order="day-first", missing="own-value")
+    model = gaps.page.table.attributes
+    for kind in ("category", "date"):
+        model.setData(model.index(1, 2), kind)
+    gaps.session.edit_column("seen", "bounds", lower=737425.0, upper=737500.0)
+    assert gaps.session.plan.column("seen").column().date_order == "day-first"
+
+
+def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):
+    field = people.findChild(QLineEdit, "fact_cells")
+    assert field.placeholderText() == "83, automatic"
+    qtbot.keyClicks(field, "1")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    problem = people.findChild(QLabel, "fact_problem")
+    assert problem.isVisible()
+    assert "steps" in problem.text()
+    field.selectAll()
+    qtbot.keyClicks(field, "17")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert people.session.plan.column("age").cells == 17
+    assert not problem.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
+    assert people.session.plan.column("age").cells is None
+
+
+def test_an_unlisted_value_is_collected_by_the_one_that_is_named(people, qtbot):
+    people.page.table.selectRow(3)
+    combo = people.findChild(QComboBox, "fact_other")
+    choose(qtbot, combo, "male")
+    assert people.session.plan.column("sex").other == "male"
+    field = people.findChild(QLineEdit, "fact_other_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "another")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert people.session.plan.column("sex").column().values() == ("female", "male", "another")
+    choose(qtbot, combo, "an error")
+    assert people.session.plan.column("sex").other is None
+
+
+def test_rows_of_one_person_multiply_the_cost_in_sight(people, qtbot):
+    field = people.findChild(QLineEdit, "rows_per_person")
+    field.selectAll()
+    qtbot.keyClicks(field, "3")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert people.session.plan.rows_per_person == 3
+    assert people.findChild(QLabel, "fact_plan").text() == "ε 3"
+    assert "3 times" in people.findChild(QLabel, "whole_told").accessibleName()
+    field.selectAll()
+    qtbot.keyClicks(field, "none")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert "none" in people.findChild(QLabel, "whole_told").accessibleName()
+    assert people.session.plan.rows_per_person == 3
+
+
+def test_keeping_the_order_of_rows_warns_and_is_undone(people, qtbot):
+    box = people.findChild(QCheckBox, "keep_order")
+    qtbot.keyClick(box, Qt.Key.Key_Space)
+    assert people.session.plan.keep_order
+    assert "order" in people.findChild(QLabel, "whole_told").accessibleName()
+    qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
+    QApplication.processEvents()
+    assert not people.session.plan.keep_order
+    assert not box.isChecked()

@@ -1,0 +1,192 @@
+"""Facts of one attribute beside its bounds: missing values, the order of dates, what is not listed, the grid's size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from workbench.gui.draft import OPEN, DraftColumn
+from workbench.gui.state import Session
+from workbench.gui.text import count
+from workbench.gui.widgets import button, label, mark_wrong, named, row, stack
+from workbench.params import ParameterError
+
+WIDTH = 148
+NOT_DECLARED = "not declared"
+MISSING = (("refuse", "an error"), ("own-value", "a value of its own"))
+ORDERS = ((None, "year first"), ("day-first", "day first"), ("month-first", "month first"))
+REFUSED = "an error"
+HELP = {
+    "missing": (
+        "What a row without a value means. An error: the release stops and names the row. A value of its own: whether "
+        "somebody has a value is protected as well, like one more value"
+    ),
+    "date_order": (
+        "What stands first in a date with the year last: is 03/12/2020 the 3rd of December or the 12th of March? "
+        "It must be known to everybody, because it decides how every row is read"
+    ),
+    "other": (
+        "The value that stands for whatever is not in the list. Without one, a row with such a value stops the "
+        "release and is named; with one, it counts as this value"
+    ),
+    "cells": (
+        "Values are rounded to this many equal steps between the bounds before noise is added. Fewer steps, each "
+        "coarser, keep less detail and can lower the error; left empty, it is chosen from the bounds"
+    ),
+    "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
+}
+
+
+class ReadingFacts(QWidget):
+    """One line of fields, each with its words above it; only those that mean something for the kind are shown.
+
+    Signals:
+        list_asked: the person wants to edit the list of values.
+    """
+
+    list_asked = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._column: DraftColumn | None = None
+        self.missing = named(QComboBox(), "fact_missing", "What a missing value means", HELP["missing"])
+        self.order = named(QComboBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
+        self.other = named(QComboBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
+        self.other_field = named(QLineEdit(), "fact_other_field", "A value that collects what is not listed")
+        self.other.setLineEdit(self.other_field)
+        self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.cells = named(QLineEdit(), "fact_cells", "How many steps the values are rounded to", HELP["cells"])
+        self.values = button("List of values…", "fact_values", tip=HELP["domain"])
+        self.problem = label("", "problem", name="fact_problem")
+        self.missing.activated.connect(lambda: self._choose("missing", self.missing))
+        self.order.activated.connect(lambda: self._choose("date_order", self.order))
+        self.other.activated.connect(self._take_other)
+        self.other_field.editingFinished.connect(self._take_other)
+        self.cells.editingFinished.connect(self._take_cells)
+        self.values.clicked.connect(self.list_asked)
+        self._parts = {
+            "missing": ("a missing value", self.missing),
+            "date_order": ("its dates", self.order),
+            "other": ("a value not listed", self.other),
+            "cells": ("rounded to steps", self.cells),
+            "domain": ("what it can be", self.values),
+        }
+        line = row(spacing=12)
+        self._holders: dict[str, QWidget] = {}
+        for key, (words, field) in self._parts.items():
+            title = label(words, "muted")
+            title.setToolTip(HELP[key])
+            title.setBuddy(field)
+            holder = QWidget()
+            holder.setLayout(stack(title, field, spacing=2))
+            holder.setFixedWidth(WIDTH)
+            line.addWidget(holder)
+            self._holders[key] = holder
+        line.addStretch(1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(2)
+        whole.addLayout(line)
+        whole.addWidget(self.problem)
+
+    def show_column(self, column: DraftColumn) -> None:
+        """Show the facts of one attribute."""
+        self._column = column
+        shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
+        for key, holder in self._holders.items():
+            holder.setVisible(key in shown)
+        self._fill(self.missing, MISSING, column.missing)
+        self._fill(self.order, ORDERS, column.date_order)
+        self._fill_other(column)
+        if not self.cells.hasFocus():
+            self._show_cells(column)
+
+    def focus_on(self, fact: str) -> None:
+        """Go to the field of a fact that is still open."""
+        self._parts[fact][1].setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    # -- filling in -----------------------------------------------------------------------------------------------
+
+    def _fill(self, combo: QComboBox, choices: tuple[tuple[str | None, str], ...], present: str | None) -> None:
+        listed = [*([(OPEN, NOT_DECLARED)] if present == OPEN else []), *choices]
+        if [combo.itemText(i) for i in range(combo.count())] != [words for _, words in listed]:
+            combo.clear()
+            for value, words in listed:
+                combo.addItem(words, value)
+        combo.setCurrentIndex([value for value, _ in listed].index(present))
+        mark_wrong(combo, present == OPEN)
+
+    def _fill_other(self, column: DraftColumn) -> None:
+        listed = [REFUSED, *(column.domain or ())]
+        if column.other is not None and column.other not in listed:
+            listed.append(column.other)
+        if [self.other.itemText(i) for i in range(self.other.count())] != listed:
+            self.other.clear()
+            self.other.addItems(listed)
+        self.other.setCurrentIndex(0 if column.other is None else listed.index(column.other, 1))
+
+    def _show_cells(self, column: DraftColumn) -> None:
+        self.cells.setText("" if column.cells is None else str(column.cells))
+        self.cells.setPlaceholderText("automatic")
+        self._say("")
+        if column.protected and column.numeric and not column.unfilled and not column.problems():
+            made = column.column().grid()
+            self.cells.setPlaceholderText(f"{made.cells.size:,}, automatic")
+            step = "one day" if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
+            self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'step')} of {step}.")
+
+    # -- taking ---------------------------------------------------------------------------------------------------
+
+    def _choose(self, fact: str, combo: QComboBox) -> None:
+        assert self._column is not None
+        words = {"missing": "say what a missing value means", "date_order": "say how dates are written"}[fact]
+        self._edit(f"{words} in {self._column.name}", **{fact: combo.currentData()})
+
+    def _take_other(self) -> None:
+        if self._column is None or not self.other.isVisible():
+            return
+        text = self.other.currentText()
+        value = None if text in ("", REFUSED) else text
+        if value != self._column.other:
+            self._edit(f"say what is not listed in {self._column.name}", other=value)
+        else:
+            self._fill_other(self._column)
+
+    def _take_cells(self) -> None:
+        from workbench.data.schema import Attribute
+
+        if self._column is None:
+            return
+        text = self.cells.text().strip()
+        try:
+            spec = Attribute.declared()["cells"]
+            value: Any = spec.parse(text, "the number of steps") if text else None
+        except ParameterError as error:
+            self._say(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            return
+        self._say("")
+        if value != self._column.cells:
+            self._edit(f"round {self._column.name} to {value or 'automatic'} steps", cells=value)
+        else:
+            self._show_cells(self._column)
+
+    def _edit(self, words: str, **changes: Any) -> None:
+        assert self._column is not None
+        self._session.edit_column(self._column.name, words, **changes)
+
+    def _say(self, text: str) -> None:
+        self.problem.setText(text)
+        self.problem.setVisible(bool(text))
+        mark_wrong(self.cells, bool(text))
+
+
+def _further_facts(column: DraftColumn) -> tuple[str, ...]:
+    """Return the facts beside bounds and missing values that mean something for the kind of a column."""
+    if column.kind == "date":
+        return ("date_order", "cells")
+    if column.numeric:
+        return ("cells",)
+    return ("domain", "other") if column.kind == "category" else ()

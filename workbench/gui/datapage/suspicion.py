@@ -1,0 +1,104 @@
+"""Suspicions as lines: the reason, and where something can be done about it, one button that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from workbench.gui.datapage.facts import kind_changes
+from workbench.gui.draft import DraftColumn
+from workbench.gui.widgets import Elided, button, row
+
+if TYPE_CHECKING:
+    from workbench.data.profile import ColumnProfile, Suspicion
+
+MOST = 2
+"""Lines that have room."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What accepting a suspicion does.
+
+    Attributes:
+        verb: what stands on the button.
+        words: the step for the Edit menu.
+        changes: what differs of the column; empty where the form of the dialect is to be opened.
+    """
+
+    verb: str
+    words: str = ""
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) -> Remedy | None:
+    """Return what can be done about a suspicion; ``None`` where it is done already, or only a person can judge."""
+    name, what = column.name, suspicion.what
+    if what == "decimal":
+        return Remedy("State the decimal mark…")
+    if not column.protected:
+        return None
+    if what in ("identifier", "e-mail", "phone") and column.role != "target":
+        return Remedy("Drop it", f"drop {name}, an identifier", {"role": "identifier", "action": "drop"})
+    if what in ("constant", "empty"):
+        return Remedy("Drop it", f"drop {name}", {"action": "drop"})
+    if what == "date" and column.kind == "integer":
+        return Remedy("Call it a date", f"call {name} date", kind_changes(column, "date"))
+    if what == "date-order" and profile.date_order and column.date_order != profile.date_order:
+        words = profile.date_order.replace("-", " ")
+        return Remedy(f"Declare {words}", f"declare {words} for {name}", {"date_order": profile.date_order})
+    if what == "code" and column.kind != "category":
+        return Remedy("Call it a category", f"call {name} category", kind_changes(column, "category"))
+    if what == "code" and column.role is None:
+        return Remedy("Call it a quasi-identifier", f"call {name} quasi-identifier", {"role": "quasi-identifier"})
+    return None
+
+
+class SuspicionLines(QWidget):
+    """At most two suspicions, those with a remedy first.
+
+    Signals:
+        accepted: (Remedy) the person takes the suggestion.
+    """
+
+    accepted = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        lines = QVBoxLayout(self)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(2)
+        self._lines: list[tuple[QWidget, Elided, QPushButton]] = []
+        for at in range(MOST):
+            text = Elided("")
+            text.setObjectName(f"suspicion_{at}")
+            press = button("", f"suspicion_accept_{at}", "link")
+            press.clicked.connect(lambda _checked, at=at: self.accepted.emit(self._remedies[at]))
+            holder = QWidget()
+            line = row(text, press)
+            line.setStretch(0, 1)
+            holder.setLayout(line)
+            lines.addWidget(holder)
+            self._lines.append((holder, text, press))
+        self._remedies: list[Remedy | None] = []
+
+    def show_suspicions(self, column: DraftColumn, profile: ColumnProfile | None) -> int:
+        """Show what is suspected of one attribute; return how many lines that takes."""
+        found = [(s, remedy(column, profile, s)) for s in profile.suspicions] if profile else []
+        found.sort(key=lambda pair: pair[1] is None)
+        self._remedies = [mend for _, mend in found[:MOST]]
+        for at, (holder, text, press) in enumerate(self._lines):
+            holder.setVisible(at < len(found))
+            if at >= len(found):
+                continue
+            suspicion, mend = found[at]
+            text.set_whole(f"⚠ {suspicion.reason[:1].upper()}{suspicion.reason[1:]}.")
+            press.setVisible(mend is not None)
+            if mend is not None:
+                press.setText(mend.verb)
+                press.setAccessibleName(f"{mend.verb}: {suspicion.reason}")
+        self.setVisible(bool(found))
+        return min(len(found), MOST)

@@ -1,0 +1,72 @@
+"""Facts about the table as a whole: how many rows one person can have, and whether the order of rows is kept."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+
+from workbench.gui.state import Session
+from workbench.gui.widgets import Elided, label, mark_wrong, named, row
+from workbench.params import ParameterError
+
+PERSON = (
+    "The most rows that belong to one person. ε covers one row; somebody with three rows is covered by three times "
+    "as much, and that is what a release is charged"
+)
+ORDER = (
+    "Rows leave in random order. Kept in their order, each row's place is published as well: in a file sorted by "
+    "name or by date, the place tells whose row it is, and no ε covers that"
+)
+
+
+class WholeTable(QWidget):
+    """One line below the attributes."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self.rows = named(QLineEdit(), "rows_per_person", "Most rows of one person", PERSON)
+        self.rows.setFixedWidth(64)
+        self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
+        self._told = Elided("", "warn")
+        self._told.setObjectName("whole_told")
+        title = label("Most rows of one person", "muted")
+        title.setToolTip(PERSON)
+        title.setBuddy(self.rows)
+        line = row(title, self.rows, 8, self.order, 8, self._told)
+        line.setStretch(5, 1)
+        line.setContentsMargins(8, 0, 8, 0)
+        self.setLayout(line)
+        self.rows.editingFinished.connect(self._take_rows)
+        self.order.clicked.connect(self._take_order)
+        session.plan_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the present plan."""
+        plan = self._session.plan
+        self.rows.setText(str(plan.rows_per_person))
+        mark_wrong(self.rows, wrong=False)
+        self.order.setChecked(plan.keep_order)
+        told = []
+        if plan.rows_per_person > 1:
+            told.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
+        if plan.keep_order:
+            told.append("⚠ The order of rows is published as it is.")
+        self._told.set_whole(" ".join(told))
+
+    def _take_rows(self) -> None:
+        from workbench.sanitize.plan import Plan
+
+        try:
+            value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "the most rows of one person")
+        except ParameterError as error:
+            mark_wrong(self.rows, wrong=True)
+            self._told.set_whole(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            return
+        plan = self._session.plan
+        self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))
+        self.refresh()
+
+    def _take_order(self, kept: bool) -> None:
+        words = "keep the order of rows" if kept else "shuffle the rows"
+        self._session.edit(words, self._session.plan.with_(keep_order=kept))
