@@ -1,0 +1,157 @@
+"""The hands and the eyes of a tour: presses what a person presses, waits as she waits, and takes pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QMessageBox, QPushButton, QWidget
+
+from workbench.gui.app import application, settle
+from workbench.gui.window import MainWindow
+
+PATIENCE_S = 60.0
+CALM_S = 0.6
+"""How long nothing must go on before a picture: forms wait a moment before they work something out."""
+
+
+class Lost(Exception):
+    """A step of the tour could not be taken."""
+
+
+class Guide:
+    """One window on its tour.
+
+    Attributes:
+        window: the real window.
+        taken: the name of the last picture.
+    """
+
+    def __init__(self, folder: Path, theme: str, size: tuple[int, int]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._number = 0
+        self.taken = "none"
+        self.app = application()
+        self.window = MainWindow()
+        self.window.theme.set_mode(theme)
+        self.window.resize(*size)
+        self.window.move(0, 0)
+        self.window.show()
+        self.window.activateWindow()
+        settle(self.window, None)
+        self.until(self.window.isActiveWindow, "the window does not get the keyboard")
+        self.calm()
+
+    # -- hands ----------------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> QWidget:
+        """Return the visible widget called ``name``."""
+        for root in (self.window, *self.app.topLevelWidgets()):
+            for widget in root.findChildren(QWidget, name):
+                if widget.isVisible():
+                    return widget
+        raise Lost(f"no {name} is in sight")
+
+    def press(self, name: str) -> None:
+        """Click a button once it can be pressed."""
+        self.until(lambda: self.find(name).isEnabled(), f"{name} cannot be pressed")
+        QTest.mouseClick(self.find(name), Qt.MouseButton.LeftButton)
+
+    def type(self, name: str, text: str) -> None:
+        """Replace what stands in a field."""
+        field = self.find(name)
+        assert isinstance(field, QLineEdit)
+        field.setFocus()
+        field.selectAll()
+        QTest.keyClicks(field, text)
+
+    def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        """Press a key where the keyboard is."""
+        QTest.keyClick(self.app.focusWidget() or self.window, key, modifier)
+
+    def cell(self, table: str, row: int, column: int) -> QModelIndex:
+        """Click a cell of a table."""
+        view = self.find(table)
+        assert isinstance(view, QAbstractItemView)
+        index = view.model().index(row, column)
+        view.scrollTo(index)
+        middle = view.visualRect(index).center()
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, middle)
+        return index
+
+    def fill(self, text: str) -> None:
+        """Type into the cell that is being edited, and end it by Return."""
+        self.until(lambda: isinstance(self.app.focusWidget(), QLineEdit), "no cell is being edited")
+        field = self.app.focusWidget()
+        QTest.keyClicks(field, text)
+        QTest.keyClick(field, Qt.Key.Key_Return)
+        self.app.processEvents()
+
+    def answer(self, name: str, picture: str, asked: str) -> None:
+        """Press the button ``asked``, take a picture of the question that it opens, and press ``name``."""
+        seen: list[str] = []
+
+        def look() -> None:
+            box = next((w for w in self.app.topLevelWidgets() if isinstance(w, QMessageBox) and w.isVisible()), None)
+            if box is not None:
+                timer.stop()
+                self.shot(picture)
+                seen.append(picture)
+                button = box.findChild(QPushButton, name)
+                assert button is not None, f"the question has no {name}"
+                button.click()
+
+        timer = QTimer(self.window, interval=150)
+        timer.timeout.connect(look)
+        timer.start()
+        self.press(asked)
+        self.until(lambda: bool(seen), f"{asked} asked no question")
+
+    # -- patience -------------------------------------------------------------------------------------------------
+
+    def until(self, holds: Callable[[], bool], otherwise: str, seconds: float = PATIENCE_S) -> None:
+        """Wait, with the window alive, until ``holds``."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > deadline:
+                raise Lost(otherwise)
+            QTest.qWait(20)
+
+    def calm(self) -> None:
+        """Wait until no job has run for a moment."""
+        quiet_since = time.monotonic()
+        deadline = quiet_since + PATIENCE_S
+        while time.monotonic() - quiet_since < CALM_S:
+            if time.monotonic() > deadline:
+                raise Lost("the work does not end")
+            if self.window.jobs.running:
+                quiet_since = time.monotonic()
+            QTest.qWait(20)
+
+    # -- eyes -----------------------------------------------------------------------------------------------------
+
+    def shot(self, name: str) -> None:
+        """Take the next picture: the window, and whatever stands open above it."""
+        QApplication.processEvents()
+        picture = QImage(self.window.size(), QImage.Format.Format_RGB32)
+        painter = QPainter(picture)
+        self.window.render(painter, QPoint(0, 0))
+        for above in self.app.topLevelWidgets():
+            if above is not self.window and above.isVisible() and above.width() > 1:
+                above.render(painter, above.mapToGlobal(QPoint(0, 0)) - self.window.mapToGlobal(QPoint(0, 0)))
+        painter.end()
+        self._number += 1
+        self.taken = f"{self._number:02}-{name}"
+        if not picture.save(str(self._folder / f"{self.taken}.png")):
+            raise Lost(f"the picture could not be written into {self._folder}")
+
+    def leave(self) -> None:
+        """Close the window without a question."""
+        self.window.session.may_leave = lambda then: True
+        self.window.jobs.shut_down()
+        self.window.close()

@@ -1,0 +1,122 @@
+"""What a tour does: the main job on the people sample, and on the diabetes table with curve, models and ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from tour_guide import Guide
+
+LOCK_COLUMN = 4
+FACTS = {
+    "Pregnancies": ("0", "20"),
+    "Glucose": ("0", "250"),
+    "BloodPressure": ("0", "150"),
+    "SkinThickness": ("0", "100"),
+    "Insulin": ("0", "900"),
+    "BMI": ("0", "70"),
+    "DiabetesPedigreeFunction": ("0", "3"),
+    "Age": ("18", "100"),
+}
+"""Public bounds of the diabetes table, from general knowledge."""
+
+
+def people(guide: Guide) -> None:
+    """A sample, its protection, one draw, the release with its certificate, and the ledger."""
+    guide.shot("start")
+    guide.press("sample_people")
+    guide.calm()
+    guide.shot("sample-open")
+    guide.cell("attribute_table", 2, 0)
+    guide.shot("facts-declared")
+    guide.press("view_rows")
+    guide.shot("rows")
+    guide.press("view_attributes")
+    guide.press("to_protect")
+    guide.calm()
+    guide.cell("share_table", 2, LOCK_COLUMN)
+    guide.calm()
+    guide.shot("lock")
+    guide.press("explain_plan")
+    guide.shot("explain")
+    guide.press("explain_close")
+    guide.cell("share_table", 2, 2)
+    guide.key(Qt.Key.Key_F2)
+    guide.calm()
+    guide.shot("mechanisms")
+    guide.key(Qt.Key.Key_Escape)
+    guide.press("to_preview")
+    guide.calm()
+    guide.shot("preview")
+    guide.press("another_draw")
+    guide.calm()
+    guide.shot("another-draw")
+    guide.press("rail_release")
+    guide.calm()
+    guide.shot("release")
+    guide.answer("confirm_yes", "the-last-word", asked="release_now")
+    guide.calm()
+    guide.shot("released")
+    guide.press("released_1_verify")
+    guide.calm()
+    guide.shot("verified")
+    guide.press("rail_ledger")
+    guide.calm()
+    guide.shot("ledger")
+
+
+def diabetes(guide: Guide, table: Path) -> None:
+    """A file, its public facts by hand, the curve while it grows, and two private models under one cap."""
+    guide.window.open(str(table))
+    guide.calm()
+    guide.shot("open-facts")
+    for lower, upper in FACTS.values():
+        for fact in (lower, upper):
+            guide.press("to_protect")
+            guide.fill(fact)
+    guide.press("to_protect")
+    guide.fill("0, 1")
+    guide.cell("attribute_table", len(FACTS), 0)
+    guide.press("detail_target")
+    guide.calm()
+    guide.shot("facts-declared")
+    guide.press("to_protect")
+    guide.type("plan_epsilon_field", "3")
+    guide.calm()
+    guide.shot("protect")
+    guide.press("rail_data")
+    guide.press("view_dialect")
+    guide.shot("how-it-is-read")
+    guide.press("view_attributes")
+    guide.press("rail_utility")
+    guide.type("curve_epsilons", "0.1:10:7")
+    guide.type("curve_repeats", "20")
+    guide.shot("utility")
+    guide.press("curve_run")
+    guide.until(lambda: guide.window.page.figure is not None, "no curve appears")
+    guide.shot("curve-grows")
+    guide.calm()
+    guide.shot("curve-whole")
+    guide.press("rail_ledger")
+    guide.calm()
+    guide.type("ledger_cap_field", "10")
+    guide.answer("confirm_yes", "set-the-cap", asked="ledger_set_cap")
+    guide.calm()
+    guide.press("rail_train")
+    guide.calm()
+    guide.shot("train")
+    guide.answer("confirm_yes", "train-question", asked="train_start")
+    guide.calm()
+    guide.shot("trained")
+    guide.press("train_model_mlp")
+    guide.type("train_mlp_epochs", "40")
+    guide.calm()
+    guide.shot("preflight")
+    guide.answer("confirm_yes", "network-question", asked="train_start")
+    guide.until(lambda: len(guide.window.page.loss.points) > 100, "no training is seen")
+    guide.shot("training")
+    guide.calm()
+    guide.shot("network-trained")
+    guide.press("rail_ledger")
+    guide.calm()
+    guide.shot("ledger")
