@@ -56,8 +56,8 @@ QPushButton[look="primary"]:focus { border: 2px solid $text; }
 QPushButton[look="primary"]:disabled { background: $line; color: $muted; border-color: $line; }
 QPushButton[look="danger"] { color: $danger; border-color: $danger; }
 QPushButton[look="link"] {
-    background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px; text-align: left;
-    min-height: 22px;
+    background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px; margin-left: -3px;
+    text-align: left; min-height: 22px;
 }
 QPushButton[look="link"]:hover { text-decoration: underline; }
 QPushButton[look="link"]:focus { border: 1px solid $accent; }
@@ -88,6 +88,12 @@ QAbstractItemView QLineEdit, QAbstractItemView QComboBox { min-height: 0; border
 
 QCheckBox, QRadioButton { spacing: 8px; min-height: 24px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 4px; background: $surface; }
+QCheckBox::indicator:hover { border-color: $accent; }
+QCheckBox::indicator:focus { border: 2px solid $accent; width: 12px; height: 12px; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url($check); }
+QCheckBox::indicator:disabled { border-color: $line; background: $window; }
+QCheckBox::indicator:checked:disabled { background: $disabled; border-color: $disabled; }
 
 QTableView {
     background: $surface; border: none; gridline-color: $line; alternate-background-color: $surface; outline: none;
@@ -104,6 +110,7 @@ QHeaderView::section {
 QHeaderView::section:vertical { border-bottom: none; font-weight: 400; font-size: 12px; }
 QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $line; }
 
+QAbstractScrollArea::corner { background: transparent; border: none; }
 QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; }
 QScrollBar::handle { background: $handle; border-radius: 4px; margin: 2px; }
@@ -159,5 +166,6 @@ def stylesheet(theme: Theme) -> str:
         track=mixed(theme.window, theme.line, 0.6),
         disabled=mixed(theme.muted, theme.window, 0.45),
         radius=RADIUS,
+        check=(resources() / "icons" / f"check-{theme.name}.svg").as_posix(),
         chevron=(resources() / "icons" / f"chevron-{theme.name}.svg").as_posix(),
     )
