@@ -113,7 +113,7 @@ def display(size: str) -> Iterator[dict[str, str]]:
 def walk(asked: argparse.Namespace) -> int:
     """Take one tour in this process."""
     import tour_routes
-    from tour_guide import Guide, Lost
+    from tour_guide import Guide, LostError
 
     width, height = (int(part) for part in asked.size[0].split("x"))
     guide = Guide(asked.out, asked.theme[0], (width, height))
@@ -122,7 +122,7 @@ def walk(asked: argparse.Namespace) -> int:
             tour_routes.people(guide)
         else:
             tour_routes.diabetes(guide, asked.diabetes)
-    except Lost as problem:
+    except LostError as problem:
         guide.shot("lost")
         print(f"lost after picture {guide.taken}: {problem}")
         return 1

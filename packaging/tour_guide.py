@@ -19,7 +19,7 @@ CALM_S = 0.6
 """How long nothing must go on before a picture: forms wait a moment before they work something out."""
 
 
-class Lost(Exception):
+class LostError(Exception):
     """A step of the tour could not be taken."""
 
 
@@ -55,7 +55,7 @@ class Guide:
             for widget in root.findChildren(QWidget, name):
                 if widget.isVisible():
                     return widget
-        raise Lost(f"no {name} is in sight")
+        raise LostError(f"no {name} is in sight")
 
     def press(self, name: str) -> None:
         """Click a button once it can be pressed."""
@@ -119,7 +119,7 @@ class Guide:
         deadline = time.monotonic() + seconds
         while not holds():
             if time.monotonic() > deadline:
-                raise Lost(otherwise)
+                raise LostError(otherwise)
             QTest.qWait(20)
 
     def calm(self) -> None:
@@ -128,7 +128,7 @@ class Guide:
         deadline = quiet_since + PATIENCE_S
         while time.monotonic() - quiet_since < CALM_S:
             if time.monotonic() > deadline:
-                raise Lost("the work does not end")
+                raise LostError("the work does not end")
             if self.window.jobs.running:
                 quiet_since = time.monotonic()
             QTest.qWait(20)
@@ -148,7 +148,7 @@ class Guide:
         self._number += 1
         self.taken = f"{self._number:02}-{name}"
         if not picture.save(str(self._folder / f"{self.taken}.png")):
-            raise Lost(f"the picture could not be written into {self._folder}")
+            raise LostError(f"the picture could not be written into {self._folder}")
 
     def leave(self) -> None:
         """Close the window without a question."""
