@@ -13,19 +13,30 @@ from workbench.gui.draft import DraftPlan
 from workbench.jobs import Job
 from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Progress
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
+    from workbench.data.grid import Grid
     from workbench.data.table import Table
-    from workbench.sanitize.plan import Plan
+    from workbench.sanitize.plan import Column, Plan
+    from workbench.studies.association import Variable
 
 ROWS_SHOWN = 2000
 BARS = 30
+PAIR_ROWS = 100_000
+"""Rows of a large table, evenly spaced, from which correlations are computed: enough for two decimals."""
+
+PAIR_COLUMNS = 40
+LONG_COLUMNS = 20
+"""Columns beyond which comparing them takes seconds, so that it is listed among the jobs and can be cancelled."""
+
 KEY_ROWS = "preview-rows"
 KEY_COLUMN = "preview-column"
+KEY_PAIRS = "preview-pairs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +79,29 @@ class PreviewColumn:
     rows: int
 
 
+@dataclass(frozen=True, eq=False)
+class PreviewPairs:
+    """How strongly the columns that leave go together before and after one draw. Private.
+
+    Attributes:
+        names: the columns, k of them.
+        numeric: whether each holds numbers.
+        original: (k, k) associations of the original rows; NaN where there is none to be computed.
+        sanitised: the same after the draw.
+        rows: rows they were computed from.
+        of_rows: rows of the table.
+        left_out: columns beyond the first :data:`PAIR_COLUMNS`.
+    """
+
+    names: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    original: NDArray[np.float64]
+    sanitised: NDArray[np.float64]
+    rows: int
+    of_rows: int
+    left_out: int = 0
+
+
 def preview_rows(
     table: Table, draft: DraftPlan, seed: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
 ) -> JobHandle:
@@ -90,6 +124,16 @@ def preview_column(
     plan = draft.plan()
     job = Job("Drawing a preview", lambda emit, cancel: draw_column(table, plan, name, seed, cancel))
     return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **told)
+
+
+def preview_pairs(
+    table: Table, draft: DraftPlan, seed: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
+) -> JobHandle:
+    """Draw all columns and compare how they go together; only the newest request counts."""
+    plan = draft.plan()
+    job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, seed, emit, cancel))
+    long = len(plan.columns) > LONG_COLUMNS and table.rows > PAIR_ROWS // 10
+    return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **told)
 
 
 def draw_rows(table: Table, plan: Plan, seed: int, cancel: CancelToken) -> PreviewRows:
@@ -140,6 +184,73 @@ def draw_column(table: Table, plan: Plan, name: str, seed: int, cancel: CancelTo
         changed=int(np.count_nonzero(before != after)),
         rows=table.rows,
     )
+
+
+def draw_pairs(table: Table, plan: Plan, seed: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
+    """Return the associations of the columns before and after a seeded draw; runs in a worker."""
+    from workbench.privacy.entropy import SeededEntropy
+    from workbench.sanitize.engine import draw
+    from workbench.studies.association import associations
+
+    leaving = [c for c in plan.columns if c.action != "drop"]
+    chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
+    chosen = [c for c in plan.columns if c in chosen]
+    every = max(1, -(-table.rows // PAIR_ROWS))
+    frame = table.frame.gather_every(every) if every > 1 else table.frame
+    some = dataclasses.replace(table, frame=frame, first_line=None if every > 1 else table.first_line)
+    made = draw(dataclasses.replace(plan, keep_order=True), some, SeededEntropy(seed), cancel=cancel)
+    before, after = [], []
+    grids = {c.column.name: c.grid for c in made.columns}
+    for column in chosen:
+        if column.name in grids:
+            grid = grids[column.name]
+            before.append(_variable(grid, grid.encode(some)))
+            after.append(_variable(grid, made.cells[column.name]))
+        else:
+            before.append(_kept_variable(some, column))
+            after.append(before[-1])
+    emit(Progress(0, 2, "correlations"))
+    original = associations(before, cancel)
+    emit(Progress(1, 2, "correlations"))
+    return PreviewPairs(
+        names=tuple(v.name for v in before),
+        numeric=tuple(v.numeric for v in before),
+        original=original,
+        sanitised=associations(after, cancel),
+        rows=some.rows,
+        of_rows=table.rows,
+        left_out=len(leaving) - len(chosen),
+    )
+
+
+def _variable(grid: Grid, cells: Any) -> Variable:
+    """Return the cells of a grid as numbers, or as codes with −1 for a missing value."""
+    import numpy as np
+
+    from workbench.studies.association import Variable
+
+    if grid.cells.values is not None:
+        return Variable(grid.attribute.name, grid.numbers_of(cells), numeric=True)
+    codes = cells.astype(np.int64)
+    return Variable(grid.attribute.name, np.where(codes == grid.cells.size, -1, codes), numeric=False)
+
+
+def _kept_variable(table: Table, column: Column) -> Variable:
+    """Return a column that is published as it is: numbers where it reads as such, else its different texts."""
+    import polars as pl
+
+    from workbench.data.values import numbers
+    from workbench.params import InputError
+    from workbench.studies.association import Variable
+
+    if column.numeric:
+        try:
+            values = numbers(table, dataclasses.replace(column.facts(), missing="own-value"))
+            return Variable(column.name, values, numeric=True)
+        except InputError:
+            pass  # nobody has to be able to read a column that is copied: its texts are compared
+    codes = table.column(column.name).rank("dense").cast(pl.Int64).fill_null(0) - 1
+    return Variable(column.name, codes.to_numpy(), numeric=False)
 
 
 def _ranges(size: int, total: int, labels: list[str]) -> list[tuple[str, list[int]]]:

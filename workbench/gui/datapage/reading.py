@@ -83,6 +83,7 @@ class ReadingFacts(QWidget):
             holder = QWidget()
             holder.setLayout(stack(title, field, spacing=2))
             holder.setFixedWidth(WIDTH)
+            holder.hide()  # all five side by side would widen the window for good
             line.addWidget(holder)
             self._holders[key] = holder
         line.addStretch(1)

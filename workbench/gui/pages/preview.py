@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
@@ -14,20 +14,23 @@ from workbench.gui.text import count
 from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
 
 if TYPE_CHECKING:
-    from workbench.gui.actions.preview import PreviewColumn, PreviewRows
+    from workbench.gui.actions.preview import PreviewColumn, PreviewPairs, PreviewRows
 
 FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 DETAIL = 204
+MOST = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not name
+SPREAD, PAIRS = "distribution", "correlations"
 
 
 class PreviewPage(PageFrame):
-    """Both sides, the distribution of the chosen column, and another draw."""
+    """Both sides, the distribution of the chosen column or the correlations of all, and another draw."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know the engines, which the descriptor of the page does not wait for.
         from workbench.gui.previewpage.distribution import Distribution
+        from workbench.gui.previewpage.pairs import Correlations
         from workbench.gui.previewpage.sides import Sides
         from workbench.gui.protectpage.nothing import NothingYet
 
@@ -35,11 +38,14 @@ class PreviewPage(PageFrame):
         self._again.clicked.connect(self.draw_again)
         self.header.addWidget(self._again)
         self.draw = 1
-        self._rows_stale = True
+        self._stale = {SPREAD, PAIRS}
+        self._view = SPREAD
+        self._told = {SPREAD: "", PAIRS: ""}
         self._column = ""
         self.sides = Sides(session)
         self.sides.column_chosen.connect(self.choose_column)
         self.distribution = Distribution(session)
+        self.correlations = Correlations(session)
         self._choice = named(QComboBox(), "preview_column", "Column whose distribution is shown")
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")
@@ -52,31 +58,59 @@ class PreviewPage(PageFrame):
         self.refresh()
 
     def _arrange(self) -> None:
-        detail = Card(pad=12, spacing=4)
-        detail.setFixedHeight(DETAIL)
-        key = label("▇ original    ● sanitised", "muted", name="preview_key")
-        top = row(self._choice, 8, key, 8, self._facts, badge())
-        top.setStretch(4, 1)
-        detail.body.addLayout(top)
-        detail.body.addWidget(self.distribution, 1)
+        self._detail = Card(pad=12, spacing=4)
+        self._segments = {
+            SPREAD: button("Distribution", "preview_spread", "segment", tip="How the values of one column are spread"),
+            PAIRS: button("Correlations", "preview_relations", "segment", tip="How the columns go together"),
+        }
+        group = QButtonGroup(self)
+        for name, segment in self._segments.items():
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
+        self._key = label("▇ original    ● sanitised", "muted", name="preview_key")
+        top = row(*self._segments.values(), 4, self._choice, 8, self._key, 8, self._facts, badge())
+        top.setStretch(7, 1)
+        self._pictures = QStackedWidget()
+        self._pictures.addWidget(self.distribution)
+        self._pictures.addWidget(self.correlations)
+        self._detail.body.addLayout(top)
+        self._detail.body.addWidget(self._pictures, 1)
         whole = QWidget()
         layout = QVBoxLayout(whole)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(self.sides, 1)
-        layout.addWidget(detail)
+        layout.addWidget(self._detail)
         self._whole = whole
         self._views = QStackedWidget()
         self._views.addWidget(self._nothing)
         self._views.addWidget(whole)
         self.body.addWidget(self._views, 1)
+        self.show_view(SPREAD)
 
     # -- what is shown --------------------------------------------------------------------------------------------
+
+    def show_view(self, name: str) -> None:
+        """Show the spread of one column below the rows, or the correlations of all columns in their place."""
+        self._view = name
+        spread = name == SPREAD
+        self._segments[name].setChecked(True)
+        self.sides.setVisible(spread)
+        self._choice.setVisible(spread)
+        self._key.setVisible(spread)
+        self._detail.setMinimumHeight(DETAIL)
+        self._detail.setMaximumHeight(DETAIL if spread else MOST)
+        self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
+        self._facts.set_whole(self._told[name])
+        if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
+            self._ask()
 
     def _start_over(self) -> None:
         self.draw, self._column = 1, ""
         self.sides.show_rows(None)
         self.distribution.show_column(None)
+        self.correlations.show_pairs(None)
         self.refresh()
 
     def refresh(self) -> None:
@@ -104,14 +138,14 @@ class PreviewPage(PageFrame):
         if self._column not in names:
             self._column = names[0]
         self._choice.setCurrentText(self._column)
-        self._rows_stale = True
+        self._stale = {SPREAD, PAIRS}
         if self.isVisible():
             self._ask()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Draw what has changed while the page was out of sight."""
         super().showEvent(event)
-        if self._rows_stale and self._views.currentWidget() is self._whole:
+        if self._view in self._stale and self._views.currentWidget() is self._whole:
             self._ask()
 
     def choose_column(self, name: str) -> None:
@@ -125,17 +159,21 @@ class PreviewPage(PageFrame):
     def draw_again(self) -> None:
         """Draw once more."""
         self.draw += 1
+        self._stale = {SPREAD, PAIRS}
         self._ask()
 
     def _ask(self) -> None:
-        from workbench.gui.actions.preview import preview_rows
+        from workbench.gui.actions.preview import preview_pairs, preview_rows
 
         opened = self.session.opened
         assert opened is not None
-        self._rows_stale = False
-        preview_rows(
-            opened.table, self.session.plan, self.draw, self.jobs, self._show_rows, on_failure=self.session.report
-        )
+        self._stale.discard(self._view)
+        what = opened.table, self.session.plan, self.draw, self.jobs
+        if self._view == SPREAD:
+            preview_rows(*what, self._show_rows, on_failure=self.session.report)
+        else:
+            self._say(PAIRS, "comparing…")
+            preview_pairs(*what, self._show_pairs, on_failure=self.session.report)
 
     def _ask_column(self) -> None:
         from workbench.gui.actions.preview import preview_column
@@ -161,10 +199,17 @@ class PreviewPage(PageFrame):
         self.set_note(f"{FREE} Tinted and bold: changed. Shown: {first}.")
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
 
+    def _say(self, view: str, text: str) -> None:
+        self._told[view] = text
+        self._facts.set_whole(self._told[self._view])
+
+    def _show_pairs(self, pairs: PreviewPairs) -> None:
+        self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")
+
     def _show_column(self, column: PreviewColumn) -> None:
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
-        self._facts.set_whole(f"{part:.3g} % of {count(column.rows, 'row')} changed")
+        self._say(SPREAD, f"{part:.3g} % of {count(column.rows, 'row')} changed")
 
 
 def _state(session: Session) -> State:

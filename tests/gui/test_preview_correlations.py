@@ -1,0 +1,166 @@
+"""Correlations on the Preview page: both triangles, one pair marked by mouse or keys, columns that do not vary."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QLabel
+
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.actions.preview import draw_pairs
+from workbench.gui.previewpage.pairs import SHOWN, most_changed, written
+from workbench.gui.widgets import PRIVATE
+from workbench.signals.cancel import CancelToken
+
+
+@pytest.fixture
+def correlations(people, press, idle):
+    """A window that shows the correlations of the people sample."""
+    people.rail.buttons["preview"].click()
+    idle(people)
+    press(people, "preview_relations")
+    idle(people)
+    return people
+
+
+def words(window) -> str:
+    """Return what is said of the marked pair."""
+    shown = window.findChild(QLabel, "preview_pair_words")
+    assert shown.isVisible()
+    return shown.accessibleName()
+
+
+def test_both_triangles_hold_the_columns_that_leave_and_bear_the_badge(correlations):
+    page = correlations.page
+    assert page.correlations.map.names == ("age", "sex", "zip", "income", "label")
+    assert not page.sides.isVisible()
+    assert [w.text() for w in page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()] == [PRIVATE]
+    assert "from 2,000 rows" in correlations.findChild(QLabel, "preview_facts").accessibleName()
+
+
+def test_the_pair_that_changed_most_is_named_with_both_numbers(correlations):
+    assert words(correlations).startswith("income × label: 0.56 before, ")
+    assert "changed by −0." in words(correlations)
+    assert "correlation ratio η" in words(correlations)
+    assert words(correlations) in correlations.page.correlations.map.accessibleName()
+
+
+def test_the_arrow_keys_reach_every_pair(correlations, qtbot):
+    shown = correlations.page.correlations.map
+    shown.setFocus()
+    qtbot.keyClick(shown, Qt.Key.Key_End)
+    assert shown.marked == ("income", "label")
+    seen = []
+    for _ in range(4):
+        seen.append(shown.marked)
+        for _ in range(shown.names.index(shown.marked[1]) - 1):
+            qtbot.keyClick(shown, Qt.Key.Key_Left)
+            seen.append(shown.marked)
+        while shown.marked[1] != shown.names[shown.names.index(shown.marked[0]) + 1]:
+            qtbot.keyClick(shown, Qt.Key.Key_Right)
+        qtbot.keyClick(shown, Qt.Key.Key_Up)
+    assert sorted(seen) == sorted((a, b) for i, b in enumerate(shown.names) for a in shown.names[:i])
+    qtbot.keyClick(shown, Qt.Key.Key_Home)
+    assert shown.marked == ("age", "sex")
+
+
+@pytest.mark.parametrize("sanitised", [False, True])
+def test_the_pair_under_the_pointer_is_named(correlations, qtbot, sanitised):
+    shown = correlations.page.correlations.map
+    qtbot.mouseMove(shown, QPoint(2, 2))
+    qtbot.mouseMove(shown, shown.centre_of("age", "income", sanitised=sanitised))
+    qtbot.waitUntil(lambda: shown.marked == ("age", "income"))
+    assert words(correlations).startswith("age × income: 0.12 before")
+    assert "Pearson" in words(correlations)
+
+
+def test_another_draw_changes_the_sanitised_side_alone(correlations, press, idle, qtbot):
+    shown = correlations.page.correlations.map
+    shown.setFocus()
+    qtbot.keyClick(shown, Qt.Key.Key_End)
+    said = set()
+    for _ in range(4):
+        press(correlations, "another_draw")
+        idle(correlations)
+        said.add(words(correlations))
+    assert len({s.split(" before")[0] for s in said}) == 1
+    assert "draw 5" in correlations.findChild(QLabel, "preview_facts").accessibleName()
+
+
+def test_going_back_shows_the_same_draw_of_the_rows(correlations, press, idle):
+    press(correlations, "another_draw")
+    idle(correlations)
+    press(correlations, "preview_spread")
+    idle(correlations)
+    assert correlations.page.sides.isVisible()
+    assert correlations.findChild(QLabel, "preview_drawn").text() == "draw 2"
+
+
+def test_one_column_alone_has_no_correlation_and_the_page_says_so(correlations, idle):
+    for name in ("sex", "zip", "income", "label"):
+        correlations.session.edit_column(name, f"drop {name}", action="drop")
+    idle(correlations)
+    assert "needs two columns" in correlations.page.correlations.map.accessibleName()
+    correlations.page.grab()
+    assert words(correlations) == ""
+
+
+def test_a_change_of_colours_keeps_the_marked_pair(correlations):
+    marked = correlations.page.correlations.map.marked
+    for mode in ("dark", "light"):
+        correlations.theme.set_mode(mode)
+        assert not correlations.page.grab().isNull()
+    assert correlations.page.correlations.map.marked == marked
+
+
+def test_of_many_columns_those_that_changed_most_are_shown(window, tmp_path, idle, press):
+    rng = random.Random(3)
+    names = [f"c{i}" for i in range(16)]
+    lines = [",".join([*names, "same", "gaps"])]
+    for _ in range(300):
+        base = rng.gauss(0, 1)
+        values = [f"{base * (i - 7) + rng.gauss(0, 3):.2f}" for i in range(16)]
+        lines.append(",".join([*values, "5", rng.choice(["a", "b", "c", ""])]))
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    plan = window.session.plan.with_(epsilon=Decimal(60))
+    for column in plan.columns:
+        facts = {"lower": -40.0, "upper": 40.0} if column.numeric else {"domain": ("a", "b", "c")}
+        plan = plan.with_column(column.name, action="protect", missing="own-value", **facts)
+    window.session.edit("declare all", plan)
+    assert plan.ready
+    window.show_page("preview")
+    idle(window)
+    press(window, "preview_relations")
+    idle(window)
+    shown = window.page.correlations.map
+    assert len(shown.names) == SHOWN
+    assert list(shown.names) == sorted(shown.names, key=[*names, "same", "gaps"].index)
+    told = window.findChild(QLabel, "preview_facts").accessibleName()
+    assert f"the {SHOWN} of 18 columns that changed most" in told
+    QApplication.processEvents()
+    assert not window.grab().isNull()
+    pairs = draw_pairs(window.session.opened.table, plan.plan(), 1, lambda event: None, CancelToken())
+    same = pairs.names.index("same")
+    assert np.isnan(np.delete(pairs.original[same], same)).all()
+    assert same not in most_changed(pairs)
+
+
+def test_a_kept_column_stands_beside_the_protected_ones(people):
+    plan = people.session.plan.with_column("zip", action="keep").with_column("income", action="keep").plan()
+    pairs = draw_pairs(people.session.opened.table, plan, 1, lambda event: None, CancelToken())
+    i, j = pairs.names.index("zip"), pairs.names.index("income")
+    assert pairs.original[i, j] == pairs.sanitised[i, j]
+    assert pairs.original[i, j] == pytest.approx(0.22, abs=0.01)
+    assert pairs.numeric[j]
+
+
+def test_numbers_are_written_with_their_sign():
+    told = [written(-0.004), written(0.5), written(-0.31, signed=True), written(0.2, signed=True), written(np.nan)]
+    assert told == ["0.00", "0.50", "−0.31", "+0.20", "–"]

@@ -1,0 +1,319 @@
+"""How the columns go together before and after the draw: two triangles of cells with one pair marked in both."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from workbench.gui.state import Session
+from workbench.gui.text import count
+from workbench.gui.theme import mixed
+from workbench.gui.widgets import Elided, label
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from workbench.gui.actions.preview import PreviewPairs
+
+SHOWN = 12
+"""Most columns in sight: of more, those whose correlations changed most."""
+
+WIDEST, LEAST_WRITTEN = 84.0, 26.0
+NAMES, HEAD, GAP = 76.0, 26.0, 20.0
+STRONGEST = 0.85
+KEYS = {
+    Qt.Key.Key_Left: (0, -1),
+    Qt.Key.Key_Right: (0, 1),
+    Qt.Key.Key_Up: (-1, 0),
+    Qt.Key.Key_Down: (1, 0),
+}
+HELP = (
+    "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, and Cramér's V of two "
+    "categories, 0 to 1. Corrected for chance, so that 0 means: nothing to see. Arrow keys go from pair to pair."
+)
+NOTHING = "A correlation needs two columns that leave: protect or keep another one."
+
+
+class PairMap(QWidget):
+    """The triangles, original and sanitised. Colour says the sign and the strength, and each cell its number.
+
+    Signals:
+        pair_changed: another pair is marked.
+    """
+
+    pair_changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("preview_pairs")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMouseTracking(True)
+        self._session = session
+        self._pairs: PreviewPairs | None = None
+        self._order: list[int] = []
+        self._at = (1, 0)
+        session.theme_changed.connect(self.update)
+
+    def show_pairs(self, pairs: PreviewPairs | None) -> None:
+        """Show other correlations; the marked pair stays where it still is one."""
+        marked = self._marked_names()
+        self._pairs = pairs
+        self._order = most_changed(pairs) if pairs is not None else []
+        names = [pairs.names[i] for i in self._order] if pairs is not None else []
+        kept = marked is not None and all(name in names for name in marked)
+        if kept:
+            assert marked is not None
+            places = sorted((names.index(name) for name in marked), reverse=True)
+            self._at = (places[0], places[1])
+        else:
+            self._at = self._strongest_change()
+        self._tell()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of the picture."""
+        return QSize(720, 380)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room in which signs can still be told apart."""
+        return QSize(480, 220)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are shown."""
+        return tuple(self._pairs.names[i] for i in self._order) if self._pairs is not None else ()
+
+    @property
+    def marked(self) -> tuple[str, str] | None:
+        """The marked pair."""
+        return self._marked_names()
+
+    def words(self) -> str:
+        """Return what is said of the marked pair."""
+        return self._words_of(*self._at) if len(self._order) > 1 else ""
+
+    # -- the person -----------------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Go to the next pair; Home and End to the first and the last."""
+        last = len(self._order) - 1
+        if last < 1 or event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            super().keyPressEvent(event)
+            return
+        row, column = self._at
+        key = Qt.Key(event.key())
+        if key in KEYS:
+            row = min(max(row + KEYS[key][0], 1), last)
+            column = min(max(column + KEYS[key][1], 0), last - 1)
+            # Over the edge of the triangle: the other one of the two goes along.
+            if column >= row:
+                row, column = (column + 1, column) if KEYS[key][1] else (row, row - 1)
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            row, column = (1, 0) if key == Qt.Key.Key_Home else (last, last - 1)
+        else:
+            super().keyPressEvent(event)
+            return
+        self._mark((row, column))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Mark the pair under the pointer."""
+        place = self._pair_at(event.position())
+        if place is not None:
+            self._mark(place)
+
+    def event(self, event: QEvent) -> bool:
+        """Say the pair under the pointer beside it."""
+        if isinstance(event, QHelpEvent):
+            place = self._pair_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), self._words_of(*place) if place else HELP, self)
+            return True
+        return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Show the frame."""
+        super().focusInEvent(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
+        """Hide the frame."""
+        super().focusOutEvent(event)
+        self.update()
+
+    def centre_of(self, one: str, other: str, sanitised: bool = False) -> QPoint:
+        """Return where the cell of a pair is, on the original or on the sanitised side."""
+        places = sorted((self.names.index(one), self.names.index(other)), reverse=True)
+        return self._cell(int(sanitised), places[0], places[1]).center().toPoint()
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _marked_names(self) -> tuple[str, str] | None:
+        if self._pairs is None or len(self._order) < 2:
+            return None
+        return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
+
+    def _strongest_change(self) -> tuple[int, int]:
+        changes = [
+            (abs(after - before), (i, j))
+            for i in range(1, len(self._order))
+            for j in range(i)
+            for before, after in [self._values(i, j)]
+            if not math.isnan(after - before)
+        ]
+        return max(changes, key=lambda c: c[0])[1] if changes else (1, 0)
+
+    def _mark(self, place: tuple[int, int]) -> None:
+        if place != self._at:
+            self._at = place
+            self._tell()
+
+    def _tell(self) -> None:
+        self.setAccessibleName(f"Correlations before and after the draw. {self.words() or NOTHING}")
+        self.setAccessibleDescription(HELP)
+        self.pair_changed.emit()
+        self.update()
+
+    def _values(self, i: int, j: int) -> tuple[float, float]:
+        assert self._pairs is not None
+        at = self._order[i], self._order[j]
+        return float(self._pairs.original[at]), float(self._pairs.sanitised[at])
+
+    def _words_of(self, i: int, j: int) -> str:
+        from workbench.studies.association import measure
+
+        assert self._pairs is not None
+        one, other = self._order[j], self._order[i]
+        before, after = self._values(i, j)
+        title = f"{self._pairs.names[one]} × {self._pairs.names[other]}"
+        kind = measure(self._pairs.numeric[one], self._pairs.numeric[other])
+        if math.isnan(before) and math.isnan(after):
+            return f"{title}: there is no correlation to compute, as one of the two does not vary."
+        change = "" if math.isnan(after - before) else f", changed by {written(after - before, signed=True)}"
+        return f"{title}: {written(before)} before, {written(after)} after the draw{change} ({kind})"
+
+    def _size(self) -> float:
+        k = max(len(self._order), 2)
+        side = (self.width() - GAP) / 2
+        return max(4.0, min(WIDEST, (side - NAMES) / (k - 0.5), (self.height() - HEAD - 6) / (k - 1 + 0.6)))
+
+    def _cell(self, side: int, i: int, j: int) -> QRectF:
+        size, left = self._size(), side * (self.width() + GAP) / 2
+        return QRectF(left + NAMES + j * size, HEAD + (i - 0.4) * size, size - 1, size - 1)
+
+    def _pair_at(self, point: QPointF) -> tuple[int, int] | None:
+        for side in (0, 1):
+            for i in range(1, len(self._order)):
+                for j in range(i):
+                    if self._cell(side, i, j).contains(point):
+                        return i, j
+        return None
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw both triangles; the names stand at their rows, and once more where their columns begin."""
+        painter, theme = QPainter(self), self._session.theme
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if len(self._order) < 2:
+            painter.setPen(QColor(theme.muted))
+            painter.setFont(font(14))
+            if self._pairs is not None:
+                painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, NOTHING)
+            return
+        for side, title in enumerate(("Original", "Sanitised")):
+            self._paint_side(painter, side, title)
+
+    def _paint_side(self, painter: QPainter, side: int, title: str) -> None:
+        theme, size, names = self._session.theme, self._size(), self.names
+        left = side * (self.width() + GAP) / 2
+        right = left + (self.width() - GAP) / 2
+        painter.setPen(QColor(theme.text))
+        painter.setFont(font(14))
+        painter.drawText(QRectF(left, 0, NAMES * 2, 20), Qt.AlignmentFlag.AlignLeft, title)
+        for i in range(len(names)):
+            painter.setFont(font(12))
+            painter.setPen(QColor(theme.text if i in self._at else theme.muted))
+            if i:
+                at = self._cell(side, i, 0)
+                room = QRectF(left, at.top(), NAMES - 8, at.height())
+                text = painter.fontMetrics().elidedText(names[i], Qt.TextElideMode.ElideRight, int(room.width()))
+                painter.drawText(room, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+            if i < len(names) - 1:
+                at = self._cell(side, i, i)
+                room = QRectF(at.left() + 2, at.bottom() - 20, right - at.left() - 2, 18)
+                text = painter.fontMetrics().elidedText(names[i], Qt.TextElideMode.ElideRight, int(room.width()))
+                painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, text)
+            for j in range(i):
+                self._paint_cell(painter, self._cell(side, i, j), self._values(i, j)[side], size)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(theme.accent if self.hasFocus() else theme.text), 2))
+        painter.drawRect(self._cell(side, *self._at))
+
+    def _paint_cell(self, painter: QPainter, box: QRectF, value: float, size: float) -> None:
+        theme = self._session.theme
+        if math.isnan(value):
+            painter.fillRect(box, QColor(mixed(theme.surface, theme.line, 0.6)))
+        else:
+            end = theme.series(STYLES["sanitized" if value > 0 else "private"])
+            strength = min(abs(value), 1.0)
+            painter.fillRect(box, QColor(mixed(theme.window, end, STRONGEST * strength)))
+        small = size < LEAST_WRITTEN
+        painter.setFont(font(10 if size < 34 else 12 if size < 60 else 14))
+        painter.setPen(QColor(theme.text))
+        text = "–" if math.isnan(value) else _sign(value) if small else written(value)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+class Correlations(QWidget):
+    """The triangles, what is said of the marked pair, and what the numbers are."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.map = PairMap(session)
+        self._words = Elided("")
+        self._words.setObjectName("preview_pair_words")
+        self._help = label(HELP, "muted", wrap=True, name="preview_pair_help")
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(4, 8, 4, 0)
+        whole.setSpacing(6)
+        whole.addWidget(self.map, 1)
+        whole.addWidget(self._words)
+        whole.addWidget(self._help)
+        self.map.pair_changed.connect(lambda: self._words.set_whole(self.map.words()))
+
+    def show_pairs(self, pairs: PreviewPairs | None) -> str:
+        """Show other correlations, or none; return what is to be said about how they were computed."""
+        self.map.show_pairs(pairs)
+        self._help.setVisible(pairs is not None and len(pairs.names) > 1)
+        if pairs is None:
+            return ""
+        told = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
+        if len(pairs.names) > SHOWN:
+            told.append(f"the {SHOWN} of {len(pairs.names) + pairs.left_out} columns that changed most")
+        return ", ".join(told)
+
+
+def most_changed(pairs: PreviewPairs) -> list[int]:
+    """Return which columns are shown, in the table's order: all, or those with the greatest change in any pair."""
+    import numpy as np
+
+    if len(pairs.names) <= SHOWN:
+        return list(range(len(pairs.names)))
+    change: NDArray[np.float64] = np.nan_to_num(np.abs(pairs.sanitised - pairs.original)).max(axis=1)
+    return sorted(int(i) for i in np.argsort(-change, kind="stable")[:SHOWN])
+
+
+def written(value: float, *, signed: bool = False) -> str:
+    """Return a correlation with two decimals and a true minus; an undefined one is a dash."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:+.2f}" if signed else f"{value:.2f}"
+    return "0.00" if text in ("-0.00", "+0.00") else text.replace("-", "−")
+
+
+def _sign(value: float) -> str:
+    return "" if abs(value) < 0.05 else "+" if value > 0 else "−"
