@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Any
 
 from workbench.gui.draft import DraftColumn
@@ -11,6 +12,7 @@ from workbench.params.field import RealField, TextsField
 
 NUMBER = RealField()
 NAMES = TextsField(shortest=2)
+_NAME = re.compile(r'(?:^|[,\n])[ \t]*(?:(")((?:[^"]|"")*)"[ \t]*(?=[,\n]|\Z)|([^,\n]*))')
 FROM_DATA = (
     "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
     "Declare them from public knowledge instead, if you can."
@@ -23,7 +25,7 @@ def written(column: DraftColumn, fact: str) -> str:
     if value is None:
         return "false, true" if fact == "domain" and column.kind == "boolean" else ""
     if fact == "domain":
-        return ", ".join(value)
+        return ", ".join(map(_quoted, value))
     if column.kind == "date":
         return datetime.date.fromordinal(int(value)).isoformat()
     return f"{value:.15g}"
@@ -38,8 +40,7 @@ def read(column: DraftColumn, fact: str, text: str) -> Any:
     if not text.strip():
         return None
     if fact == "domain":
-        names = [part.strip() for part in (text.splitlines() if "\n" in text else text.split(","))]
-        return NAMES.check([n for n in names if n], f"the values of {column.name}")
+        return NAMES.check([n for n in _names(text) if n], f"the values of {column.name}")
     words = f"the {fact} bound of {column.name}"
     if column.kind == "date":
         try:
@@ -47,6 +48,18 @@ def read(column: DraftColumn, fact: str, text: str) -> Any:
         except ValueError:
             raise ParameterError(f"{words} = {text.strip()!r} is not a date", mend="write it as 1990-12-31") from None
     return NUMBER.parse(text, words)
+
+
+def _quoted(value: str) -> str:
+    """Return a value as it stands in a list parted by commas, in quotes where it could be taken for something else."""
+    if not (value != value.strip() or any(mark in value for mark in ',"\n')):
+        return value
+    return '"' + value.replace('"', '""') + '"'
+
+
+def _names(text: str) -> list[str]:
+    """Return the values of a list parted by commas or lines; what stands in quotes is taken as it is."""
+    return [quoted.replace('""', '"') if mark else bare.strip() for mark, quoted, bare in _NAME.findall(text)]
 
 
 def changes(column: DraftColumn, fact: str, value: Any) -> dict[str, Any]:

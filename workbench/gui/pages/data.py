@@ -33,6 +33,7 @@ class DataPage(PageFrame):
         from workbench.gui.datapage.attribute_table import AttributeTable
         from workbench.gui.datapage.detail import AttributeDetail
         from workbench.gui.datapage.dialect import DialectForm
+        from workbench.gui.datapage.domain_editor import DomainEditor
         from workbench.gui.datapage.frame_model import FrameModel
         from workbench.gui.datapage.start import StartPanel
         from workbench.gui.datapage.whole import WholeTable
@@ -46,6 +47,10 @@ class DataPage(PageFrame):
         self.table = AttributeTable(session)
         self.detail = AttributeDetail(session, self.table.attributes)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
+        self.detail.list_asked.connect(self._edit_values)
+        self.values = DomainEditor()
+        self.values.taken.connect(self._take_values)
+        self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(session)
         self.frame_model = FrameModel(session)
         self.rows_view = self._rows_view()
@@ -148,6 +153,7 @@ class DataPage(PageFrame):
         layout.addWidget(self.dialect)
         layout.addStretch(1)
         self._places = {"start": _scrolled(self._start), "attributes": attributes, "rows": rows, "dialect": dialect}
+        self._places["values"] = self.values
         for place in self._places.values():
             self._views.addWidget(place)
         self.body.addWidget(self._bar)
@@ -158,18 +164,36 @@ class DataPage(PageFrame):
         if name in self._segments:
             self._segments[name].setChecked(True)
         self._bar.setVisible(self.session.opened is not None)
+        self._next.setVisible(self.session.opened is not None and name != "values")
         if name == "start":
             return
         if name == "dialect":
             self.dialect.show_options(self.session.opened.options if self.session.opened else None)
 
     def escape(self) -> bool:
-        """Leave the form of the dialect."""
-        if self._views.currentWidget() is not self._places["dialect"]:
+        """Leave the form of the dialect, or the list of values as it was."""
+        if self._views.currentWidget() not in (self._places["dialect"], self.values):
             return False
         self._failed_source = ""
         self._show_view("attributes" if self.session.opened else "start")
         return True
+
+    def run(self) -> None:
+        """Do what Ctrl+Return asks for: take the list of values that is being edited, else what every page does."""
+        if self._views.currentWidget() is self.values:
+            self.values.take()
+        else:
+            super().run()
+
+    def _edit_values(self, name: str) -> None:
+        opened = self.session.opened
+        assert opened is not None
+        profile = next((p for p in opened.profile if p.name == name), None)
+        self._show_view("values")
+        self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
+
+    def _take_values(self, name: str, values: tuple[str, ...], origin: str) -> None:
+        self.session.edit_column(name, f"list the values of {name}", domain=values, bounds_origin=origin)
 
     def _show_table(self) -> None:
         opened = self.session.opened
@@ -192,7 +216,7 @@ class DataPage(PageFrame):
     def refresh(self) -> None:
         """Show what is still open, and what the highlighted button does about it."""
         plan, opened = self.session.plan, self.session.opened
-        self._next.setVisible(opened is not None)
+        self._next.setVisible(opened is not None and self._views.currentWidget() is not self.values)
         if opened is None:
             self.set_note("")
             return

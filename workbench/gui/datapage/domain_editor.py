@@ -1,0 +1,246 @@
+"""The list of values of a category, one per line: for lists that a cell cannot hold, and values that hold commas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from workbench.gui.datapage.facts import FROM_DATA, NAMES
+from workbench.gui.draft import DraftColumn
+from workbench.gui.text import count
+from workbench.gui.widgets import Card, Elided, badge, button, label, mark_wrong, named, row
+from workbench.params import ParameterError
+
+BREAK = "↵"
+"""Stands for a line break within a value."""
+
+SIDE = 288
+HELP = (
+    "One value per line, exactly as the table writes it: capital letters and spaces count. A list can be pasted. "
+    "Empty lines are left out."
+)
+PUBLIC = "Everybody may know this list, whatever stands in these rows"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What stands in the editor.
+
+    Attributes:
+        values: the different values in the order of their first line.
+        twice: those that stand in more than one line.
+        spaced: those that begin or end with a space.
+        with_commas: lines that hold a comma, a semicolon or a tab, of which each part may be meant as a value.
+    """
+
+    values: tuple[str, ...]
+    twice: tuple[str, ...]
+    spaced: tuple[str, ...]
+    with_commas: int
+
+
+def listed(text: str) -> Listed:
+    """Return what the lines of ``text`` list."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    seen = Counter(lines)
+    values = tuple(line.replace(BREAK, "\n") for line in seen)
+    return Listed(
+        values=values,
+        twice=tuple(line for line, times in seen.items() if times > 1),
+        spaced=tuple(v for v in values if v != v.strip()),
+        with_commas=sum(any(mark in line for mark in ",;\t") for line in lines),
+    )
+
+
+class DomainEditor(Card):
+    """Edits the list of one attribute; nothing is taken before the button is pressed.
+
+    Signals:
+        taken: (name, values, origin) the list is to be declared.
+        left: the person is done, or thought better of it.
+    """
+
+    taken = Signal(str, object, str)
+    left = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(spacing=8)
+        self.setObjectName("domain_editor")
+        self.setAccessibleName("List of values")
+        self._name = ""
+        self._found: tuple[str, ...] = ()
+        self._from_data = False
+        self._title = Elided("", "heading")
+        self._help = label(HELP, "muted", wrap=True)
+        self.text = named(QPlainTextEdit(), "domain_text", "The values, one per line", HELP)
+        self.text.setTabChangesFocus(True)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.textChanged.connect(self._look)
+        self._count = label("", "heading", name="domain_count")
+        self._told = label("", wrap=True, name="domain_told")
+        self._outside = label("", wrap=True, name="domain_outside")
+        self._warning = label(f"⚠ {FROM_DATA}", "warn", wrap=True, name="domain_warning")
+        self._public = named(
+            QCheckBox("It is public knowledge"),
+            "domain_public",
+            tip=f"{PUBLIC}. Then the list is declared by you, and the certificate does not name it",
+        )
+        self._public.toggled.connect(self._look)
+        self._problem = label("", "problem", wrap=True, name="domain_problem")
+        self._from = button("Take from data", "domain_from_data", tip=FROM_DATA)
+        self._from.clicked.connect(self._take_from_data)
+        self._tools = {
+            "split": self._tool("Split at commas", "Each part between commas, semicolons or tabs becomes a line"),
+            "once": self._tool("Keep each once", "Leave out the lines that repeat another one"),
+            "trim": self._tool("Trim spaces", "Leave out spaces at the beginning and the end of each line"),
+            "sort": self._tool("Sort", "Put the lines in the order of the alphabet"),
+        }
+        for key, change in _TOOLS.items():
+            self._tools[key].clicked.connect(lambda _checked, change=change: self._apply(change))
+        leave = button("Cancel", "domain_leave", tip="Leave the list as it was (Esc)")
+        leave.clicked.connect(self.left)
+        self._take = button("Take this list", "domain_take", "primary", tip="Declare these values (Ctrl+Return)")
+        self._take.clicked.connect(self.take)
+        self._arrange(leave)
+
+    def _tool(self, words: str, tip: str) -> QPushButton:
+        key = words.split()[0].lower()
+        return button(words, f"domain_{key}", tip=tip)
+
+    def _arrange(self, leave: QWidget) -> None:
+        side = QVBoxLayout()
+        side.setSpacing(8)
+        side.addWidget(self._count)
+        for part in (self._told, self._outside, self._problem, self._warning, self._public):
+            side.addWidget(part)
+        side.addStretch(1)
+        side.addLayout(row(self._tools["split"], self._tools["sort"], None))
+        side.addLayout(row(self._tools["once"], self._tools["trim"], None))
+        side.addLayout(row(self._from, None))
+        holder = QWidget()
+        holder.setFixedWidth(SIDE)
+        side.setContentsMargins(0, 0, 0, 0)
+        holder.setLayout(side)
+        columns = QHBoxLayout()
+        columns.setSpacing(20)
+        columns.addWidget(self.text, 1)
+        columns.addWidget(holder)
+        head = row(self._title, badge())
+        head.setStretch(0, 1)
+        self.body.addLayout(head)
+        self.body.addWidget(self._help)
+        self.body.addLayout(columns, 1)
+        self.body.addLayout(row(None, leave, self._take))
+
+    def show_column(self, column: DraftColumn, found: Sequence[str]) -> None:
+        """Begin to edit the list of ``column``; ``found`` are the values its rows hold, as far as they are known."""
+        self._name, self._found = column.name, tuple(found)
+        self._from_data = column.bounds_origin == "data" and column.domain is not None
+        self._public.setChecked(False)
+        self._title.set_whole(f"What {column.name} can be")
+        self._from.setEnabled(bool(found))
+        self.text.setPlainText(_lines(column.domain or ()))
+        self.text.document().setModified(False)
+        self._look()
+        self.text.setFocus()
+
+    def take(self) -> None:
+        """Declare the list, where it is one."""
+        if self._take.isEnabled():
+            origin = "data" if self._warned() else "declared"
+            self.taken.emit(self._name, listed(self.text.toPlainText()).values, origin)
+            self.left.emit()
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _warned(self) -> bool:
+        return self._from_data and not self._public.isChecked()
+
+    def _take_from_data(self) -> None:
+        self._from_data = True
+        self._public.setChecked(False)
+        self._put(_lines(self._found))
+
+    def _apply(self, change: Callable[[list[str]], list[str]]) -> None:
+        self._put("\n".join(change(self.text.toPlainText().split("\n"))))
+
+    def _put(self, text: str) -> None:
+        """Replace the text as one step that Ctrl+Z undoes."""
+        cursor = self.text.textCursor()
+        cursor.select(cursor.SelectionType.Document)
+        cursor.insertText(text)
+        self._look()
+        self.text.setFocus()
+
+    def _look(self) -> None:
+        found = listed(self.text.toPlainText())
+        if not found.values:
+            self._from_data = False
+        self._count.setText(count(len(found.values), "value"))
+        told = []
+        if found.twice:
+            told.append(f"Listed more than once: {_some(found.twice)}.")
+        if found.spaced:
+            told.append(f"With a space at an end: {_some([f'“{v}”' for v in found.spaced])}.")
+        if found.with_commas:
+            told.append(f"{count(found.with_commas, 'line holds', 'lines hold')} a comma, semicolon or tab.")
+        self._told.setText("\n".join(told))
+        self._told.setVisible(bool(told))
+        known = set(found.values)
+        outside = [v for v in self._found if v not in known]
+        self._outside.setText(
+            f"⚠ In the rows, but not listed: {_some(outside)} ({count(len(outside), 'value')})."
+            if outside and found.values
+            else ""
+        )
+        self._outside.setVisible(bool(self._outside.text()))
+        self._warning.setVisible(self._warned())
+        self._public.setVisible(self._from_data)
+        self._tools["once"].setEnabled(bool(found.twice))
+        self._tools["trim"].setEnabled(bool(found.spaced))
+        self._tools["split"].setEnabled(bool(found.with_commas))
+        self._tools["sort"].setEnabled(len(found.values) > 1)
+        self._say(found)
+
+    def _say(self, found: Listed) -> None:
+        text = ""
+        try:
+            NAMES.check(list(found.values), f"the values of {self._name}")
+        except ParameterError as error:
+            text = f"✕ {error.what[:1].upper()}{error.what[1:]}." if found.values else ""
+            self._take.setEnabled(False)
+        else:
+            self._take.setEnabled(True)
+        if len(found.values) == 1:
+            text = "✕ One value alone says nothing of anybody: list at least two, or drop the column."
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text))
+        mark_wrong(self.text, bool(text))
+
+
+def _lines(values: Sequence[str]) -> str:
+    return "\n".join(v.replace("\r\n", BREAK).replace("\n", BREAK) for v in values)
+
+
+def _some(values: Sequence[str]) -> str:
+    shown = ", ".join(v if len(v) <= 24 else v[:23] + "…" for v in values[:4])
+    return shown + (" …" if len(values) > 4 else "")
+
+
+def _split(lines: list[str]) -> list[str]:
+    text = "\n".join(lines)
+    for mark in (",", ";", "\t"):
+        text = text.replace(mark, "\n")
+    return [part.strip() for part in text.split("\n") if part.strip()]
+
+
+_TOOLS: dict[str, Callable[[list[str]], list[str]]] = {
+    "split": _split,
+    "once": lambda lines: list(dict.fromkeys(line for line in lines if line.strip())),
+    "trim": lambda lines: [line.strip() for line in lines],
+    "sort": lambda lines: sorted(line for line in lines if line.strip()),
+}
