@@ -7,13 +7,16 @@ from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.data.grid import Grid
 from workbench.params import ParameterError
 from workbench.privacy.cells import Cells
 from workbench.privacy.facts import Facts, facts
 from workbench.privacy.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.privacy.table import EPSILON_SERVED
+from workbench.privacy.mechanisms.grr import ClosedFormResponse
+from workbench.privacy.sampler import TOTAL
+from workbench.privacy.table import EPSILON_SERVED, MechanismTable
 from workbench.sanitize.allocate import floor_double, shares
 from workbench.sanitize.plan import AUTO, Column, Plan
 
@@ -74,6 +77,18 @@ def candidates(cells: Cells, share: Decimal) -> tuple[tuple[Mechanism, Facts], .
     key, epsilon = _Key(cells), floor_double(share)
     fitting = [(m, _facts(m.name, key, epsilon)) for m in MECHANISMS if not m.refusal(cells)]
     return tuple(sorted(fitting, key=lambda option: option[1].expected_absolute_error))
+
+
+def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
+    """Return the chance, (k,), of each answer of the mechanism ``name`` where the true value lies in ``cell``."""
+    made = _randomiser(name, _Key(cells), floor_double(share))
+    if isinstance(made, ClosedFormResponse):
+        keep, other = made.keep_and_other()
+        chances = np.full(cells.total, other)
+        chances[cell] = keep
+        return chances
+    weights = made.weights[cell] if isinstance(made, MechanismTable) else made.probabilities()[cell] * TOTAL
+    return np.asarray(weights, dtype=np.float64) / float(TOTAL)
 
 
 def _protected(column: Column, share: Decimal) -> ProtectedColumn:

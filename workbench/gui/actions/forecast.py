@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftColumn, DraftPlan
@@ -12,7 +14,12 @@ from workbench.gui.text import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 
+if TYPE_CHECKING:
+    from workbench.data.grid import Grid
+
 KEY = "forecast"
+BARS = 41
+"""Most bars of an example."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,23 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Example:
+    """What one possible value can become under the mechanism in use; no row was read for it.
+
+    Attributes:
+        given: the value, as text: one a third along the range, or the first name.
+        answers: what each bar stands for: an answer, or the least and the greatest of several.
+        chances: the chance of one answer, on average over those of the bar.
+        at: the bar in which the value itself lies.
+    """
+
+    given: str
+    answers: tuple[str, ...]
+    chances: tuple[float, ...]
+    at: int
+
+
+@dataclass(frozen=True)
 class Outlook:
     """What a protected column's share buys; nothing of it was read from the rows.
 
@@ -41,6 +65,7 @@ class Outlook:
         constant_error: the expected error of always giving the same answer.
         constant: that answer, as text.
         served: ε of the largest table, where the share exceeds it; else ``None``.
+        example: what one value can become; ``None`` of names too many to draw.
     """
 
     column: DraftColumn
@@ -49,6 +74,7 @@ class Outlook:
     constant_error: float
     constant: str
     served: float | None
+    example: Example | None = None
 
     @property
     def used(self) -> Candidate:
@@ -99,6 +125,8 @@ def _outlook(column: DraftColumn, share: Decimal) -> Outlook:
 
     made = column.column().grid()
     options = candidates(made.cells, share)
+    names = [m.name for m, _ in options]
+    used = column.mechanism if column.mechanism in names else names[0]
     return Outlook(
         column=column,
         share=share,
@@ -106,4 +134,28 @@ def _outlook(column: DraftColumn, share: Decimal) -> Outlook:
         constant_error=options[0][1].constant_error,
         constant=made.labels[len(made.labels) // 2 if column.numeric else 0],
         served=EPSILON_SERVED if share > Decimal(EPSILON_SERVED) else None,
+        example=_example(made, used, share, numeric=column.numeric),
     )
+
+
+def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Example | None:
+    import numpy as np
+
+    from workbench.sanitize.randomisers import becoming
+
+    cells = made.cells
+    if not numeric and cells.size > BARS:
+        return None
+    cell = cells.size // 3 if numeric else 0
+    chances = becoming(mechanism, cells, share, cell)
+    edges = np.unique(np.linspace(0, cells.size, min(cells.size, BARS) + 1).round().astype(int))
+    answers = [_between(made.labels[low], made.labels[high - 1]) for low, high in pairwise(edges.tolist())]
+    grouped = (np.add.reduceat(chances[: cells.size], edges[:-1]) / np.diff(edges)).tolist()
+    if cells.missing:
+        answers, grouped = [*answers, "missing"], [*grouped, float(chances[cells.size])]
+    at = int(np.searchsorted(edges, cell, side="right")) - 1
+    return Example(made.labels[cell], tuple(answers), tuple(grouped), at)
+
+
+def _between(least: str, greatest: str) -> str:
+    return least if least == greatest else f"{least} – {greatest}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.datapage.attribute_model import AttributeModel
 from workbench.gui.datapage.facts import FROM_DATA, protect_changes
@@ -13,18 +13,20 @@ from workbench.gui.datapage.histogram import Histogram
 from workbench.gui.datapage.reading import ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
 from workbench.gui.draft import OPEN, DraftColumn
+from workbench.gui.master_detail import DetailCard
 from workbench.gui.state import Session
 from workbench.gui.text import count
-from workbench.gui.widgets import Card, Elided, badge, button, label, row
+from workbench.gui.widgets import Elided, badge, button, label, row
 from workbench.params import InputError
 
 if TYPE_CHECKING:
     from workbench.data.profile import ColumnProfile
 
 HEIGHT = 236
+PICTURE = 260
 
 
-class AttributeDetail(Card):
+class AttributeDetail(DetailCard):
     """Follows the attribute that is selected in the table.
 
     Signals:
@@ -36,9 +38,8 @@ class AttributeDetail(Card):
     dialect_asked = Signal()
 
     def __init__(self, session: Session, attributes: AttributeModel) -> None:
-        super().__init__(pad=16)
+        super().__init__(HEIGHT, PICTURE)
         self.setObjectName("attribute_detail")
-        self.setFixedHeight(HEIGHT)
         self._session = session
         self._attributes = attributes
         self._at = -1
@@ -73,15 +74,10 @@ class AttributeDetail(Card):
         right.setSpacing(4)
         right.addLayout(row(None, badge()))
         right.addWidget(self._bars, 1)
-        holder = QWidget()
-        holder.setFixedWidth(236)
-        holder.setLayout(right)
         right.setContentsMargins(0, 0, 0, 0)
-        columns = QHBoxLayout()
-        columns.setSpacing(24)
-        columns.addLayout(left, 1)
-        columns.addWidget(holder)
-        self.body.addLayout(columns)
+        picture = QWidget()
+        picture.setLayout(right)
+        self.fill(left, picture, picture_width=236)
         session.plan_changed.connect(self.refresh)
         attributes.dataChanged.connect(self.refresh)
 

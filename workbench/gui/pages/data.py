@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.bridge import JobCenter
 from workbench.gui.dialogs import ask_for_table
+from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import OpenTable, Session, State
 from workbench.gui.stylesheet import ROW
@@ -136,12 +137,7 @@ class DataPage(PageFrame):
         line = row(*self._segments.values(), 12, spacing=4)
         line.addWidget(self._summary, 1)
         self._bar.setLayout(line)
-        attributes = QWidget()
-        layout = QVBoxLayout(attributes)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(Card(self.table, self.whole, pad=8), 1)
-        layout.addWidget(self.detail)
+        attributes = MasterDetail(Card(self.table, self.whole, pad=8), self.detail)
         rows = Card(pad=8)
         top = row(None, badge())
         top.setContentsMargins(0, 4, 8, 0)

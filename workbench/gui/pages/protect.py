@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
 from workbench.gui.entry import PrivacyEntry
+from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
 from workbench.gui.text import count, plain
@@ -77,8 +78,7 @@ class ProtectPage(PageFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(budget)
-        layout.addWidget(table, 1)
-        layout.addWidget(self.detail)
+        layout.addWidget(MasterDetail(table, self.detail), 1)
         self._whole = whole
         self._views = QStackedWidget()
         self._views.addWidget(self._nothing)

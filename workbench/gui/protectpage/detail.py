@@ -1,4 +1,4 @@
-"""What stands below the table of shares: why this mechanism, what else there is, and a slider for the share."""
+"""What stands with the table of shares: why this mechanism, what else there is, and a slider for the share."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ from decimal import Decimal
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from workbench.gui.actions.forecast import Outlook
 from workbench.gui.datapage.facts import FROM_DATA
 from workbench.gui.draft import DraftColumn
+from workbench.gui.master_detail import DetailCard
+from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
 from workbench.gui.state import Session
 from workbench.gui.text import plain
-from workbench.gui.widgets import Card, Elided, label, named, row
+from workbench.gui.widgets import Elided, label, named, row
 from workbench.params import ParameterError
 from workbench.render.fonts import font
 
 STEPS = 1000
 HEIGHT = 208
 LINE = 40
+PICTURE = 4 * LINE + 12
 
 
 class CandidateBars(QWidget):
@@ -81,13 +84,12 @@ class CandidateBars(QWidget):
                 painter.drawRect(bar)
 
 
-class ShareDetail(Card):
+class ShareDetail(DetailCard):
     """Follows the attribute that is selected in the table of shares."""
 
     def __init__(self, session: Session, model: ShareModel) -> None:
-        super().__init__()
+        super().__init__(HEIGHT, PICTURE)
         self.setObjectName("share_detail")
-        self.setFixedHeight(HEIGHT)
         self._session, self._model, self._at, self._drag = session, model, 0, 0
         self._name = Elided("", "heading")
         self._why = label("", wrap=True, name="share_why")
@@ -115,11 +117,8 @@ class ShareDetail(Card):
         left.addStretch(1)
         left.addWidget(self._slider_line)
         self._bars = CandidateBars(session)
-        columns = QHBoxLayout()
-        columns.setSpacing(24)
-        columns.addLayout(left, 3)
-        columns.addWidget(self._bars, 2)
-        self.body.addLayout(columns)
+        self._becoming = Becoming(session)
+        self.fill(left, self._bars, picture_width=288, more=self._becoming)
         model.dataChanged.connect(self.refresh)
         model.refused.connect(self.say_refused)
 
@@ -149,6 +148,7 @@ class ShareDetail(Card):
         self._warning.setVisible(bool(warning))
         self._bars.setVisible(outlook is not None)
         self._bars.show_outlook(outlook)
+        self._becoming.show_example(outlook.example if outlook is not None else None)
         self._slider_line.setVisible(share is not None)
         if share is not None:
             self._share.setText(plain(share))

@@ -1,0 +1,78 @@
+"""On a wide page the card about the chosen attribute stands beside its table, with what a value can become."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QTableView, QWidget
+
+from workbench.gui.actions.forecast import BARS, outlooks
+from workbench.gui.draft import DraftColumn
+from workbench.signals.cancel import CancelToken
+
+
+def beside(window, table: str, card: str) -> bool:
+    """Whether the card stands to the right of the table, and not below it."""
+    left, right = window.findChild(QTableView, table), window.findChild(QWidget, card)
+    origin = right.mapTo(window, right.rect().topLeft())
+    return origin.x() > left.mapTo(window, left.rect().topRight()).x()
+
+
+@pytest.mark.parametrize(("width", "expected"), [(1280, False), (1920, True), (2560, True)])
+def test_the_cards_stand_where_there_is_room(people, qtbot, press, idle, width, expected):
+    people.resize(width, 1000)
+    qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail") is expected)
+    press(people, "to_protect")
+    idle(people)
+    qtbot.waitUntil(lambda: beside(people, "share_table", "share_detail") is expected)
+    assert people.findChild(QWidget, "share_becoming").isVisible() is expected
+
+
+def test_turning_narrow_again_gives_the_table_its_width_back(people, qtbot):
+    people.resize(2000, 1000)
+    qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail"))
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: not beside(people, "attribute_table", "attribute_detail"))
+    assert people.findChild(QWidget, "attribute_detail").height() < 260
+
+
+def test_the_example_names_the_value_and_its_chances(people, qtbot, press, idle):
+    people.resize(1920, 1000)
+    press(people, "to_protect")
+    idle(people)
+    picture = people.findChild(QWidget, "share_becoming")
+    assert picture.accessibleName().startswith("What 45 can become: itself in ")
+    assert picture.words_at(0.0).startswith("45 becomes each of 18 – 19 in ")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        DraftColumn(name="age", kind="integer", lower=0, upper=120),
+        DraftColumn(name="flag", kind="category", domain=("no", "yes")),
+        DraftColumn(name="pay", kind="real", lower=0, upper=1, missing="own-value"),
+    ],
+)
+def test_the_chances_of_an_example_are_those_of_the_table_that_is_sampled(column):
+    from decimal import Decimal
+
+    from workbench.sanitize.randomisers import becoming
+
+    (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
+    made, example = column.column().grid(), outlook.example
+    cell = made.labels.index(example.given)
+    chances = becoming(outlook.used.name, made.cells, Decimal(1), cell)
+    assert chances.sum() == pytest.approx(1)
+    assert len(example.chances) <= BARS + 1
+    if len(example.chances) == made.cells.total:
+        assert list(example.chances) == pytest.approx(list(chances))
+    assert min(chances) - 1e-12 <= min(example.chances)
+    assert max(example.chances) <= max(chances) + 1e-12
+
+
+def test_names_too_many_to_draw_have_no_example():
+    from decimal import Decimal
+
+    names = tuple(f"n{i}" for i in range(BARS + 1))
+    column = DraftColumn(name="town", kind="category", domain=names)
+    (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
+    assert outlook.example is None

@@ -1,0 +1,97 @@
+"""A table and the card about its chosen row: one below the other, or side by side where the page is wide."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QLayout, QWidget
+
+from workbench.gui.widgets import Card
+
+WIDE = 1280
+"""Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""
+
+MASTER, DETAIL = 3, 2
+"""How the width is shared then."""
+
+UNBOUNDED = 16_777_215
+"""Qt's largest widget."""
+
+
+class DetailCard(Card):
+    """A card of words and a picture: low and broad below its table, high and narrow beside it."""
+
+    def __init__(self, height: int, picture_height: int) -> None:
+        """Make the card.
+
+        Args:
+            height: its height below the table; it keeps it whatever it shows, so that nothing jumps.
+            picture_height: most height of the picture beside the table.
+        """
+        super().__init__()
+        self._height, self._picture_height = height, picture_height
+        self._halves = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._halves.setSpacing(24)
+        self.body.addLayout(self._halves)
+        self._picture: QWidget | None = None
+        self._more: QWidget | None = None
+        self._picture_width = 0
+
+    def fill(self, words: QLayout, picture: QWidget, *, picture_width: int, more: QWidget | None = None) -> None:
+        """Put in both halves.
+
+        Args:
+            words: what is said and can be pressed.
+            picture: what is drawn.
+            picture_width: pixels of the picture below the table.
+            more: what is shown only beside the table, where there is room for it.
+        """
+        self._picture, self._picture_width, self._more = picture, picture_width, more
+        self._halves.addLayout(words, 1)
+        self._halves.addWidget(picture)
+        self._halves.addStretch(0)
+        if more is not None:
+            self._halves.insertWidget(2, more)
+        self.stand(beside=False)
+
+    def stand(self, *, beside: bool) -> None:
+        """Arrange the halves for a place beside the table or below it."""
+        assert self._picture is not None
+        directions = QBoxLayout.Direction
+        self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)
+        self._halves.setStretch(0, 0 if beside else 1)
+        self._halves.setStretch(self._halves.count() - 1, 1 if beside else 0)
+        if self._more is not None:
+            self._more.setVisible(beside)
+        self.setMinimumHeight(0 if beside else self._height)
+        self.setMaximumHeight(UNBOUNDED if beside else self._height)
+        self._picture.setMinimumWidth(0 if beside else self._picture_width)
+        self._picture.setMaximumWidth(UNBOUNDED if beside else self._picture_width)
+        self._picture.setMinimumHeight(self._picture_height if beside else 0)
+        self._picture.setMaximumHeight(self._picture_height if beside else UNBOUNDED)
+
+
+class MasterDetail(QWidget):
+    """Holds both, and turns them when the page becomes wide or narrow."""
+
+    def __init__(self, master: QWidget, detail: DetailCard) -> None:
+        super().__init__()
+        self._detail = detail
+        self._beside = False
+        self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
+        self._line.setContentsMargins(0, 0, 0, 0)
+        self._line.setSpacing(12)
+        self._line.addWidget(master, 1)
+        self._line.addWidget(detail)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Choose the arrangement that fits the width."""
+        super().resizeEvent(event)
+        beside = event.size().width() >= WIDE
+        if beside == self._beside:
+            return
+        self._beside = beside
+        directions = QBoxLayout.Direction
+        self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
+        self._line.setStretch(0, MASTER if beside else 1)
+        self._line.setStretch(1, DETAIL if beside else 0)
+        self._detail.stand(beside=beside)
