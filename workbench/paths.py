@@ -18,6 +18,13 @@ def user_data() -> Path:
     return Path(platformdirs.user_data_dir("privacy-workbench", appauthor=False))
 
 
+def user_state() -> Path:
+    """Return the folder of what outlives a crash and nothing else: plans that were not saved, no data values."""
+    import platformdirs
+
+    return Path(platformdirs.user_state_dir("privacy-workbench", appauthor=False))
+
+
 def user_log() -> Path:
     """Return the folder of the log, which holds no data values."""
     import platformdirs

@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
-import psutil
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from leaks import Leaks
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -33,25 +33,28 @@ def qapp() -> QApplication:
     return application()
 
 
+@pytest.fixture(scope="session")
+def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A temporary folder of this run alone, so that what is in it was left by its tests."""
+    folder = tmp_path_factory.mktemp("temporary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))  # for child processes
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
-    """Fail a test that leaves a window, an active timer, a child process or a temporary file."""
-    children = set(psutil.Process().children(recursive=True))
-    files = set(Path(tempfile.gettempdir()).glob("workbench*"))
+def nothing_left_behind(
+    qapp: QApplication, own_temporary_folder: Path, tmp_path: Path, user_folders: None
+) -> Iterator[None]:
+    """Fail a test that leaves anything behind, and name the place where it was started."""
+    leaks = Leaks(qapp, own_temporary_folder, [tmp_path, Path(os.environ["HOME"])])
     yield
-    qapp.processEvents()
-    gc.collect()
-    left = [f"window {w.objectName() or type(w).__name__}" for w in qapp.topLevelWidgets() if w.isVisible()]
-    left += [f"timer of {t.parent().objectName() or type(t.parent()).__name__}" for t in active_timers(qapp)]
-    left += [f"process {p.pid}" for p in psutil.Process().children(recursive=True) if p not in children]
-    left += [f"file {f}" for f in Path(tempfile.gettempdir()).glob("workbench*") if f not in files]
-    assert not left, f"left behind: {left}"
-
-
-def active_timers(app: QApplication) -> list[QTimer]:
-    """Return the timers that still run, wherever they are."""
-    roots: list[QObject] = [app, *app.topLevelWidgets()]
-    return [t for root in roots for t in root.findChildren(QTimer) if t.isActive()]
+    left = leaks.found()
+    if left:  # a widget that waits for Python's collector is no leak
+        gc.collect()
+        left = leaks.found()
+    assert not left, "left behind:\n" + "\n".join(left)
 
 
 @pytest.fixture

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from types import TracebackType
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from workbench.gui.theme import base_font
 from workbench.gui.window import MainWindow
-from workbench.jobs import Job
+from workbench.jobs import Job, trace_of
+from workbench.jobs.log import log_trace
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -23,6 +25,7 @@ def run(data: str | None = None) -> int:
     app = application()
     window = MainWindow()
     window.show()
+    report_faults(window)
     # After the first paint: a timer of 0 ms fires when the events that wait, the paint among them, are done.
     QTimer.singleShot(0, window, lambda: settle(window, data))
     return app.exec()
@@ -40,9 +43,23 @@ def application() -> QApplication:
     return app
 
 
+def report_faults(window: MainWindow) -> None:
+    """Let a fault in the window's own code be told of and logged without values, and the window go on."""
+
+    def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):  # Ctrl+C in the terminal it was started from
+            window.close()
+            return
+        log_trace("the window", trace_of(error))
+        window.session.report(error)
+
+    sys.excepthook = told
+
+
 def settle(window: MainWindow, data: str | None) -> None:
     """Do what the first paint did not wait for."""
     window.jobs.watch_memory()
+    window.restore_panel.look_back()
     window.jobs.start(Job("Loading", _load_libraries), shown=False)
     if data is not None:
         window.open(data)

@@ -63,6 +63,7 @@ class JobHandle(QObject):
         self.begun = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
+        self._asked = False
         self._run = run
 
     @property
@@ -75,9 +76,15 @@ class JobHandle(QObject):
         """Whether a stop was asked for and the job has not ended yet."""
         return self._run.cancelling
 
+    @property
+    def too_late(self) -> bool:
+        """Whether a stop was asked for and the job has finished all the same."""
+        return self._asked and isinstance(self.end, Finished)
+
     def cancel(self) -> None:
         """Ask the job to stop at its next step."""
         if self.running and not self._run.cancelling:
+            self._asked = True
             self._run.cancel()
             self.cancelling.emit()
 
@@ -176,6 +183,8 @@ class JobCenter(QObject):
         if on_result is not None:
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._told_of_failure(event, job.title, on_failure))
+        if shown:
+            handle.cancelled.connect(lambda: self.noticed.emit("info", f"Cancelled: {job.title}."))
         self._handles.append(handle)
         self._timer.start()
         self.started.emit(handle)
@@ -186,6 +195,11 @@ class JobCenter(QObject):
         for handle in self._handles:
             handle.cancel()
 
+    def finish(self, handle: JobHandle, seconds: float) -> None:
+        """Wait a moment for one short job and tell of its end."""
+        handle.wait(seconds)
+        self._poll()
+
     def watch_memory(self) -> None:
         """Begin to sample the memory of the process once a second."""
         self._gauge = MemoryGauge()
@@ -193,15 +207,18 @@ class JobCenter(QObject):
         self._sample()
 
     def shut_down(self, seconds: float = 10.0) -> bool:
-        """Cancel what runs and wait for it; return whether everything has ended."""
+        """Cancel what runs and wait for it; return whether everything has ended.
+
+        A job that has not keeps its thread, which is no daemon: the process ends only after it, so that a charge is
+        settled and a file is whole or absent. Nobody listens to it any more.
+        """
         self._memory_timer.stop()
         self.cancel_all()
         deadline = time.monotonic() + seconds
         for handle in self._handles:
             handle.wait(max(0.0, deadline - time.monotonic()))
         self._poll()
-        if not self._handles:
-            self._timer.stop()
+        self._timer.stop()
         return not self._handles
 
     def _told_of_failure(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
@@ -215,7 +232,8 @@ class JobCenter(QObject):
     def _poll(self) -> None:
         for handle in tuple(self._handles):
             handle.pump()
-            if not handle.running:
+            # What it said may have led here again, by closing the window.
+            if not handle.running and handle in self._handles:
                 self._handles.remove(handle)
                 handle.ended.emit()
                 self.ended.emit(handle)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.actions.project import SUFFIX, open_project, save_project
+from workbench.gui.actions.project import SUFFIX, Saved, open_project, save_project
 from workbench.gui.bridge import JobCenter
 from workbench.gui.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 from workbench.gui.draft import DraftPlan
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.state import Session
 
 
 class Project(QObject):
@@ -34,7 +35,8 @@ class Project(QObject):
         self.path: Path | None = None
         self._session, self._jobs, self._window = session, jobs, window
         self._source = ""
-        self._saved = session.plan
+        self._saved: DraftPlan | None = session.plan
+        self._digest = ""
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
         session.may_leave = self.may_leave
@@ -72,7 +74,7 @@ class Project(QObject):
     def open(self, path: Path) -> None:
         """Open the project in ``path``, unless the person wants to keep what is not saved."""
         if self.may_leave(lambda: self.open(path)):
-            open_project(self._session, self._jobs, path, lambda: self._opened(path))
+            open_project(self._session, self._jobs, path, lambda saved: self._keep(path, saved))
 
     def may_leave(self, then: Callable[[], object]) -> bool:
         """Ask about unsaved work, where there is any; return whether to go on at once.
@@ -94,19 +96,44 @@ class Project(QObject):
             self.save(then)
         return answer == "discard"
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file as this window last read or wrote it; empty while there is none."""
+        return self._digest
+
+    def restored(self, path: Path | None, digest: str) -> None:
+        """Take the present plan for unsaved work on ``path``, left by a window that did not end well."""
+        self.path, self._saved, self._digest = path, None, digest
+        self.changed.emit()
+
     def _save_into(self, path: Path, then: Callable[[], object] | None) -> None:
-        def done(opened: OpenTable, plan: DraftPlan) -> None:
-            if self._session.opened is opened:
-                self.path, self._saved = path, plan
-                self.kept.emit(str(path))
-                self.changed.emit()
+        def done(saved: Saved) -> None:
+            if self._session.opened is saved.opened:
+                self._keep(path, saved)
                 if then is not None:
                     then()
 
-        save_project(self._session, self._jobs, path, done)
+        expected = self._digest if path == self.path else ""
+        changed = partial(self._ask_to_replace, path, then)
+        save_project(self._session, self._jobs, path, done, expected=expected, changed=changed)
 
-    def _opened(self, path: Path) -> None:
-        self.path, self._saved = path, self._session.plan
+    def _ask_to_replace(self, path: Path, then: Callable[[], object] | None) -> None:
+        """Ask what to do about a file that somebody else has changed since it was read."""
+        answer = choose(
+            self._window,
+            "Replace the changed file?",
+            f"{path.name} was changed by another program or person since it was opened here. To replace it loses "
+            "those changes.",
+            {"replace": "Replace it", "as": "Save as…"},
+        )
+        if answer == "replace":
+            self._digest = ""
+            self._save_into(path, then)
+        elif answer == "as":
+            self.save_as(then)
+
+    def _keep(self, path: Path, saved: Saved) -> None:
+        self.path, self._saved, self._digest = path, saved.plan, saved.digest
         self.kept.emit(str(path))
         self.changed.emit()
 
@@ -115,7 +142,7 @@ class Project(QObject):
         opened = self._session.opened
         source = opened.source if opened is not None else ""
         if source != self._source or not source:
-            self.path = None
+            self.path, self._digest = None, ""
             self._saved = self._session.plan
         self._source = source
         self.changed.emit()

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from workbench.gui.autosave import Autosave
 from workbench.gui.banner import Banner
 from workbench.gui.bridge import JobCenter
 from workbench.gui.explain import ExplainPanel
@@ -21,6 +22,7 @@ from workbench.gui.pages import PAGES
 from workbench.gui.pages.data import DataPage
 from workbench.gui.project import Project
 from workbench.gui.rail import Rail
+from workbench.gui.restore import RestorePanel
 from workbench.gui.settings import Settings
 from workbench.gui.state import Session
 from workbench.gui.theme import ThemeSwitch
@@ -28,6 +30,8 @@ from workbench.gui.widgets import look
 
 SIZE = (1280, 800)
 GAUGES_WIDTH = 256
+PATIENCE_MS = 5000
+"""How long a window that is closed stays in sight for work that does not stop at once."""
 
 
 class MainWindow(QMainWindow):
@@ -50,16 +54,18 @@ class MainWindow(QMainWindow):
         self.jobs = JobCenter(self)
         self.settings = Settings()
         self.project = Project(self.session, self.jobs, self)
+        self.autosave = Autosave(self.session, self.jobs, self.project)
         self.theme = ThemeSwitch(self.session, self)
         self.theme.set_mode(self.settings.theme)
         self._pages = {page.name: page for page in pages}
         self._made: dict[str, PageFrame] = {}
-        self._closing = False
+        self._closing = self._left_behind = False
         self.rail = Rail(pages, self.session)
         self.rail.chosen.connect(self.show_page)
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
+        self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
@@ -135,6 +141,7 @@ class MainWindow(QMainWindow):
         centre.setContentsMargins(0, 0, 0, 0)
         centre.setSpacing(0)
         centre.addWidget(self._banner)
+        centre.addWidget(self.restore_panel)
         centre.addWidget(self._stack, 1)
         upper = QHBoxLayout()
         upper.setContentsMargins(0, 0, 0, 0)
@@ -212,16 +219,35 @@ class MainWindow(QMainWindow):
         if not self._closing and not self.session.may_leave(self.close):
             event.ignore()
             return
-        if self.jobs.running:
+        self.autosave.finish()
+        if self.jobs.running and not self._left_behind:
             event.ignore()
             if not self._closing:
-                self._closing = True
-                self.statusBar().showMessage("Closing: waiting for the running work to stop…")
-                self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))
-                self.jobs.cancel_all()
+                self._stop_jobs()
             return
+        self.autosave.forget()
+        self.restore_panel.forget()
         self.settings.save("geometry", self.saveGeometry())
         self.settings.save("gauges", "shown" if self.gauges.isVisibleTo(self) else "hidden")
         self.settings.sync()
-        self.jobs.shut_down()
+        self.jobs.shut_down(0.0)
         event.accept()
+
+    def _stop_jobs(self) -> None:
+        """Ask every job to stop, say what is waited for, and close when the last has ended."""
+        self._closing = True
+        for part in (self.rail, self._stack, self.menuBar()):
+            part.setEnabled(False)
+        self.setAcceptDrops(False)
+        names = ", ".join(handle.title for handle in self.jobs.running if handle.shown) or "the running work"
+        self._tell("info", f"Closing: waiting until it has stopped: {names}…")
+        self._banner.show_text("info", self.statusBar().currentMessage())
+        self.jobs.started.connect(lambda handle: handle.cancel())
+        self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))
+        QTimer.singleShot(PATIENCE_MS, self, self._leave_behind)
+        self.jobs.cancel_all()
+
+    def _leave_behind(self) -> None:
+        """Close although something does not stop: it ends by itself, and the process ends after it."""
+        self._left_behind = True
+        self.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,9 +45,14 @@ class ProjectFile:
 
 
 def project_text(opened: OpenTable, plan: DraftPlan, folder: Path) -> str:
-    """Return the project as TOML; a table beside the project is named by its relative path, so that both can move."""
+    """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
+    return write_toml(project_raw(opened, plan, folder), _COMMENT)
+
+
+def project_raw(opened: OpenTable, plan: DraftPlan, folder: Path) -> dict[str, Any]:
+    """Return what the project says; a table beside it is named by its relative path, so that both can move."""
     source = opened.source
     if not opened.is_sample:
         absolute = Path(source).absolute()
@@ -55,8 +61,7 @@ def project_text(opened: OpenTable, plan: DraftPlan, folder: Path) -> str:
     reading = {} if opened.options is None else {k: v for k, v in vars(opened.options).items() if v is not None}
     raw: dict[str, Any] = {"project": VERSION, "table": source}
     raw |= {"reading": [reading]} if reading else {}
-    raw |= {k: v for k, v in plan.to_raw().items() if k != "version"}
-    return write_toml(raw, _COMMENT)
+    return raw | {k: v for k, v in plan.to_raw().items() if k != "version"}
 
 
 def read_project(path: Path) -> ProjectFile:
@@ -66,10 +71,16 @@ def read_project(path: Path) -> ProjectFile:
         InputError: it cannot be read, or is no project.
         ParameterError: a key or value is refused.
     """
-    from workbench.data.options import ReadOptions
-    from workbench.params.codec import read_toml, require_table
+    from workbench.params.codec import read_toml
 
-    raw = read_toml(path, "project")
+    return project_of(read_toml(path, "project"), path)
+
+
+def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
+    """Return the project that stands in ``path`` as ``raw``; raise as :func:`read_project` does."""
+    from workbench.data.options import ReadOptions
+    from workbench.params.codec import require_table
+
     if raw.get("project") != VERSION:
         raise InputError(f"this is no project of version {VERSION}", str(path), "open a file that the window saved")
     source = raw.get("table")
@@ -98,44 +109,107 @@ def read_project(path: Path) -> ProjectFile:
     return ProjectFile(source, options, plan)
 
 
-def save_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[OpenTable, DraftPlan], None]) -> None:
-    """Write the project, so that it appears whole; ``done`` gets what was saved."""
+@dataclass(frozen=True)
+class Saved:
+    """What was read from or written into a project's file.
+
+    Attributes:
+        opened: the table.
+        plan: the plan.
+        digest: SHA-256 of the file, by which a change that another program makes is noticed.
+    """
+
+    opened: OpenTable
+    plan: DraftPlan
+    digest: str
+
+
+def save_project(
+    session: Session,
+    jobs: JobCenter,
+    path: Path,
+    done: Callable[[Saved], None],
+    *,
+    expected: str = "",
+    changed: Callable[[], None] = lambda: None,
+) -> None:
+    """Write the project, so that it appears whole; ``done`` gets what was saved.
+
+    Args:
+        session: what is saved.
+        jobs: where it is written.
+        path: the file.
+        done: called with what was saved.
+        expected: the digest the file had when this window last read or wrote it; empty to replace whatever is there.
+        changed: called, with nothing written, where the file has another digest by now.
+    """
     opened, plan = session.opened, session.plan
     assert opened is not None
 
-    def work(emit: Emit, cancel: CancelToken) -> None:
+    def work(emit: Emit, cancel: CancelToken) -> str:
         from workbench.release.atomic import write_output
 
         if path.exists() and not opened.is_sample and path.samefile(opened.source):
             raise ParameterError("the project would replace the table", str(path), "name another file")
-        write_output(path, project_text(opened, plan, path.parent).encode())
+        if expected and _digest(path) not in ("", expected):
+            return ""
+        data = project_text(opened, plan, path.parent).encode()
+        write_output(path, data)
+        return hashlib.sha256(data).hexdigest()
 
-    def apply(_: None) -> None:
-        done(opened, plan)
-        session.tell("info", f"Saved {path}.")
+    def apply(digest: str) -> None:
+        if digest:
+            done(Saved(opened, plan, digest))
+            session.tell("info", f"Saved {path}.")
+        else:
+            changed()
 
     jobs.start(Job(f"Saving {path.name}", work), key="save", on_result=apply)
 
 
-def open_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[], None]) -> None:
-    """Open a project and its table; ``done`` is called once both are there."""
+def open_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[Saved], None]) -> None:
+    """Open a project and its table; ``done`` is called with them once both are there."""
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan, list[str]]:
-        project = read_project(path)
+    def read() -> tuple[ProjectFile, str]:
+        digest = _digest(path)  # first: a change between the two is noticed at the next save
+        return read_project(path), digest
+
+    open_as(session, jobs, path.name, read, done)
+
+
+def open_as(
+    session: Session,
+    jobs: JobCenter,
+    name: str,
+    read: Callable[[], tuple[ProjectFile, str]],
+    done: Callable[[Saved], None],
+) -> None:
+    """Open what ``read`` gives, a project and the digest of its file; ``read`` runs in a worker."""
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan, list[str], str]:
+        project, digest = read()
         opened, plan = load(project.source, project.options, project.plan, emit, cancel)
-        return opened, plan, _differences(project.plan, plan)
+        return opened, plan, _differences(project.plan, plan), digest
 
-    def apply(result: tuple[OpenTable, DraftPlan, list[str]]) -> None:
-        opened, plan, differences = result
+    def apply(result: tuple[OpenTable, DraftPlan, list[str], str]) -> None:
+        opened, plan, differences, digest = result
         session.open(opened, plan)
-        done()
+        done(Saved(opened, plan, digest))
         if differences:
             session.tell("warning", " ".join(differences))
         else:
-            session.tell("info", f"Opened the project {path.name}: {opened.title}, {opened.table.rows:,} rows.")
+            session.tell("info", f"Opened the project {name}: {opened.title}, {opened.table.rows:,} rows.")
         read_account(session, jobs)
 
-    jobs.start(Job(f"Opening {path.name}", work), key=KEY, on_result=apply)
+    jobs.start(Job(f"Opening {name}", work), key=KEY, on_result=apply)
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a small file; empty where it is not there or cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _differences(saved: DraftPlan, plan: DraftPlan) -> list[str]:

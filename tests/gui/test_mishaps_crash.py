@@ -1,0 +1,255 @@
+"""A window that is killed: the plan is offered back once, and what was being released is charged once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QWidget
+
+from workbench.gui.app import settle
+from workbench.gui.window import MainWindow
+from workbench.paths import user_data, user_state
+from workbench.release.atomic import naming
+from workbench.release.ledger import Ledger
+from workbench.render.palette import DARK, LIGHT
+
+ROOT = Path(__file__).resolve().parents[2]
+DIES = """
+import sys
+from decimal import Decimal
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
+from workbench.gui.app import application, settle
+from workbench.gui.window import MainWindow
+from workbench.paths import user_state
+
+app = application()
+window = MainWindow()
+window.show()
+settle(window, sys.argv[1])
+
+def wait(condition, then):
+    if condition():
+        then()
+    else:
+        QTimer.singleShot(20, lambda: wait(condition, then))
+
+def edit():
+    window.session.edit_column("age", "bounds of age", lower=0.0, upper=120.0)
+    window.session.edit_column("town", "towns", domain=("a", "b"))
+    window.session.set_epsilon(Decimal("0.7"))
+    wait(lambda: list(user_state().glob("unsaved/*.toml")) and not window.jobs.running, edited)
+
+def edited():
+    if len(sys.argv) < 3:
+        print("kept", flush=True)
+        return
+    window.show_page("release")
+    window.findChild(QLineEdit, "release_target").setText(sys.argv[2])
+    wait(lambda: not window.jobs.running, press)
+
+def press():
+    window.findChild(QAbstractButton, "release_now").click()
+
+def agree():
+    box = QApplication.activeModalWidget()
+    if box is not None:
+        box.findChild(QAbstractButton, "confirm_yes").click()
+        print("releasing", flush=True)
+
+question = QTimer()
+question.timeout.connect(agree)
+question.start(20)
+wait(lambda: window.session.opened is not None and window.session.account.dataset, edit)
+app.exec()
+"""
+
+
+@pytest.fixture
+def town(tmp_path) -> Path:
+    path = tmp_path / "town.csv"
+    path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(400)), "utf-8")
+    return path
+
+
+def killed(*arguments: object, word: str, when=lambda: True, qtbot=None) -> None:
+    """Start a window, wait until it says ``word`` and ``when`` holds, and kill it as a power cut would."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DIES, *map(str, arguments)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == word
+        qtbot.waitUntil(when, timeout=60_000)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+def offer(window, idle) -> str | None:
+    settle_and_wait(window, idle)
+    panel = window.findChild(QWidget, "restore_panel")
+    return window.findChild(QLabel, "restore_text").text() if panel.isVisible() else None
+
+
+def settle_and_wait(window, idle) -> None:
+    settle(window, None)
+    idle(window)
+
+
+def kept() -> list[Path]:
+    return list(user_state().glob("unsaved/*"))
+
+
+def test_an_edited_plan_is_offered_once_after_a_kill_and_comes_back(window, town, qtbot, press, idle):
+    killed(town, word="kept", qtbot=qtbot)
+    assert "20" not in [line.split("=")[-1].strip() for line in kept()[0].read_text("utf-8").splitlines()]
+    told = offer(window, idle)
+    assert "ended unexpectedly" in told
+    assert "town.csv" in told
+    press(window, "restore_take")
+    idle(window)
+    assert window.session.plan.column("age").upper == 120
+    assert str(window.session.plan.epsilon) == "0.7"
+    assert window.project.unsaved
+    assert not window.findChild(QWidget, "restore_panel").isVisible()
+    window.autosave.finish()
+    again = MainWindow()
+    settle_and_wait(again, idle)
+    assert not again.restore_panel.isVisibleTo(again)
+    again.close()
+
+
+def test_an_offer_that_is_discarded_is_gone(window, town, qtbot, press, idle):
+    killed(town, word="kept", qtbot=qtbot)
+    assert offer(window, idle)
+    press(window, "restore_discard")
+    assert kept() == []
+    assert window.session.opened is None
+
+
+def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, press, idle):
+    killed(town, word="kept", qtbot=qtbot)
+    town.unlink()
+    assert offer(window, idle)
+    press(window, "restore_take")
+    idle(window)
+    assert "town.csv" in window.findChild(QLabel, "banner_text").text()
+    assert window.findChild(QWidget, "restore_panel").isVisible()
+    assert len(kept()) == 1
+
+
+def test_a_kill_in_a_release_charges_once_and_says_so_once(window, town, tmp_path, qtbot, idle):
+    target = tmp_path / "out" / "released.csv"
+    target.parent.mkdir()
+
+    def reserved() -> bool:
+        with Ledger.open() as book:
+            drawn = [p for p in target.parent.glob("*.part") if p.stat().st_size]
+            return bool(drawn) and [r.status for r in book.releases()] == ["reserved"]
+
+    with naming(target.parent):  # as another release would that gives its files their names just now
+        killed(town, target, word="releasing", when=reserved, qtbot=qtbot)
+    assert offer(window, idle)
+    banner = window.findChild(QLabel, "banner_text")
+    assert "stays charged: values of it had reached the disk" in banner.text()
+    with Ledger.open() as book:
+        assert [(r.status, str(r.epsilon)) for r in book.releases()] == [("charged", "0.7")]
+    assert list(target.parent.iterdir()) == []
+    banner.window().escape()
+    window.restore_panel.look_back()
+    idle(window)
+    assert not banner.isVisible()
+
+
+def test_unsaved_work_is_kept_without_a_value_and_goes_with_undo(people, qtbot):
+    people.session.edit_column("age", "bounds of age", upper=99.0)
+    qtbot.waitUntil(lambda: len(kept()) == 1, timeout=10_000)
+    assert "99" in kept()[0].read_text("utf-8")
+    assert os.stat(kept()[0].parent).st_mode & 0o077 == 0
+    qtbot.keyClick(people, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: kept() == [], timeout=10_000)
+
+
+def test_a_clean_end_leaves_nothing_to_offer(people, qtbot):
+    people.session.edit_column("age", "bounds of age", upper=99.0)
+    qtbot.waitUntil(lambda: len(kept()) == 1, timeout=10_000)
+    people.session.may_leave = lambda then: True
+    people.close()
+    assert kept() == []
+
+
+def test_unsaved_work_that_cannot_be_kept_is_told_of_once(people, qtbot, idle):
+    user_state().mkdir(parents=True, exist_ok=True)
+    (user_state() / "unsaved").write_text("a file in the folder's place")
+    banner = people.findChild(QLabel, "banner_text")
+    people.session.edit_column("age", "bounds of age", upper=99.0)
+    qtbot.waitUntil(banner.isVisible, timeout=10_000)
+    assert "not kept against a crash; save the project" in banner.text()
+    people.escape()
+    people.session.edit_column("age", "bounds of age", upper=98.0)
+    with qtbot.waitSignal(people.jobs.idle, timeout=10_000):
+        pass
+    assert not banner.isVisible()
+
+
+def test_damaged_unsaved_work_is_told_of_once(window, town, qtbot, idle):
+    killed(town, word="kept", qtbot=qtbot)
+    kept()[0].write_text("x = ", "utf-8")
+    assert offer(window, idle) is None
+    assert "unsaved work of an earlier window is damaged" in window.findChild(QLabel, "banner_text").text()
+    window.escape()
+    window.restore_panel.look_back()
+    idle(window)
+    assert not window.findChild(QLabel, "banner_text").isVisible()
+
+
+def test_a_start_without_a_past_makes_no_ledger_and_says_nothing(window, idle):
+    settle_and_wait(window, idle)
+    assert not (user_data() / "ledger.sqlite").exists()
+    assert not window.findChild(QLabel, "banner_text").isVisible()
+    assert not window.restore_panel.isVisible()
+
+
+class SystemColours(QObject):
+    """The system's wish for light or dark, which a platform without a screen does not have."""
+
+    colorSchemeChanged = Signal(Qt.ColorScheme)  # noqa: N815 - Qt's name
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheme = Qt.ColorScheme.Light
+
+    def colorScheme(self) -> Qt.ColorScheme:  # noqa: N802 - Qt's name
+        return self.scheme
+
+    def become(self, scheme: Qt.ColorScheme) -> None:
+        self.scheme = scheme
+        self.colorSchemeChanged.emit(scheme)
+
+
+def test_the_colours_follow_the_system_while_the_window_runs(qapp, qtbot, monkeypatch):
+    system = SystemColours()
+    monkeypatch.setattr(QGuiApplication, "styleHints", lambda *_: system)
+    window = MainWindow()
+    qtbot.addWidget(window)
+    assert window.session.theme == LIGHT
+    for scheme, theme in ((Qt.ColorScheme.Dark, DARK), (Qt.ColorScheme.Light, LIGHT), (Qt.ColorScheme.Dark, DARK)):
+        system.become(scheme)
+        assert window.session.theme == theme
+        assert qapp.palette().window().color().name().upper() == theme.window
+    window.menus.actions["theme_light"].trigger()
+    assert window.session.theme == LIGHT
+    system.become(Qt.ColorScheme.Light)
+    system.become(Qt.ColorScheme.Dark)
+    assert window.session.theme == LIGHT
+    window.menus.actions["theme_system"].trigger()
+    assert window.session.theme == DARK
+    window.menus.actions["theme_light"].trigger()

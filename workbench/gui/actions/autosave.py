@@ -1,0 +1,228 @@
+"""Keep the unsaved plan where a crash cannot take it, and find what a window that did not end well has left."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from workbench.gui.actions.project import SUFFIX, Saved, open_as, project_of, project_raw
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.draft import DraftPlan
+from workbench.gui.state import OpenTable, Session
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.paths import user_data, user_state
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+KEY = "autosave"
+_COMMENT = """Unsaved work of a window of the privacy workbench, kept against a crash.
+It holds no value of the table and is removed when the window is closed."""
+_NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
+
+
+class Slot:
+    """The one file into which a window keeps its unsaved plan.
+
+    Its name says which process of which machine it belongs to, so that nobody takes the file of a window that is
+    still open for one that was left.
+    """
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(4)
+        self._lock = threading.Lock()
+        self._newest: float = 0
+        self._path: Path | None = None
+
+    def turn(self) -> float:
+        """Return the place of a new request among all of them, in the GUI thread; an older one is not carried out."""
+        self._newest += 1
+        return self._newest
+
+    def keep(self, turn: float, text: str) -> None:
+        """Write ``text`` durably, in a worker.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        from workbench.release.atomic import write_output
+
+        with self._lock:
+            if turn < self._newest:
+                return
+            path = self._path or _folder(make=True) / f"{_prefix()}-{self._token}{SUFFIX}"
+            write_output(path, text.encode())
+            self._path = path
+
+    def clear(self, turn: float) -> None:
+        """Remove the file, in a worker."""
+        with self._lock:
+            if turn >= self._newest and self._path is not None:
+                self._path.unlink(missing_ok=True)
+
+    def close(self, seconds: float) -> None:
+        """Remove the file for good, in the GUI thread; a disk that hangs is not waited for."""
+        self._newest = math.inf
+        if self._lock.acquire(timeout=seconds):
+            try:
+                if self._path is not None:
+                    self._path.unlink(missing_ok=True)
+            finally:
+                self._lock.release()
+
+
+def keep_unsaved(
+    session: Session,
+    jobs: JobCenter,
+    slot: Slot,
+    project: Path | None,
+    digest: str,
+    done: Callable[[], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
+    opened, plan, turn = session.opened, session.plan, slot.turn()
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        slot.keep(turn, _text(opened, plan, project, digest))
+
+    job = Job("Keeping unsaved work", work)
+    return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
+
+
+def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
+    """Remove what ``slot`` holds: the plan is saved, or as it was opened."""
+    turn = slot.turn()
+    return jobs.start(Job("Keeping nothing", lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
+
+
+def _text(opened: OpenTable, plan: DraftPlan, project: Path | None, digest: str) -> str:
+    from workbench.params.codec import write_toml
+
+    raw: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
+    return write_toml(raw | project_raw(opened, plan, _folder()), _COMMENT)
+
+
+@dataclass(frozen=True)
+class Unsaved:
+    """What a window that did not end well has left.
+
+    Attributes:
+        file: where it is now, under a name of this process.
+        raw: the project as the file says it.
+        project: the file it was to be saved into, ``None`` where it had none.
+        digest: that file's digest when it was last read or written.
+        title: what a person calls the table.
+        time: when it was last changed, in local time.
+    """
+
+    file: Path
+    raw: dict[str, Any]
+    project: Path | None
+    digest: str
+    title: str
+    time: datetime
+
+
+def look_for_unsaved(jobs: JobCenter, show: Callable[[Unsaved | None], None]) -> None:
+    """Find what a crash has left; ``show`` gets the newest of it, which then belongs to this process."""
+    jobs.start(Job("Looking for unsaved work", lambda emit, cancel: claim()), shown=False, on_result=show)
+
+
+def claim() -> Unsaved | None:
+    """Take over the newest unsaved work whose process is gone; an older one waits for the next start.
+
+    Raises:
+        InputError: it is damaged; it then keeps its text under another name and is not offered again.
+    """
+    from workbench.params.codec import read_toml
+    from workbench.release.processes import still_runs
+
+    for file in sorted(_folder().glob(f"{_host()}-*{SUFFIX}"), key=_changed, reverse=True):
+        found = _NAME.fullmatch(file.name)
+        if found is None:
+            continue
+        process = {"pid": int(found["pid"]), "started": int(found["started"]) / 1000, "host": socket.gethostname()}
+        if still_runs(process):
+            continue
+        mine = file.with_name(f"{_prefix()}-{secrets.token_hex(4)}{SUFFIX}")
+        try:
+            os.rename(file, mine)  # one of several windows that start at once succeeds
+        except OSError:
+            continue
+        try:
+            raw = read_toml(mine, "unsaved work")
+            title = Path(str(raw["table"])).name.removeprefix("sample:")
+        except (InputError, KeyError) as error:
+            mine = mine.replace(mine.with_suffix(".damaged"))
+            raise InputError("the unsaved work of an earlier window is damaged", str(mine), "plan anew") from error
+        saved_as, digest = raw.pop("saved_as", ""), str(raw.pop("saved_digest", ""))
+        time = datetime.fromtimestamp(mine.stat().st_mtime, UTC).astimezone()
+        return Unsaved(mine, raw, Path(str(saved_as)) if saved_as else None, digest, title, time)
+    return None
+
+
+def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None]) -> None:
+    """Open the table and the plan of ``found``; where that fails the window tells why, and nothing is lost."""
+    open_as(session, jobs, found.title, lambda: (project_of(dict(found.raw), found.file), found.digest), done)
+
+
+def drop(found: Unsaved) -> None:
+    """Remove what was offered: it was restored, or is not wanted."""
+    found.file.unlink(missing_ok=True)
+
+
+def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
+    """Settle what killed runs left reserved; ``show`` gets a sentence for each, the only time it is told."""
+
+    def work(emit: Emit, cancel: CancelToken) -> list[str]:
+        if not (user_data() / "ledger.sqlite").exists():
+            return []
+        from workbench.release.ledger import Ledger
+        from workbench.release.recover import recover
+
+        with Ledger.open() as book:
+            return recover(book)
+
+    jobs.start(Job("Looking after the ledger", work), shown=False, on_result=show)
+
+
+def _folder(*, make: bool = False) -> Path:
+    folder = user_state() / "unsaved"
+    if make:
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(f"the folder cannot be made: {reason}", str(folder)) from None
+    return folder
+
+
+def _host() -> str:
+    """Return a name of this machine that fits into a file's name: homes are shared between machines."""
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _prefix() -> str:
+    from workbench.release.processes import this_process
+
+    process = this_process()
+    return f"{_host()}-{process['pid']}-{round(process['started'] * 1000)}"
+
+
+def _changed(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # another window has just taken it
+        return 0.0

@@ -1,0 +1,82 @@
+"""The offer to bring back what a window that did not end well had not saved: once, above the page, in no hurry."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from workbench.gui.actions.autosave import Unsaved, drop, look_for_unsaved, recover_ledger, restore
+from workbench.gui.actions.project import Saved
+from workbench.gui.bridge import JobCenter
+from workbench.gui.project import Project
+from workbench.gui.state import Session
+from workbench.gui.stylesheet import MARGIN
+from workbench.gui.widgets import button, label, look
+
+
+class RestorePanel(QWidget):
+    """One sentence, Restore and Discard; hidden while there is nothing to bring back."""
+
+    def __init__(self, session: Session, jobs: JobCenter, project: Project) -> None:
+        super().__init__()
+        self.setObjectName("restore_panel")
+        self._session, self._jobs, self._project = session, jobs, project
+        self._found: Unsaved | None = None
+        self._text = label("", wrap=True, name="restore_text")
+        take = button("Restore", "restore_take", "primary", tip="Open the table with the plan as it was")
+        take.clicked.connect(self._ask_and_take)
+        leave = button("Discard", "restore_discard", tip="Remove the unsaved changes for good")
+        leave.clicked.connect(self._discard)
+        frame = look(QFrame(), "banner-info")
+        inner = QHBoxLayout(frame)
+        inner.setContentsMargins(12, 6, 12, 6)
+        inner.setSpacing(10)
+        inner.addWidget(label("↺", "accent"))
+        inner.addWidget(self._text, 1)
+        inner.addWidget(take)
+        inner.addWidget(leave)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(MARGIN, 16, MARGIN, 0)
+        layout.addWidget(frame)
+        self.hide()
+
+    def look_back(self) -> None:
+        """Find out, after the first paint, what an earlier window has left, and what became of its releases."""
+        look_for_unsaved(self._jobs, self._offer)
+        recover_ledger(self._jobs, self._tell_of_charges)
+
+    def forget(self) -> None:
+        """Remove what was offered and not taken, as the window ends well: an offer is made once."""
+        if self._found is not None:
+            drop(self._found)
+            self._found = None
+
+    def _offer(self, found: Unsaved | None) -> None:
+        self._found = found
+        if found is not None:
+            self._text.setText(
+                f"The window ended unexpectedly. What was not saved of {found.title} was kept on "
+                f"{found.time:%d %B %Y at %H:%M}."
+            )
+            self.setAccessibleName(self._text.text())
+            self.show()
+
+    def _tell_of_charges(self, sentences: list[str]) -> None:
+        if sentences:
+            told = "; ".join(sentences)
+            self._session.tell("warning", f"{told[:1].upper()}{told[1:]}.")
+
+    def _ask_and_take(self) -> None:
+        if self._found is not None and self._session.may_leave(self._ask_and_take):
+            found = self._found
+            restore(self._session, self._jobs, found, lambda saved: self._taken(found, saved))
+
+    def _taken(self, found: Unsaved, saved: Saved) -> None:
+        self.hide()
+        self._found = None
+        self._project.restored(found.project, saved.digest)
+        # Kept until here: from now on the window's own file holds it.
+        drop(found)
+
+    def _discard(self) -> None:
+        self.hide()
+        self.forget()
