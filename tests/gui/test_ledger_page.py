@@ -92,7 +92,7 @@ def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
     def accept() -> None:
         box = QApplication.activeModalWidget()
         assert isinstance(box, QMessageBox)
-        asked.append(box.text())
+        asked.append(box.informativeText())
         qtbot.mouseClick(box.findChild(QAbstractButton, "confirm_yes"), Qt.MouseButton.LeftButton)
 
     QTimer.singleShot(50, ledger, accept)

@@ -28,7 +28,7 @@ def answer(qtbot):
             if not isinstance(box, QMessageBox):
                 QTimer.singleShot(20, box or QApplication.instance(), click)
                 return
-            told.append(box.text())
+            told.append(box.informativeText())
             qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
         QTimer.singleShot(20, QApplication.instance(), click)

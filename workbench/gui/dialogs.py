@@ -46,9 +46,11 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
     Returns:
         The key of the choice, empty for Cancel.
     """
-    box = QMessageBox(QMessageBox.Icon.NoIcon, title, text, parent=parent)
+    # The question is also the heading: not every system shows the title of such a window.
+    box = QMessageBox(QMessageBox.Icon.NoIcon, title, title, parent=parent)
     box.setObjectName("confirm")
     box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setInformativeText(text)
     buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
     for key, made in buttons.items():
         made.setObjectName(f"confirm_{key}")

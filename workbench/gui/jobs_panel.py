@@ -15,7 +15,7 @@ from workbench.signals.events import Cancelled, Failed, Progress
 SHOW_AFTER = 0.3
 """Seconds before a job is listed: what is over at once would only flicker."""
 
-LINGER_MS = 4000
+LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Failed": 6000}
 """How long the end of a job stays in sight."""
 
 STEPS = 1000
@@ -44,7 +44,7 @@ class JobLine(QFrame):
         self.cancel_button.setMinimumWidth(104)
         self.cancel_button.clicked.connect(handle.cancel)
         layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 8)
+        layout.setContentsMargins(12, 5, 8, 5)
         layout.setSpacing(12)
         layout.addWidget(label(handle.title))
         layout.addWidget(self._what, 1)
@@ -58,8 +58,8 @@ class JobLine(QFrame):
         if handle.stopping:
             self._show_cancelling()
 
-    def show_end(self, handle: JobHandle) -> None:
-        """Say how the job ended."""
+    def show_end(self, handle: JobHandle) -> str:
+        """Say how the job ended, and return the word."""
         word = {Cancelled: "Cancelled", Failed: "Failed"}.get(type(handle.end), "Done")
         self._bar.setRange(0, STEPS)
         self._bar.setValue(STEPS if word == "Done" else self._bar.value())
@@ -67,6 +67,7 @@ class JobLine(QFrame):
         self.cancel_button.setText(word)
         self.cancel_button.setAccessibleName(word)
         self.cancel_button.setEnabled(False)
+        return word
 
     def _show_progress(self, progress: Progress) -> None:
         if progress.total > 0:
@@ -122,9 +123,9 @@ class JobsPanel(QWidget):
         line = self._lines.pop(handle, None)
         if line is None:
             return
-        line.show_end(handle)
+        word = line.show_end(handle)
         # A timer of the line's own: it goes with the line, wherever that goes first.
-        linger = QTimer(line, singleShot=True, interval=LINGER_MS)
+        linger = QTimer(line, singleShot=True, interval=LINGER_MS[word])
         linger.timeout.connect(lambda: self._remove(line))
         linger.start()
 
