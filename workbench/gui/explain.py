@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.state import Session
 from workbench.gui.text import plain
@@ -17,6 +19,16 @@ from workbench.render.palette import BAND_OPACITY
 
 PRIORS = (0.01, 0.1, 0.5)
 POINTS = 60
+NOTHING = 1e-5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The ε (and δ) that is asked about; ``about`` names the one attribute it is spent on, empty for whole rows."""
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    about: str = ""
 
 
 class BeliefCurve(QWidget):
@@ -38,7 +50,7 @@ class BeliefCurve(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of the picture."""
-        return QSize(200, 132)
+        return QSize(200, 116)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw axes, the line of no change and the range around it."""
@@ -86,39 +98,175 @@ class ExplainPanel(Card):
     """A panel beside the gauges, shown when somebody asks what an ε means."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(spacing=6)
+        super().__init__(pad=12, spacing=4)
         self.setObjectName("explain_panel")
         self.setAccessibleName("What ε means")
+        self._session = session
         self._title = Elided("", "heading")
         close = button("Close", "explain_close", "link", tip="Close this explanation (Esc)")
         close.clicked.connect(self.hide)
         self._text = label("", wrap=True, name="explain_text")
         self._facts = Facts()
         self._curve = BeliefCurve(session)
+        self._others = {
+            key: button("", f"explain_{key}", "link", tip="What this amount means") for key in ("whole", "spent", "cap")
+        }
+        self._amounts: dict[str, Decimal] = {}
+        for key, other in self._others.items():
+            other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
         head = QWidget()
         line = row(close)
         line.insertWidget(0, self._title, 1)
         head.setLayout(line)
         for part in (head, self._text, self._facts, self._curve):
             self.body.addWidget(part)
+        self._also = QWidget()
+        self._also.setLayout(row(label("also", "muted"), *self._others.values(), None, spacing=4))
+        self.body.addWidget(self._also)
         session.explain_asked.connect(self.explain)
         self.hide()
 
-    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> None:
+    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Say what ``epsilon`` means."""
-        self._title.set_whole(f"ε = {plain(epsilon)} means")
-        belief = posterior(float(epsilon), 0.1)
-        note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
-        self._text.setText(
-            f"Somebody who thought a thing about one person 10 % likely can come to at most "
-            f"{_percent(belief.high)} by seeing the release, and to at least {_percent(belief.low)}.{note}"
-        )
+        of = f" for {about}" if about else ""
+        self._title.set_whole(f"ε = {plain(epsilon)}{of}")
+        self._text.setText(in_words(epsilon, delta, about))
         for prior in PRIORS:
             reached = posterior(float(epsilon), prior)
-            self._facts.show_line(f"prior_{prior}", f"from {_percent(prior)}", f"to at most {_percent(reached.high)}")
+            self._facts.show_line(f"prior_{prior}", f"from {percent(prior)}", f"to at most {percent(reached.high)}")
         self._curve.show_epsilon(float(epsilon))
+        self._offer_others(epsilon, whole=not about)
+        self.setAccessibleDescription(self._text.text())
         self.show()
+        _bring_into_sight(self)
+
+    def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
+        """Offer the other amounts of the account, each by its name and number."""
+        session, account = self._session, self._session.account
+        plan = (session.plan.cost() or session.plan.epsilon) if session.opened is not None else None
+        self._amounts = {}
+        told = (
+            ("whole", plan, "this plan"),
+            ("spent", account.spent or None, "spent"),
+            ("cap", account.cap, "cap"),
+        )
+        for key, amount, words in told:
+            shown = amount is not None and not (whole and amount == epsilon) and amount not in self._amounts.values()
+            self._others[key].setVisible(shown)
+            if shown:
+                assert amount is not None
+                self._amounts[key] = amount
+                self._others[key].setText(words)
+                asking = f"What does ε = {plain(amount)}, {words}, mean?"
+                self._others[key].setToolTip(asking)
+                self._others[key].setAccessibleName(asking)
+        self._also.setVisible(bool(self._amounts))
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
+    """Return what an ε means for a belief of 10 %, in one sentence."""
+    belief = posterior(float(epsilon), 0.1)
+    note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
+    who = f"one person's {about}" if about else "one person"
+    seen = f"the released {about} alone" if about else "the release"
+    least = f"and to at least {percent(belief.low)}" if belief.low >= NOTHING else "or down to almost nothing"
+    return (
+        f"Somebody who thought a thing about {who} 10 % likely can come to at most {percent(belief.high)} by seeing "
+        f"{seen}, {least}.{note}"
+    )
+
+
+class Explainable(QObject):
+    """Makes the ε that a widget shows explainable: by its context menu, and by F1 while the keys are there."""
+
+    def __init__(self, widget: QWidget, session: Session, asked: Callable[[], Asked | None]) -> None:
+        """Attach to ``widget``.
+
+        Args:
+            widget: what shows the ε.
+            session: where the explanation is asked for.
+            asked: returns the ε that is shown now (of the current row, or the point in sight), ``None`` for none.
+        """
+        super().__init__(widget)
+        self.asked = asked
+        self._session = session
+        # A table's mouse events come to its viewport, those of the menu key to itself.
+        for part in (widget, widget.viewport() if isinstance(widget, QAbstractItemView) else None):
+            if part is not None:
+                part.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Offer the explanation in the context menu."""
+        if not isinstance(event, QContextMenuEvent):
+            return False
+        widget = self.parent()
+        if isinstance(widget, QAbstractItemView) and event.reason() == QContextMenuEvent.Reason.Mouse:
+            at = widget.indexAt(event.pos())
+            if at.isValid():
+                widget.setCurrentIndex(at)
+        asked = self.asked()
+        if asked is None:
+            return False
+        assert isinstance(widget, QWidget)
+        menu = widget.createStandardContextMenu() if isinstance(widget, QLineEdit) else QMenu(widget)
+        menu.setObjectName("explain_menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        action = QAction(question(asked), menu)
+        action.setObjectName("explain_this")
+        action.triggered.connect(lambda: self._session.explain(asked.epsilon, asked.delta, asked.about))
+        others = menu.actions()
+        if others:
+            menu.insertAction(others[0], action)
+        else:
+            menu.addAction(action)
+        menu.popup(event.globalPos())
+        return True
+
+
+def asked_at(widget: QWidget | None) -> Asked | None:
+    """Return the ε that ``widget``, or what it stands in, shows and can explain."""
+    while widget is not None:
+        found = widget.findChild(Explainable, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if isinstance(found, Explainable) and (asked := found.asked()) is not None:
+            return asked
+        widget = widget.parentWidget()
+    return None
+
+
+def explain_button(session: Session, name: str, asked: Callable[[], Asked | None]) -> QPushButton:
+    """Return a small button beside an ε; its words name the ε once the pointer rests on it."""
+    made = button("?", name, "link", tip="What this ε means for one person (F1)", accessible="What does this ε mean?")
+    made.setFixedWidth(24)
+
+    def press() -> None:
+        found = asked()
+        if found is not None:
+            session.explain(found.epsilon, found.delta, found.about)
+
+    made.clicked.connect(press)
+    return made
+
+
+def question(asked: Asked) -> str:
+    """Return the question a menu asks."""
+    of = f" for {asked.about}" if asked.about else ""
+    return f"What Does ε = {plain(asked.epsilon)}{of} Mean?"
+
+
+def _bring_into_sight(panel: QWidget) -> None:
+    """Scroll the column of gauges to the panel once it is laid out."""
+    area = panel.parentWidget()
+    while area is not None and not isinstance(area, QScrollArea):
+        area = area.parentWidget()
+    column = panel.parentWidget()
+    if area is None or column is None:
+        return
+    layout = column.layout()
+    if layout is not None:
+        layout.activate()
+    area.ensureWidgetVisible(panel, 0, 12)
+
+
+def percent(share: float) -> str:
+    """Return a share with three digits, with four where three would call it certain."""
+    return f"{100 * share:.{4 if share > 0.999 else 3}g} %"

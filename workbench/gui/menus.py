@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.dialogs import ask_for_table
+from workbench.gui.explain import Asked, asked_at
 from workbench.gui.theme import MODES
 
 if TYPE_CHECKING:
@@ -84,7 +85,13 @@ class Menus:
     def _help(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
         self._add(menu, "help", "&Help", self._show_help, QKeySequence.StandardKey.HelpContents)
+        self._add(menu, "page_help", "About This &Page", self._show_page_help, QKeySequence("Shift+F1"))
+        self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
+        menu.addSeparator()
         self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
+        session = self._window.session
+        session.explain_asked.connect(self._window.help_panel.hide)
+        session.explain_asked.connect(self._show_gauges)
 
     def _add(
         self,
@@ -135,8 +142,28 @@ class Menus:
         self._window.theme.set_mode(mode)
         self._window.settings.theme = mode
 
+    def _show_gauges(self) -> None:
+        """Show the column on the right, where what was asked for appears."""
+        self._window.gauges.show()
+        self.actions["gauges"].setChecked(True)
+
     def _show_help(self) -> None:
-        if "help" in self._window.page_names():
-            self._window.show_page("help")
-            return
-        self._window.statusBar().showMessage(self._window.rail.buttons[self._window.page.objectName()[5:]].page.help)
+        """Explain the ε that has the focus, else say what the page is for."""
+        asked = asked_at(QApplication.focusWidget())
+        if asked is not None:
+            self._window.session.explain(asked.epsilon, asked.delta, asked.about)
+        else:
+            self._show_page_help()
+
+    def _show_page_help(self) -> None:
+        name = self._window.page.objectName().removeprefix("page_")
+        page = self._window.rail.buttons[name].page
+        self._window.explain_panel.hide()
+        self._window.help_panel.show_page(name, page.title, page.help)
+        self._show_gauges()
+
+    def _explain(self) -> None:
+        """Explain the ε that has the focus, else that of the plan."""
+        session = self._window.session
+        found = asked_at(QApplication.focusWidget()) or Asked(session.plan.cost() or session.plan.epsilon)
+        session.explain(found.epsilon, found.delta, found.about)

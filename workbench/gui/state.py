@@ -133,7 +133,8 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
-        explain_asked: (Decimal ε) show what it means.
+        explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
+            spent on, or is empty for whole rows.
     """
 
     table_changed = Signal()
@@ -144,7 +145,7 @@ class Session(QObject):
     theme_changed = Signal()
     told = Signal(str, str)
     page_asked = Signal(str)
-    explain_asked = Signal(object)
+    explain_asked = Signal(object, object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -282,9 +283,9 @@ class Session(QObject):
         """Show another page."""
         self.page_asked.emit(page)
 
-    def explain(self, epsilon: Decimal) -> None:
-        """Show what ``epsilon`` means."""
-        self.explain_asked.emit(epsilon)
+    def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
+        """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
+        self.explain_asked.emit(epsilon, delta, about)
 
 
 def sentence(error: WorkbenchError) -> str:

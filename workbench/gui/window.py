@@ -15,6 +15,7 @@ from workbench.gui.bridge import JobCenter
 from workbench.gui.explain import ExplainPanel
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
+from workbench.gui.help_panel import HelpPanel
 from workbench.gui.jobs_panel import JobsPanel
 from workbench.gui.menus import Menus
 from workbench.gui.page import Page, PageFrame
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
+        self.help_panel = HelpPanel()
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs)
         self._arrange()
@@ -125,6 +127,7 @@ class MainWindow(QMainWindow):
         layout.setSpacing(12)
         layout.addWidget(self.budget_gauge)
         layout.addWidget(self.explain_panel)
+        layout.addWidget(self.help_panel)
         layout.addWidget(self.memory_gauge)
         layout.addStretch(1)
         area = QScrollArea()
@@ -196,8 +199,9 @@ class MainWindow(QMainWindow):
         """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
         if self.page.escape():
             return
-        if self.explain_panel.isVisible():
+        if self.explain_panel.isVisible() or self.help_panel.isVisible():
             self.explain_panel.hide()
+            self.help_panel.hide()
         elif self._banner.isVisible():
             self._banner.hide()
         elif self.jobs.running:

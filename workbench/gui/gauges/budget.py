@@ -6,10 +6,11 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
+from workbench.gui.explain import Asked, Explainable, percent
 from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
 from workbench.gui.text import plain
-from workbench.gui.widgets import Card, Facts, button, label, look, row
+from workbench.gui.widgets import Card, Facts, button, label, row
 from workbench.privacy.belief import posterior
 
 HIGH = Decimal(5)
@@ -30,7 +31,8 @@ class BudgetGauge(Card):
         self._facts = Facts()
         self._warning = label("", "warn", wrap=True, name="budget_warning")
         self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
-        self._explain.clicked.connect(lambda: session.explain(session.plan.epsilon))
+        self._explain.clicked.connect(lambda: session.explain(self._shown()))
+        Explainable(self, session, lambda: Asked(self._shown()) if session.opened is not None else None)
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
         for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):
@@ -38,6 +40,10 @@ class BudgetGauge(Card):
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
         self.refresh()
+
+    def _shown(self) -> Decimal:
+        """Return the ε that the question below the numbers is about: the whole charge of one release."""
+        return self._session.plan.cost() or self._session.plan.epsilon
 
     def refresh(self) -> None:
         """Show the present numbers."""
@@ -52,14 +58,14 @@ class BudgetGauge(Card):
         cost = None if released else session.plan.cost()
         told = "released" if released else f"ε {plain(cost)}" if cost is not None else "not ready"
         self._facts.show_line("plan", "this plan", told, "accent")
-        self._explain.setText(f"What does ε = {plain(session.plan.epsilon)} mean?")
+        self._explain.setText(f"What does ε = {plain(self._shown())} mean?")
         if account.problem:
             self._show_problem(account.problem)
         elif account.cap is None:
             self._show_first(cost)
         else:
             self._show_account(account, account.cap, cost)
-        if cost is not None and cost > HIGH and self._warning.isHidden():
+        if cost is not None and cost > HIGH:
             self._warn(f"ε = {plain(cost)} is high: a suspicion of 10 % can grow to {_believed(cost)}.")
 
     def _show_nothing(self) -> None:
@@ -117,8 +123,8 @@ class BudgetGauge(Card):
             self._warn(f"This plan needs ε = {plain(cost)}, but only {plain(remaining)} remain: it would be refused.")
 
     def _warn(self, text: str) -> None:
-        look(self._warning, "warn")
-        self._warning.setText("⚠ " + text)
+        former = [] if self._warning.isHidden() else [self._warning.text()]
+        self._warning.setText("\n".join([*former, f"⚠ {text}"]))
         self._warning.show()
 
 
@@ -126,4 +132,4 @@ _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to 
 
 
 def _believed(epsilon: Decimal) -> str:
-    return f"{100 * posterior(float(epsilon), 0.1).high:.3g} %"
+    return percent(posterior(float(epsilon), 0.1).high)

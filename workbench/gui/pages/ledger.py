@@ -12,6 +12,7 @@ from workbench.gui.actions.ledger import LedgerLine, LedgerView, export_ledger, 
 from workbench.gui.bridge import JobCenter
 from workbench.gui.dialogs import ask_where_to_save, confirm
 from workbench.gui.entry import PrivacyEntry
+from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.ledgerpage.lines_model import LinesTable
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
@@ -66,7 +67,12 @@ class LedgerPage(PageFrame):
     def _arrange(self) -> None:
         self._empty = label("Nothing was released yet: the first release of a dataset sets its cap.", "muted")
         self._empty.setObjectName("ledger_empty")
-        releases = Card(label("RELEASES", "caption"), self._empty)
+        Explainable(self._releases, self.session, self._asked)
+        Explainable(self._accounts, self.session, self._asked_account)
+        ask = explain_button(self.session, "ledger_explain", self._asked)
+        releases = Card()
+        releases.body.addLayout(row(label("RELEASES", "caption"), None, ask))
+        releases.body.addWidget(self._empty)
         releases.body.addWidget(self._releases, 1)
         caps = Card(label("CAPS", "caption"))
         caps.body.addWidget(self._accounts, 1)
@@ -92,6 +98,21 @@ class LedgerPage(PageFrame):
         self._told.hide()
         for part, stretch in ((releases, 3), (caps, 2), (cap, 0), (self._told, 0)):
             self.body.addWidget(part, stretch)
+
+    def _asked(self) -> Asked | None:
+        """Return the charge of the chosen release, else of the newest, as a question about what it means."""
+        releases = self._view.releases if self._view is not None else ()
+        at = max(self._releases.currentIndex().row(), 0)
+        return Asked(releases[at].epsilon, releases[at].delta) if at < len(releases) else None
+
+    def _asked_account(self) -> Asked | None:
+        """Return the cap of the chosen dataset, or what was spent of one without a cap."""
+        accounts = self._view.accounts if self._view is not None else ()
+        at = max(self._accounts.currentIndex().row(), 0)
+        if at >= len(accounts):
+            return None
+        cap = accounts[at].cap
+        return Asked(cap if cap is not None else accounts[at].spent)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Read the ledger anew whenever the page is shown: other programs write into it, too."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLineEdit, QPushButton,
 from workbench.gui.actions import train as actions
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_where_to_save, confirm
+from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State, sentence
 from workbench.gui.text import entered, memory, plain
@@ -128,7 +129,11 @@ class TrainPage(PageFrame):
         line.addWidget(self.folder, 1)
         line.addWidget(choose)
         place.setLayout(line)
-        before = Card(label("BEFORE IT STARTS", "caption"), self._facts, self._problem, self._missing, place)
+        ask = explain_button(self.session, "train_explain", self._asked)
+        Explainable(self.epsilon, self.session, self._asked)
+        title = QWidget()
+        title.setLayout(row(label("BEFORE IT STARTS", "caption"), None, ask))
+        before = Card(title, self._facts, self._problem, self._missing, place)
         head, upper = QWidget(), QWidget()
         self._badge = badge()
         head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
@@ -149,6 +154,11 @@ class TrainPage(PageFrame):
         whole = row(left, spacing=12)
         whole.addWidget(right, 1)
         self.body.addLayout(whole, 1)
+
+    def _asked(self) -> Asked | None:
+        """Return what the run costs, as a question about what it means."""
+        found = self._preflight
+        return Asked(found.epsilon, found.delta) if found is not None else None
 
     # -- what is to be trained ------------------------------------------------------------------------------------
 

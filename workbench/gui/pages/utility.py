@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_where_to_save
+from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
 from workbench.gui.widgets import Card, button, label, row, stack
@@ -34,6 +35,7 @@ class UtilityPage(PageFrame):
 
         self.setup = CurveSetup()
         self.plot = CurvePlot()
+        Explainable(self.plot, session, lambda: Asked(self.plot.epsilon or session.plan.epsilon))
         self._live = LiveCurve()
         self._handle: JobHandle | None = None
         self._snapshot: Snapshot | None = None
@@ -79,6 +81,7 @@ class UtilityPage(PageFrame):
         holder = QWidget()
         line = row(spacing=16)
         line.addWidget(self._words, 1)
+        line.addWidget(explain_button(self.session, "curve_explain", lambda: Asked(self.session.plan.epsilon)))
         line.addWidget(self._take)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
 from workbench.gui.actions.forecast import Outlook
 from workbench.gui.datapage.facts import FROM_DATA
 from workbench.gui.draft import DraftColumn
+from workbench.gui.explain import explain_button
 from workbench.gui.master_detail import DetailCard
 from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
@@ -107,7 +108,8 @@ class ShareDetail(DetailCard):
         self.slider.sliderPressed.connect(self._begin_drag)
         self._share = label("", name="share_of")
         self._slider_line = QWidget()
-        line = row(label("share of ε", "muted"), self.slider, self._share, spacing=12)
+        ask = explain_button(session, "share_explain", lambda: model.asked_at(self._at))
+        line = row(label("share of ε", "muted"), self.slider, self._share, ask, spacing=12)
         line.setStretch(1, 1)
         self._slider_line.setLayout(line)
         left = QVBoxLayout()

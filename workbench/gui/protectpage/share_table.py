@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.datapage.attribute_table import ChoiceDelegate
+from workbench.gui.explain import Explainable
 from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
@@ -156,6 +157,7 @@ class ShareTable(QTableView):
         self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
         self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
         self.setItemDelegateForColumn(LOCK, LockDelegate(session, self))
+        Explainable(self, session, lambda: model.asked_at(self.currentIndex().row()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Give names and mechanisms the room of a wider window."""

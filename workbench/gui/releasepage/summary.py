@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
+from workbench.gui.explain import Asked, Explainable
 from workbench.gui.state import Session
 from workbench.gui.text import count, entered, plain
 from workbench.gui.widgets import Card, Elided, Facts, button, label, look
@@ -99,6 +100,7 @@ class CostCard(Card):
         self.raise_cap.clicked.connect(lambda: session.go("ledger"))
         self._explain = button("What does this ε mean?", "release_explain", "link")
         self._explain.clicked.connect(lambda: session.explain(session.plan.cost() or session.plan.epsilon))
+        Explainable(self, session, lambda: Asked(session.plan.cost() or session.plan.epsilon))
         for part in (
             label("WHAT IT COSTS", "caption"),
             self._figure,

@@ -123,6 +123,13 @@ class CurvePlot(QWidget):
         """The figure that is shown."""
         return self._view
 
+    @property
+    def epsilon(self) -> Decimal | None:
+        """The ε of the point that is looked at."""
+        if self._view is None or self._at is None:
+            return None
+        return Decimal(repr(float(self._view.figure.series[self._at[0]].x[self._at[1]])))
+
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a size that a curve can be read at."""
         return QSize(640, 360)

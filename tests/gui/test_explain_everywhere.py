@@ -1,0 +1,209 @@
+"""What an ε means can be asked wherever one is shown: by a button, by the context menu, and by keys."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
+
+from workbench.gui.explain import Asked, Explainable, in_words, percent
+from workbench.gui.help_panel import PAGES as HELP
+from workbench.gui.state import AccountView
+from workbench.privacy.belief import posterior
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+def explained(window) -> str:
+    """Return the title of the explanation that is in sight; empty where there is none."""
+    if not window.explain_panel.isVisible():
+        return ""
+    return window.explain_panel._title.accessibleName()
+
+
+def ask_by_menu(qtbot, widget: QWidget, at: QPoint) -> None:
+    """Open the context menu of a widget and choose the question, as a person does."""
+    target = widget.viewport() if isinstance(widget, QTableView) else widget
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, target.mapToGlobal(at))
+    QApplication.sendEvent(target, event)
+    menu = next(m for m in QApplication.topLevelWidgets() if isinstance(m, QMenu) and m.isVisible())
+    action = menu.actions()[0]
+    qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
+    qtbot.waitUntil(lambda: not menu.isVisible())
+
+
+def test_the_sentence_says_what_ten_percent_can_come_to():
+    high, low = posterior(1.0, 0.1).high, posterior(1.0, 0.1).low
+    words = in_words(Decimal(1))
+    assert f"10 % likely can come to at most {100 * high:.3g} %" in words
+    assert f"at least {100 * low:.3g} %" in words
+    assert "one person's age" in in_words(Decimal(1), about="age")
+    assert "the released age alone" in in_words(Decimal(1), about="age")
+    assert "δ" in in_words(Decimal(1), Decimal("1e-5"))
+    assert "or down to almost nothing" in in_words(Decimal(20))
+    assert [percent(v) for v in (0.155, 0.99994, 0.0, 1.0)] == ["15.5 %", "99.99 %", "0 %", "100 %"]
+
+
+def test_the_budget_of_the_plan_is_asked_about_beside_its_entry(people, press, qtbot):
+    people.rail.buttons["protect"].click()
+    press(people, "protect_explain")
+    assert explained(people) == "ε = 1"
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert explained(people) == ""
+    field = people.findChild(QLineEdit, "plan_epsilon_field")
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "2")
+    qtbot.keyClick(field, Qt.Key.Key_F1)
+    assert explained(people) == "ε = 2"
+
+
+def test_a_share_is_asked_about_by_menu_key_and_button(people, press, qtbot):
+    people.rail.buttons["protect"].click()
+    table = people.page.table
+    ask_by_menu(qtbot, table, table.visualRect(table.model().index(3, 0)).center())
+    assert explained(people) == "ε = 0.2 for sex"
+    assert "one person's sex" in people.findChild(QLabel, "explain_text").text()
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Down)
+    qtbot.keyClick(table, Qt.Key.Key_F1)
+    assert explained(people) == "ε = 0.2 for zip"
+    press(people, "explain_whole")
+    assert explained(people) == "ε = 1"
+    press(people, "share_explain")
+    assert explained(people) == "ε = 0.2 for zip"
+
+
+def test_a_dropped_column_has_no_share_to_explain_and_f1_helps_with_the_page(people, qtbot):
+    people.rail.buttons["protect"].click()
+    table = people.page.table
+    table.selectRow(0)
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_F1)
+    assert explained(people) == ""
+    assert people.help_panel.isVisible()
+
+
+def test_a_field_keeps_its_own_menu(people, qtbot):
+    people.rail.buttons["protect"].click()
+    field = people.findChild(QLineEdit, "plan_epsilon_field")
+    ask_by_menu(qtbot, field, QPoint(5, 5))
+    assert explained(people) == "ε = 1"
+
+
+def test_the_gauge_explains_the_charge_and_what_the_account_holds(people, press, qtbot):
+    people.session.edit("rows", people.session.plan.with_(rows_per_person=2))
+    press(people, "explain_plan")
+    assert explained(people) == "ε = 2"
+    account = AccountView(dataset="x", cap=Decimal(12), spent=Decimal("2.5"), releases=1)
+    people.session.set_account(account)
+    press(people, "explain_plan")
+    press(people, "explain_spent")
+    assert explained(people) == "ε = 2.5"
+    press(people, "explain_cap")
+    assert explained(people) == "ε = 12"
+    ask_by_menu(qtbot, people.budget_gauge, QPoint(20, 20))
+    assert explained(people) == "ε = 2"
+
+
+def test_too_much_and_too_high_are_both_said(people):
+    people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
+    people.session.set_epsilon(Decimal("5.5"))
+    warning = people.findChild(QLabel, "budget_warning").text()
+    assert "only 5 remain" in warning
+    assert "is high" in warning
+    people.session.set_epsilon(Decimal(1))
+    assert not people.findChild(QLabel, "budget_warning").isVisible()
+    assert people.findChild(QLabel, "fact_left").text() == "5"
+    assert people.findChild(QLabel, "budget_figure").text() == "4"
+
+
+@pytest.mark.parametrize(("page", "name"), [("train", "train_explain"), ("release", "release_explain")])
+def test_what_a_step_costs_is_asked_about_where_it_stands(people, press, idle, qtbot, page, name):
+    people.rail.buttons[page].click()
+    qtbot.waitUntil(lambda: page != "train" or people.page._asked() is not None, timeout=30_000)
+    idle(people)
+    press(people, name)
+    assert explained(people) == "ε = 1"
+
+
+def test_a_charge_of_the_ledger_is_asked_about(people, press, idle, qtbot, tmp_path):
+    from workbench.gui.actions.ledger import LedgerLine
+
+    people.rail.buttons["ledger"].click()
+    idle(people)
+    page = people.page
+    assert page._asked() is None
+    view = page._view
+    fields = {f: getattr(view, f) for f in view.__dataclass_fields__}
+    line = LedgerLine(
+        **{
+            **{f.name: "" for f in LedgerLine.__dataclass_fields__.values()},
+            "epsilon": Decimal("0.7"),
+            "delta": Decimal("1e-6"),
+        }
+    )
+    page._show(type(view)(**{**fields, "releases": (line,)}))
+    press(people, "ledger_explain")
+    assert explained(people) == "ε = 0.7"
+    assert "δ" in people.findChild(QLabel, "explain_text").text()
+
+
+def test_the_point_of_a_curve_is_what_is_explained(people):
+    people.rail.buttons["utility"].click()
+    found = people.page.plot.findChild(Explainable)
+    assert found.asked() == Asked(Decimal(1))
+
+
+def test_a_key_and_the_menu_explain_the_plan_from_anywhere(people, qtbot):
+    people.rail.buttons["preview"].setFocus()
+    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+    assert explained(people) == "ε = 1"
+
+
+def test_help_says_what_each_page_is_for_and_leaves_by_escape(people, qtbot):
+    for name in people.page_names():
+        people.show_page(name)
+        people.rail.buttons[name].setFocus()
+        qtbot.keyClick(people, Qt.Key.Key_F1)
+        what = people.findChild(QLabel, "help_what")
+        assert what.isVisible()
+        assert what.text() == HELP[name][0] or name not in HELP
+        assert len(what.text()) > 40
+    qtbot.keyClick(people, Qt.Key.Key_Escape)
+    assert not people.help_panel.isVisible()
+
+
+def test_help_and_explanation_take_each_others_place(people, qtbot, press):
+    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
+    assert people.help_panel.isVisible()
+    press(people, "explain_plan")
+    assert not people.help_panel.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_F1, SHIFT)
+    assert explained(people) == ""
+
+
+def test_hidden_gauges_come_back_for_what_was_asked(people, qtbot):
+    qtbot.keyClick(people, Qt.Key.Key_F9)
+    assert not people.gauges.isVisible()
+    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+    assert people.gauges.isVisible()
+    assert explained(people) == "ε = 1"
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "12", "500000"])
+def test_the_explanation_fits_the_column(people, qtbot, epsilon):
+    people.session.set_account(AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), releases=1))
+    people.session.set_epsilon(Decimal(epsilon))
+    qtbot.keyClick(people, Qt.Key.Key_E, CTRL)
+    QApplication.processEvents()
+    panel = people.explain_panel
+    assert panel.width() <= people.gauges.viewport().width()
+    top = panel.mapTo(people.gauges.viewport(), QPoint(0, 0)).y()
+    assert top >= 0
+    assert top + panel.height() <= people.gauges.viewport().height()
+    assert people.findChild(QAbstractButton, "explain_close").isVisible()
