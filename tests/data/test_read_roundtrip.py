@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.data.delimited import DelimitedFile
+from workbench.data.dialect import DOUBLED, Dialect
 from workbench.data.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.records import records
 from workbench.data.scan import regular_shape
-from workbench.data.table import DOUBLED, Dialect, Table
+from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 

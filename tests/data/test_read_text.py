@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from workbench.data import delimited
+from workbench.data.dialect import Dialect
 from workbench.data.options import ReadOptions
 from workbench.data.read import read_table
-from workbench.data.table import Dialect, Table
+from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
 

@@ -16,7 +16,7 @@ from workbench.params import InputError
 from workbench.render.palette import DARK, LIGHT
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "pyqtgraph")
+HEAVY = ("sklearn", "torch", "scipy.stats", "opendp.prelude", "dp_accounting", "pyqtgraph", "polars", "numpy")
 FIRST_PAINT = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from workbench.data.dialect import BARE, DOUBLED, Dialect
 from workbench.data.doubts import doubts_about
 from workbench.data.encoding import Bytes, decode, guess_encoding, is_utf8, refuse_other_formats
 from workbench.data.options import NO_QUOTE, ReadOptions
 from workbench.data.records import MalformedError, Record, records
 from workbench.data.scan import regular_shape
 from workbench.data.sniff import sniff, ways
-from workbench.data.table import BARE, DOUBLED, Dialect, Table
+from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from workbench.data.dialect import DOUBLED, Dialect
 from workbench.data.sniff import is_clean
-from workbench.data.table import DOUBLED, Dialect, Doubt
+from workbench.data.table import Doubt
 
 
 def doubts_about(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from workbench.data.table import BACKSLASH, BARE, DOUBLED
+from workbench.data.dialect import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, choice, text
 
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}

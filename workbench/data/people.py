@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:  # the window's first paint, with its list of samples, does not wait for it
+    import polars as pl
 
 ROWS = 2_000
 ZIPS = tuple(f"{district:05d}" for district in range(1_010, 1_250, 10))
@@ -24,6 +26,8 @@ _PLACE = ("", "-Moor", "-Vale", "son", "berg", "wood")
 
 def people() -> pl.DataFrame:
     """Return 2,000 rows of id, name, age, sex, zip, income and label; the label follows age, income and sex."""
+    import polars as pl
+
     draw = random.Random(_SEED)
     rows = [_person(number, draw) for number in range(1, ROWS + 1)]
     names = ("id", "name", "age", "sex", "zip", "income", "label")

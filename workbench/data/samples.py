@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from workbench.data.people import ZIPS, people
 from workbench.data.schema import Attribute
-from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
+
+if TYPE_CHECKING:  # these load polars, which the window's first paint, with its list of samples, does not wait for
+    import polars as pl
+
+    from workbench.data.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +52,8 @@ def sample(name: str) -> Sample:
 
 def sample_table(name: str) -> Table:
     """Return the cells of a bundled table."""
+    from workbench.data.table import Table
+
     return Table(sample(name).load(), f"sample:{name}")
 
 
@@ -61,6 +66,7 @@ def _from_scikit_learn(
     loader: str, columns: tuple[Attribute, ...], target: Mapping[int, str] | None, **options: bool
 ) -> pl.DataFrame:
     """Return a table of scikit-learn's own data; class numbers become names by ``target``."""
+    import polars as pl
     from sklearn import datasets
 
     x, y = getattr(datasets, loader)(return_X_y=True, **options)

@@ -8,36 +8,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from workbench.data.dialect import Dialect
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
-
-DOUBLED = "doubled"
-BACKSLASH = "backslash"
-BARE = "bare"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
-    r"""How a delimited text file is written.
-
-    Attributes:
-        encoding: Python's name of the character encoding.
-        delimiter: the character between cells; empty where the file has one column.
-        quote: the character around cells that hold delimiters; empty where nothing is quoted.
-        decimal: the stated decimal mark, ``.`` or ``,``; where none is stated, that of most numbers (a private guess).
-        header: whether the first row holds the column names.
-        decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
-        escape: how a quote mark stands inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
-            ``bare`` (``'won't'``, where nothing escapes it).
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str = ","
-    quote: str = '"'
-    decimal: str = "."
-    header: bool = True
-    decimal_given: bool = False
-    escape: str = DOUBLED
 
 
 class Doubt(NamedTuple):

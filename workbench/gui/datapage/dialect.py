@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 
+from workbench.data.dialect import Dialect
 from workbench.data.options import ReadOptions
-from workbench.data.table import Dialect
 from workbench.gui.form import Form
 from workbench.gui.widgets import Card, button, label, row
 
