@@ -6,7 +6,6 @@ from PySide6.QtCore import QItemSelectionModel, QModelIndex
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
-    QHeaderView,
     QScrollArea,
     QStackedWidget,
     QTableView,
@@ -35,9 +34,9 @@ class DataPage(PageFrame):
         from workbench.gui.datapage.detail import AttributeDetail
         from workbench.gui.datapage.dialect import DialectForm
         from workbench.gui.datapage.domain_editor import DomainEditor
-        from workbench.gui.datapage.frame_model import FrameModel
         from workbench.gui.datapage.start import StartPanel
         from workbench.gui.datapage.whole import WholeTable
+        from workbench.gui.rows_model import RowsModel
 
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
@@ -53,9 +52,8 @@ class DataPage(PageFrame):
         self.values.taken.connect(self._take_values)
         self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(session)
-        self.frame_model = FrameModel(session)
+        self.frame_model = RowsModel(session)
         self.rows_view = self._rows_view()
-        self.rows_view.setModel(self.frame_model)
         self.dialect = DialectForm()
         self.dialect.read_again.connect(self._read_again)
         self.dialect.left.connect(lambda: self._show_view("attributes"))
@@ -103,18 +101,12 @@ class DataPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _rows_view(self) -> QTableView:
-        view = QTableView()
-        view.setObjectName("rows_table")
-        view.setAccessibleName("Rows of the table: private, not for release")
-        view.setShowGrid(False)
-        view.setWordWrap(False)
+        from workbench.gui.rows_table import RowsTable
+
+        accessible = "Rows of the table: private, not for release"
+        view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        view.verticalHeader().setDefaultSectionSize(ROW - 4)
         view.horizontalHeader().setDefaultSectionSize(120)
-        view.horizontalHeader().setHighlightSections(False)
-        view.setTabKeyNavigation(False)
         return view
 
     def _arrange(self) -> None:
@@ -194,7 +186,7 @@ class DataPage(PageFrame):
     def _show_table(self) -> None:
         opened = self.session.opened
         self._failed_source = ""
-        self.frame_model.set_table(opened.table if opened else None)
+        self.frame_model.show_frame(opened.table.frame if opened else None)
         self._open_button.setVisible(opened is not None)
         self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
         self._show_view("attributes" if opened else "start")

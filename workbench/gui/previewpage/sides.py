@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QSizePolicy,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidget
 
 from workbench.gui.actions.preview import PreviewRows
 from workbench.gui.previewpage.draw_model import DrawModel
+from workbench.gui.rows_table import RowsTable
 from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
-from workbench.gui.widgets import Card, badge, label, named, row
+from workbench.gui.widgets import Card, badge, label, row
 
 NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."
 
 
-class TintDelegate(QStyledItemDelegate):
-    """Fills a changed cell, which the style sheet's cells would leave plain."""
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        """Draw one cell."""
-        tint = index.data(Qt.ItemDataRole.BackgroundRole)
-        if tint is not None:
-            painter.fillRect(option.rect, tint)
-        super().paint(painter, option, index)
-
-
-class PreviewTable(QTableView):
+class PreviewTable(RowsTable):
     """One side. Copying is refused with its reason.
 
     Signals:
@@ -46,22 +25,12 @@ class PreviewTable(QTableView):
 
     copy_refused = Signal()
 
-    def __init__(self, name: str, accessible: str, model: DrawModel) -> None:
-        super().__init__()
-        named(self, name, accessible)
-        self.setModel(model)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
+    def __init__(self, session: Session, model: DrawModel, name: str, accessible: str) -> None:
+        super().__init__(session, model, name, accessible, row_height=ROW - 6)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setDragEnabled(False)
-        self.setItemDelegate(TintDelegate(self))
-        self.setTabKeyNavigation(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW - 6)
-        self.horizontalHeader().setDefaultSectionSize(80)
-        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setDefaultSectionSize(88)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Refuse to copy."""
@@ -83,8 +52,10 @@ class Sides(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._left_model, self._right_model = DrawModel(session), DrawModel(session)
-        self.left = PreviewTable("preview_original", "Original rows: private", self._left_model)
-        self.right = PreviewTable("preview_sanitised", "The same rows after one draw: private", self._right_model)
+        self.left = PreviewTable(session, self._left_model, "preview_original", "Original rows: private")
+        self.right = PreviewTable(
+            session, self._right_model, "preview_sanitised", "The same rows after one draw: private"
+        )
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
@@ -115,8 +86,8 @@ class Sides(QWidget):
 
     def show_rows(self, rows: PreviewRows | None) -> None:
         """Show one draw, or nothing."""
-        self._left_model.show_frame(rows.original if rows else None)
-        self._right_model.show_frame(rows.sanitised if rows else None, rows.changed if rows else None)
+        self._left_model.show_draw(rows.original if rows else None)
+        self._right_model.show_draw(rows.sanitised if rows else None, rows.changed if rows else None)
 
     def _head_clicked(self, at: int) -> None:
         self.column_chosen.emit(self._left_model.name_of(at))

@@ -1,0 +1,97 @@
+"""The table of rows: what its own painting must show of selection, keyboard, numbers and long texts."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor
+
+from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.rows_model import BLOCK, RowsModel
+from workbench.gui.rows_table import PAD, RowsTable
+from workbench.gui.state import Session
+
+ROWS = 5000
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session()
+    columns = (
+        DraftColumn(name="city", kind="category"),
+        DraftColumn(name="age", kind="integer", lower=0.0, upper=99.0),
+    )
+    made.edit("describe", DraftPlan(columns=columns))
+    return made
+
+
+@pytest.fixture
+def table(session, qtbot) -> RowsTable:
+    """A shown view of 5,000 rows of a text and a number, one of them missing."""
+    model = RowsModel(session)
+    cities = ["Antananarivo by the river" if i == 2 else "Oslo" for i in range(ROWS)]
+    ages: list[str | None] = [str(i % 100) for i in range(ROWS)]
+    ages[3] = None
+    model.show_frame(pl.DataFrame({"city": cities, "age": ages}))
+    view = RowsTable(session, model, "rows", "Rows", row_height=28)
+    qtbot.addWidget(view)
+    view.resize(500, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    return view
+
+
+def inked(view: RowsTable, row: int, column: int) -> list[int]:
+    """Return the places across a cell where something other than its background is drawn."""
+    box: QRect = view.visualRect(view.model().index(row, column))
+    assert view.viewport().rect().contains(box)
+    image = view.viewport().grab(box).toImage()
+    plain = image.pixelColor(image.width() - 2, 2)
+    return [x for x in range(image.width()) if any(image.pixelColor(x, y) != plain for y in range(4, box.height() - 4))]
+
+
+def colour_at(view: RowsTable, row: int, column: int) -> QColor:
+    corner = view.visualRect(view.model().index(row, column)).topRight() + QPoint(-3, 3)
+    return view.viewport().grab().toImage().pixelColor(corner)
+
+
+def test_text_begins_on_the_left_and_numbers_end_on_the_right(table):
+    city, age = inked(table, 0, 0), inked(table, 1, 1)
+    assert city[0] <= PAD + 6
+    assert age[-1] >= table.columnWidth(1) - PAD - 6
+    assert age[0] > table.columnWidth(1) / 2
+
+
+def test_a_long_text_ends_inside_its_cell(table):
+    table.setColumnWidth(0, 90)
+    assert inked(table, 2, 0)[-1] <= 90 - PAD
+
+
+def test_a_selected_cell_has_the_colour_of_the_selection(table, session, qtbot):
+    place = table.visualRect(table.model().index(1, 0)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert colour_at(table, 1, 0) == QColor(session.theme.selection)
+    assert colour_at(table, 2, 0) == QColor(session.theme.surface)
+
+
+def test_a_selection_that_is_scrolled_away_is_still_drawn_where_it_reaches(table, session, qtbot):
+    qtbot.keyClick(table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    table.scrollToBottom()
+    assert colour_at(table, ROWS - 3, 0) == QColor(session.theme.selection)
+
+
+def test_the_columns_of_numbers_follow_the_plan(table, session):
+    assert not table.model().is_number(0)
+    session.edit_column("city", "call it a number", kind="integer")
+    assert table.model().is_number(0)
+    alignment = table.model().headerData(0, Qt.Orientation.Horizontal, Qt.ItemDataRole.TextAlignmentRole)
+    assert alignment & Qt.AlignmentFlag.AlignRight
+
+
+def test_only_cells_in_sight_are_fetched(table):
+    table.scrollToBottom()
+    table.viewport().repaint()
+    held = table.model()._blocks
+    assert (1, (ROWS - 1) // BLOCK) in held
+    assert sum(map(len, held.values())) < ROWS
