@@ -52,9 +52,10 @@ class DelimitedFile:
                 f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, say --encoding"
             )
         self._encoding = encoding
-        # polars reads UTF-8 from the file itself; everything else is brought into UTF-8 in memory first.
-        self._in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
-        if self._in_place:
+        # polars reads UTF-8 from a mapped file itself; everything else is in UTF-8 in memory first.
+        in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
+        self._mapped = in_place and isinstance(view, np.memmap)
+        if in_place:
             self._body = view[3:] if view[:3].tobytes() == codecs.BOM_UTF8 else view
         else:
             self._body = np.frombuffer(decode(view, encoding, source).encode("utf-8"), np.uint8)
@@ -145,7 +146,7 @@ class DelimitedFile:
             return None
         try:
             frame = pl.read_csv(
-                self._file.resolve() if self._in_place else io.BytesIO(self._body.tobytes()),
+                self._file.resolve() if self._mapped else io.BytesIO(self._body.tobytes()),
                 has_header=False,
                 schema=dict.fromkeys(columns, pl.String),
                 separator=dialect.delimiter or "\x1f",

@@ -17,6 +17,9 @@ from workbench.signals.cancel import CancelToken
 
 SAMPLE_PREFIX = "sample:"
 
+MAPPED_FROM = 64 * 1024 * 1024
+"""Bytes from which on a file is mapped rather than read whole before it is looked at."""
+
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
 
 
@@ -55,7 +58,11 @@ def read_table(
 
 
 def _open(file: Path, source: str) -> Bytes:
-    """Map the bytes of ``file``, or say in one sentence why that cannot be done."""
+    """Return the bytes of ``file``, or say in one sentence why that cannot be done.
+
+    A large file is mapped. The system kills a process that reads a mapped file which another program cuts short, so
+    what fits into memory with ease is read into it.
+    """
     try:
         if file.is_dir():
             raise InputError("this is a folder, not a file", source, "name a file in it")
@@ -65,7 +72,9 @@ def _open(file: Path, source: str) -> Bytes:
             raise InputError("this is not a regular file", source, "copy its content into a file first")
         if file.stat().st_size == 0:
             raise InputError("the file is empty", source, "give a file with rows")
-        return np.memmap(file, np.uint8, "r")
+        if file.stat().st_size > MAPPED_FROM:
+            return np.memmap(file, np.uint8, "r")
+        return np.fromfile(file, np.uint8)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(

@@ -184,7 +184,7 @@ class JobCenter(QObject):
             handle.finished.connect(on_result)
         handle.failed.connect(lambda event: self._told_of_failure(event, job.title, on_failure))
         if shown:
-            handle.cancelled.connect(lambda: self.noticed.emit("info", f"Cancelled: {job.title}."))
+            handle.cancelled.connect(lambda: self._told_of_cancel(handle))
         self._handles.append(handle)
         self._timer.start()
         self.started.emit(handle)
@@ -220,6 +220,10 @@ class JobCenter(QObject):
         self._poll()
         self._timer.stop()
         return not self._handles
+
+    def _told_of_cancel(self, handle: JobHandle) -> None:
+        what = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        self.noticed.emit("info", f"Cancelled: {handle.title}." + (f" {what}" if what else ""))
 
     def _told_of_failure(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
         if event.bug:

@@ -25,6 +25,15 @@ Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
 
 
+@dataclass(frozen=True)
+class Stamp:
+    """What tells one version of a file from another."""
+
+    inode: int
+    size: int
+    changed: int
+
+
 @dataclass(frozen=True, eq=False)
 class OpenTable:
     """The table that is open and what the steward may see of it. Everything in it is private.
@@ -35,6 +44,7 @@ class OpenTable:
         source: the path or ``sample:NAME`` it was read from.
         options: what the person stated about the file over the guess; ``None`` for a sample.
         notes: sentences about choices that were made for the person.
+        stamp: the version of the file that was read; ``None`` for a sample.
     """
 
     table: Table
@@ -42,6 +52,7 @@ class OpenTable:
     source: str
     options: ReadOptions | None = None
     notes: tuple[str, ...] = ()
+    stamp: Stamp | None = None
 
     @property
     def title(self) -> str:

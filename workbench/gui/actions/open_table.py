@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.gui.actions.account import read_account
+from workbench.gui.actions.source import require_unchanged, stamp_of
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.state import OpenTable, Session
@@ -76,7 +77,9 @@ def load(
     from workbench.data.samples import sample
     from workbench.sanitize.draft import draft
 
+    stamp = stamp_of(source)
     table = read_table(source, options, cancel=cancel)
+    require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
     declared: tuple[Attribute, ...] = ()
     target = None
@@ -92,7 +95,7 @@ def load(
     cancel.check()
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()
-    return OpenTable(table, columns, source, options, (*table.notices, *made.notes)), plan
+    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp), plan
 
 
 def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> DraftPlan:

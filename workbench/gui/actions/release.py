@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.actions.account import read_account
+from workbench.gui.actions.source import changed_since
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, ReleasedStep, Session
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals.events import Emit, Notice
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -52,11 +53,13 @@ class Outlook:
         earlier: the newest release of the same table by the same plan, or ``None``.
         replaces: whether a file already stands where the release will.
         refusal: what the ledger would say to the charge, ``None`` where the cap allows it.
+        source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
     """
 
     earlier: EarlierRelease | None
     replaces: bool
     refusal: BudgetRefusedError | None = None
+    source_changed: str = ""
 
 
 def suggested_target(opened: OpenTable) -> Path:
@@ -98,7 +101,12 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
         format_of(target)
         _keep_source(target, opened)
         plan = draft.plan()
-        return Outlook(earlier_release(opened.table, plan), target.exists(), _refusal(opened.table, plan))
+        return Outlook(
+            earlier_release(opened.table, plan),
+            target.exists(),
+            _refusal(opened.table, plan),
+            changed_since(opened.source, opened.stamp),
+        )
 
     def apply(outlook: Outlook) -> None:
         if session.opened is opened and session.plan == draft:
@@ -169,10 +177,21 @@ def release_plan(
             session.add_release(
                 ReleasedStep(done.release_id, done.output.parent, draft, done.epsilon_charged, result=done)
             )
-        session.tell("info", f"Released {done.rows:,} rows to {done.output}.")
+        if handle.too_late:
+            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
+        else:
+            session.tell("info", f"Released {done.rows:,} rows to {done.output}.")
 
+    def told_of_cancel() -> None:
+        if not doubts:
+            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
+
+    doubts: list[Notice] = []
     job = Job(f"Releasing {opened.title}", work)
     handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
+    # A ledger that could not be told of the end says so itself.
+    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
+    handle.cancelled.connect(told_of_cancel)
     handle.ended.connect(lambda: read_account(session, jobs))
     return handle
 

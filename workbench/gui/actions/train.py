@@ -13,7 +13,7 @@ from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.state import OpenTable, RunRecord, Session
 from workbench.jobs import Job
-from workbench.params import Parameters
+from workbench.params import CancelledError, Parameters, WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -157,13 +157,19 @@ def train_model(
     plan = session.plan.plan()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
-        return released(opened, plan, target, parameters, folder, emit, cancel)
+        try:
+            return released(opened, plan, target, parameters, folder, emit, cancel)
+        except CancelledError:
+            raise CancelledError(charge_after_stop(folder)) from None
 
     def apply(result: Any) -> None:
         if session.opened is opened:
             kind = "dpsgd" if hasattr(result, "training") else "fit"
             session.add_run(RunRecord(kind, title, epsilon, result))
-        session.tell("info", f"Released {title} to {folder}.")
+        if handle.too_late:
+            session.tell("warning", f"It was too late to cancel: the model stands in {folder}, and its charge with it.")
+        else:
+            session.tell("info", f"Released {title} to {folder}.")
 
     handle = jobs.start(Job(f"Training: {title}", work), key=TRAIN, on_result=apply)
     # Also a run that was stopped may stay charged.
@@ -202,6 +208,23 @@ def released(
             emit=emit,
             cancel=cancel,
         )
+
+
+def charge_after_stop(folder: Path) -> str:
+    """Return a sentence on what a training that was stopped costs, as the ledger has it."""
+    from workbench.gui.text import entered
+    from workbench.release.ledger import Ledger
+
+    output = str(folder.parent.resolve() / folder.name)
+    try:
+        with Ledger.open() as book:
+            found = [r for r in book.releases() if r.body.get("output") == output]
+    except WorkbenchError as error:
+        return f"Nothing was released; what is charged is not known: {error}"
+    if not found or found[-1].status in ("void", "refused"):
+        return "Nothing was released, and nothing is charged."
+    stands = "stays reserved" if found[-1].status == "reserved" else "stays charged, as private figures were shown"
+    return f"Nothing was released; ε = {entered(found[-1].epsilon)} {stands}."
 
 
 def _features(plan: Plan, target: str) -> Features:

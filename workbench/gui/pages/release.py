@@ -195,7 +195,8 @@ class ReleasePage(PageFrame):
         cost = self.session.plan.cost()
         assert cost is not None
         path = self._path()
-        replaced = f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
+        replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
         if outlook.earlier is not None:
             self._ask_again(outlook.earlier, entered(cost), replaced)
             return

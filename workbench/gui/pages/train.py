@@ -278,9 +278,7 @@ class TrainPage(PageFrame):
             return
         self._handle = None
         if isinstance(handle.end, Cancelled):
-            self._outcome.setText(
-                "Cancelled. Nothing was released; what was charged stays charged once private figures were shown."
-            )
+            self._outcome.setText(f"Cancelled. {handle.end.what}")
         opened = self.session.opened
         if opened is not None:
             self.folder.setText(str(actions.suggested_folder(opened, self._model)))
