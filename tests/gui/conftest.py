@@ -9,6 +9,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import gc
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,14 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
 from leaks import Leaks
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from mishaps import retype, statuses
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.app import application
 from workbench.gui.window import MainWindow
+from workbench.release.atomic import naming
 
 PATIENCE = 30_000
 """Milliseconds within which a job of a test must end."""
@@ -102,3 +105,50 @@ def people(window: MainWindow, press: Callable[[QWidget, str], None], idle: Call
     idle(window)
     assert window.session.opened is not None
     return window
+
+
+@pytest.fixture
+def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
+    """Press the button of that name in the question that comes next; the texts of the questions are kept."""
+    told: list[str] = []
+
+    def answer(name: str) -> list[str]:
+        waiting = QTimer(QApplication.instance(), interval=20)
+
+        def click() -> None:
+            box = QApplication.activeModalWidget()
+            if isinstance(box, QMessageBox):
+                waiting.stop()
+                waiting.deleteLater()
+                told.append(box.text())
+                qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
+
+        waiting.timeout.connect(click)
+        waiting.start()
+        return told
+
+    return answer
+
+
+@pytest.fixture
+def releasing(
+    people: MainWindow,
+    press: Callable[[QWidget, str], None],
+    idle: Callable[[MainWindow], None],
+    answer: Callable[[str], list[str]],
+    qtbot: QtBot,
+    tmp_path: Path,
+) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
+    """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
+    people.show_page("release")
+    idle(people)
+    target = tmp_path / "out" / "released.csv"
+    target.parent.mkdir()
+    retype(people, qtbot, "release_target", target)
+    with ExitStack() as turn:
+        turn.enter_context(naming(target.parent))  # as another release into the folder would
+        answer("yes")
+        press(people, "release_now")
+        drawn = lambda: any(p.stat().st_size for p in target.parent.glob("*.part"))  # noqa: E731 - said once
+        qtbot.waitUntil(lambda: drawn() and statuses() == ["reserved"], timeout=PATIENCE)
+        yield people, target, turn

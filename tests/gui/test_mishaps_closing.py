@@ -1,0 +1,137 @@
+"""The window is closed while something goes on: that stops, nothing is half-written, the ledger knows how it ended."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from mishaps import PATIENCE, big_table, retype, statuses
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+
+from workbench.gui.actions.open_table import open_table
+from workbench.paths import user_data
+from workbench.release.verify import verify_release
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+
+
+@pytest.fixture(params=["close", "keys"])
+def end(request, qtbot):
+    """Close a window by its frame or by Ctrl+Q; the call itself must not block."""
+
+    def end(window) -> None:
+        window.activateWindow()  # a platform without a screen does not do so after a question
+        qtbot.waitUntil(window.isActiveWindow, timeout=PATIENCE)
+        begun = time.monotonic()
+        if request.param == "close":
+            window.close()
+        else:
+            qtbot.keyClick(window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+        assert time.monotonic() - begun < 1.5
+
+    return end
+
+
+def gone(window, qtbot) -> None:
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
+    assert not window.jobs.running
+
+
+def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end):
+    window.open(str(big_table(tmp_path / "big.csv")))
+    (handle,) = (h for h in window.jobs.running if h.shown)
+    end(window)
+    assert handle.stopping
+    assert "Closing: waiting until it has stopped: Opening big.csv" in window.statusBar().currentMessage()
+    gone(window, qtbot)
+    assert window.session.opened is None
+
+
+def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_utility")
+    retype(window, qtbot, "curve_epsilons", "0.1:100:13")
+    retype(window, qtbot, "curve_repeats", "40")
+    press(window, "curve_run")
+    qtbot.waitUntil(lambda: window.page.figure is not None, timeout=PATIENCE)
+    end(window)
+    gone(window, qtbot)
+    # What was trained is kept for the next time, whole lines only.
+    (journal,) = (user_data() / "unfinished").glob("*.jsonl")
+    assert journal.read_text("utf-8").endswith("}]\n")
+
+
+@needs_torch
+def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path, end):
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_train")
+    press(window, "train_model_logistic")
+    retype(window, qtbot, "train_logistic_epochs", "3000")
+    retype(window, qtbot, "train_logistic_batch", "30")
+    retype(window, qtbot, "train_folder", tmp_path / "net")
+    qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
+    answer("yes")
+    press(window, "train_start")
+    qtbot.waitUntil(lambda: len(window.page.accuracy.points) > 0, timeout=PATIENCE)
+    end(window)
+    gone(window, qtbot)
+    assert statuses() == ["charged"]  # its figures were watched
+    assert list(tmp_path.glob("net*")) == []
+
+
+def test_before_a_release_is_reserved(people, press, idle, qtbot, answer, tmp_path):
+    people.show_page("release")
+    idle(people)
+    target = tmp_path / "released.csv"
+    retype(people, qtbot, "release_target", target)
+    ended = []
+    people.jobs.started.connect(
+        lambda handle: (people.close(), ended.append(1)) if handle.title.startswith("Releasing") else None
+    )
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: bool(ended), timeout=PATIENCE)
+    gone(people, qtbot)
+    assert set(statuses()) <= {"void"}
+    assert not target.exists()
+
+
+def test_a_release_that_does_not_stop_is_not_cut_off(releasing, qtbot, end):
+    window, target, turn = releasing
+    (handle,) = (h for h in window.jobs.running if h.shown)
+    end(window)
+    assert window.isVisible()
+    assert "Releasing people" in window.statusBar().currentMessage()
+    assert not window.rail.isEnabled()
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENCE)
+    assert statuses() == ["reserved"]
+    assert not target.exists()
+    turn.close()  # the work goes on without a window, and settles by itself
+    assert handle.wait(PATIENCE / 1000)
+    assert statuses() == ["charged"]
+    assert verify_release(target) == []
+
+
+@pytest.mark.parametrize("choice", ["save", "discard", "no"])
+def test_with_an_edited_plan_and_a_job(people, tmp_path, qtbot, answer, choice, monkeypatch):
+    project = tmp_path / "people.workbench.toml"
+    # The system's own chooser of files cannot be driven by a test.
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(project), ""))
+    people.session.edit_column("age", "bounds of age", upper=99.0)
+    big = big_table(tmp_path / "big.csv")
+    handle = open_table(people.session, people.jobs, str(big))
+    told = answer(choice)
+    people.close()
+    assert "people is not saved" in told[0]
+    if choice == "no":
+        assert people.isVisible()
+        assert not handle.stopping
+        assert people.rail.isEnabled()
+        return
+    gone(people, qtbot)
+    assert project.exists() == (choice == "save")
