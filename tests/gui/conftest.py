@@ -120,7 +120,7 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
             if isinstance(box, QMessageBox):
                 waiting.stop()
                 waiting.deleteLater()
-                told.append(box.text())
+                told.append(f"{box.text()}\n{box.informativeText()}")
                 qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
         waiting.timeout.connect(click)

@@ -358,5 +358,9 @@ def _body(text: Any) -> dict[str, Any]:
 def _unusable(path: Path, reason: str) -> WorkbenchError:
     if "malformed" in reason:
         return CheckFailedError(f"the ledger is damaged: {reason}", str(path), "put back a whole copy")
-    mend = "wait for the other program to finish" if "locked" in reason else "name another file with --ledger"
+    mend = "make it a file that you may write"
+    if "locked" in reason:
+        mend = "wait for the other program to finish"
+    elif "not a database" in reason:
+        mend = "put back a whole copy"
     return InputError(f"the ledger cannot be used: {reason}", str(path), mend)

@@ -1,0 +1,265 @@
+"""Files that change under the window: nothing wrong is published, nothing of somebody else is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from mishaps import PATIENCE, Heard, banner, big_table, lines_of, retype, statuses, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from workbench.release.verify import verify_release
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    path = tmp_path / "town.csv"
+    path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
+    return path
+
+
+@pytest.fixture
+def town(window, source, idle):
+    """A window in which the table is open and every fact declared."""
+    window.open(str(source))
+    idle(window)
+    window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
+    window.session.edit_column("town", "values of town", domain=("a", "b"))
+    return window
+
+
+def changed(path: Path) -> None:
+    with path.open("a", encoding="utf-8") as stream:
+        stream.write("33,a\n")
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other.csv")
+    other.write_text("quite,another\n1,2\n", "utf-8")
+    other.replace(path)
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def cut_short(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+HARMS = [changed, replaced, deleted, cut_short]
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_the_source_changes_before_a_release(town, source, tmp_path, harm, press, idle, answer, qtbot):
+    harm(source)
+    town.show_page("release")
+    idle(town)
+    target = tmp_path / "released.csv"
+    retype(town, qtbot, "release_target", target)
+    heard = Heard(town)
+    told = answer("yes")
+    press(town, "release_now")
+    qtbot.waitUntil(lambda: len(town.session.released) == 1, timeout=PATIENCE)
+    idle(town)
+    what = "is no longer there" if harm is deleted else "has changed on the disk since it was opened"
+    assert f"⚠ town.csv {what}. What is released is the table as it was opened." in told[0]
+    assert heard.lines == []
+    assert lines_of(target) == 301
+    assert verify_release(target) == []
+
+
+def test_a_source_that_did_not_change_is_not_spoken_of(town, tmp_path, press, idle, answer, qtbot):
+    town.show_page("release")
+    idle(town)
+    retype(town, qtbot, "release_target", tmp_path / "released.csv")
+    told = answer("no")
+    press(town, "release_now")
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    idle(town)
+    assert "⚠" not in told[0]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_the_source_changes_before_a_preview(town, source, harm, idle, press):
+    harm(source)
+    heard = Heard(town)
+    town.show_page("preview")
+    idle(town)
+    assert heard.lines == []  # what is shown is the table as it was opened
+    assert town.session.opened.table.rows == 300
+    assert statuses() == []
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_the_source_changes_while_it_is_read(people, tmp_path, harm, idle, qtbot):
+    big = big_table(tmp_path / "big.csv")
+    heard = Heard(people)
+    people.open(str(big))
+    harm(big)  # the worker has begun, or is about to
+    idle(people)
+    opened = people.session.opened
+    if opened.title == "big.csv":  # the change came before the first look: then it is what was read
+        assert heard.lines == []
+    else:
+        assert "big.csv" in heard.one()
+        assert opened.title == "people"
+
+
+def test_a_file_that_is_written_while_it_is_read_is_refused(people, tmp_path, idle):
+    big = big_table(tmp_path / "big.csv")
+    heard = Heard(people)
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.wait(0.001):
+            with big.open("a", encoding="utf-8") as stream:
+                stream.write('1,"x",1.5,a\n')
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        people.open(str(big))
+        idle(people)
+    finally:
+        stop.set()
+        writer.join()
+    assert "was changed while it was read" in heard.one()
+    assert people.session.opened.title == "people"
+
+
+def test_reloading_a_table_that_is_gone_keeps_the_one_in_memory(town, source, idle, qtbot):
+    source.unlink()
+    heard = Heard(town)
+    qtbot.keyClick(town, Qt.Key.Key_F5)
+    idle(town)
+    assert "there is no such file" in heard.one().lower()
+    assert town.session.opened.table.rows == 300
+
+
+@pytest.mark.parametrize("when", ["before", "in the middle"])
+def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer, qtbot, when):
+    town.show_page("release")
+    idle(town)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    retype(town, qtbot, "release_target", folder / "released.csv")
+    heard = Heard(town)
+    removed = []
+
+    def remove(handle=None) -> None:
+        if not removed and (handle is None or handle.title.startswith("Releasing")):
+            removed.append(handle)
+            shutil.rmtree(folder)
+
+    if when == "before":
+        remove()
+    else:
+        town.jobs.started.connect(remove)
+    told = answer("yes")
+    press(town, "release_now")
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    idle(town)
+    line = heard.one()
+    assert "the folder of the output does not exist" in line.lower()
+    assert set(statuses()) <= {"void"}
+    folder.mkdir()
+    answer("yes")
+    press(town, "release_now")
+    qtbot.waitUntil(lambda: len(town.session.released) == 1, timeout=PATIENCE)
+    idle(town)
+    assert statuses()[-1] == "charged"
+
+
+# -- the project --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(town, tmp_path, qtbot, idle, monkeypatch):
+    """A window whose project is saved and then edited on."""
+    path = tmp_path / "town.workbench.toml"
+    # The system's own chooser of files cannot be driven by a test.
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    idle(town)
+    assert not town.project.unsaved
+    town.session.edit_column("age", "bounds of age", upper=90.0)
+    return path
+
+
+def somebody_else(path: Path) -> str:
+    text = path.read_text("utf-8") + "# a colleague's note\n"
+    path.write_text(text, "utf-8")
+    return text
+
+
+@pytest.mark.parametrize("choice", ["no", "replace", "as"])
+def test_a_project_that_somebody_else_changed_is_not_replaced_unasked(
+    town, saved, tmp_path, qtbot, idle, answer, choice, monkeypatch
+):
+    theirs = somebody_else(saved)
+    other = tmp_path / "mine.workbench.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(other), ""))
+    told = answer(choice)
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    idle(town)
+    assert "was changed by another program or person" in told[0]
+    if choice == "replace":
+        assert "upper = 90" in saved.read_text("utf-8")
+    else:
+        assert saved.read_text("utf-8") == theirs
+    assert other.exists() == (choice == "as")
+    assert town.project.unsaved == (choice == "no")
+    assert town.project.path == (other if choice == "as" else saved)
+
+
+def test_a_second_save_of_ones_own_asks_nothing(town, saved, qtbot, idle):
+    for upper in (91.0, 92.0):
+        town.session.edit_column("age", "bounds of age", upper=upper)
+        qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+        idle(town)
+        assert not town.project.unsaved
+
+
+def test_a_project_that_was_opened_is_watched_too(town, saved, qtbot, idle, answer):
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    idle(town)
+    town.open(str(saved))
+    idle(town)
+    theirs = somebody_else(saved)
+    town.session.edit_column("age", "bounds of age", upper=80.0)
+    told = answer("no")
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    idle(town)
+    assert saved.read_text("utf-8") == theirs
+
+
+def test_a_project_that_is_gone_is_simply_saved_again(town, saved, qtbot, idle):
+    saved.unlink()
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    idle(town)
+    assert "upper = 90" in saved.read_text("utf-8")
+
+
+def test_a_project_that_cannot_be_saved_stays_unsaved(town, saved, qtbot, idle):
+    heard = Heard(town)
+    saved.unlink()
+    saved.mkdir()
+    qtbot.keyClick(town, Qt.Key.Key_S, CTRL)
+    idle(town)
+    assert "the output is a folder" in heard.one().lower()
+    assert town.project.unsaved
+    assert banner(town)
+    assert text_of(town, "banner_text")
+    assert town.findChild(QWidget, "restore_panel").isHidden()
