@@ -6,6 +6,9 @@ from PySide6.QtCore import Signal
 
 from workbench.data.dialect import Dialect
 from workbench.data.options import ReadOptions
+from workbench.gui.actions.bad_lines import show_lines
+from workbench.gui.bridge import JobCenter
+from workbench.gui.datapage.bad_lines import BadLines
 from workbench.gui.form import Form
 from workbench.gui.widgets import Card, button, label, row
 
@@ -32,8 +35,10 @@ class DialectForm(Card):
     read_again = Signal(object)
     left = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: JobCenter) -> None:
         super().__init__(spacing=12)
+        self._jobs = jobs
+        self.bad_lines = BadLines()
         self.setObjectName("dialect_form")
         self.setAccessibleName("How the file is written")
         self.form = Form("dialect", ReadOptions, titles={"header": "first row is a header"})
@@ -54,6 +59,13 @@ class DialectForm(Card):
         """Show what was stated the last time."""
         self.form.set_value(options or ReadOptions())
         self._again.setEnabled(True)
+
+    def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
+        """Show what was stated when the file at ``source`` was refused, and the lines that were in the way."""
+        self.show_options(options)
+        self.bad_lines.hide()
+        encoding = options.encoding if options is not None else None
+        show_lines(source, error, encoding, self._jobs, lambda lines: self.bad_lines.show_lines(source, lines))
 
     def _ask(self) -> None:
         value = self.form.value()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QItemSelectionModel, QModelIndex
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.bridge import JobCenter
+from workbench.gui.copying import CopyRows
 from workbench.gui.dialogs import ask_for_table
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
@@ -22,6 +25,9 @@ from workbench.gui.state import OpenTable, Session, State
 from workbench.gui.stylesheet import ROW
 from workbench.gui.text import count
 from workbench.gui.widgets import Card, Elided, badge, button, look, row
+
+if TYPE_CHECKING:
+    from workbench.data.options import ReadOptions
 
 
 class DataPage(PageFrame):
@@ -45,6 +51,7 @@ class DataPage(PageFrame):
         self._start.open_asked.connect(self.ask_for_table)
         self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
         self.table = AttributeTable(session)
+        CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
         self.detail.list_asked.connect(self._edit_values)
@@ -54,9 +61,9 @@ class DataPage(PageFrame):
         self.whole = WholeTable(session)
         self.frame_model = RowsModel(session)
         self.rows_view = self._rows_view()
-        self.dialect = DialectForm()
+        self.dialect = DialectForm(jobs)
         self.dialect.read_again.connect(self._read_again)
-        self.dialect.left.connect(lambda: self._show_view("attributes"))
+        self.dialect.left.connect(self.escape)
         self._failed_source = ""
         self._views = QStackedWidget()
         self._views.setObjectName("data_views")
@@ -81,22 +88,23 @@ class DataPage(PageFrame):
             return
         open_table(self.session, self.jobs, source, on_failure=lambda error: self._opening_failed(source, error))
 
-    def _read_again(self, options: object) -> None:
+    def _read_again(self, options: ReadOptions) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
         open_table(
             self.session,
             self.jobs,
             source,
-            options,  # type: ignore[arg-type]
-            on_failure=lambda error: self._opening_failed(source, error),
+            options,
+            on_failure=lambda error: self._opening_failed(source, error, options),
         )
 
-    def _opening_failed(self, source: str, error: BaseException) -> None:
-        """Tell what is wrong with the file, and offer to correct how it is read."""
+    def _opening_failed(self, source: str, error: BaseException, options: ReadOptions | None = None) -> None:
+        """Tell what is wrong with the file, show the place, and offer to correct how it is read."""
         self.session.report(error)
         if source.lower().endswith((".csv", ".tsv", ".txt")):
             self._failed_source = source
             self._show_view("dialect")
+            self.dialect.show_failure(source, options, error)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -107,6 +115,7 @@ class DataPage(PageFrame):
         view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
         view.horizontalHeader().setDefaultSectionSize(120)
+        CopyRows(view, self.session, private=True)
         return view
 
     def _arrange(self) -> None:
@@ -138,9 +147,16 @@ class DataPage(PageFrame):
         dialect = look(QWidget(), "clear")
         layout = QVBoxLayout(dialect)
         layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(self.dialect.bad_lines)
         layout.addWidget(self.dialect)
         layout.addStretch(1)
-        self._places = {"start": _scrolled(self._start), "attributes": attributes, "rows": rows, "dialect": dialect}
+        self._places = {
+            "start": _scrolled(self._start),
+            "attributes": attributes,
+            "rows": rows,
+            "dialect": _scrolled(dialect),
+        }
         self._places["values"] = self.values
         for place in self._places.values():
             self._views.addWidget(place)
@@ -155,7 +171,8 @@ class DataPage(PageFrame):
         self._next.setVisible(self.session.opened is not None and name != "values")
         if name == "start":
             return
-        if name == "dialect":
+        if name == "dialect" and not self._failed_source:
+            self.dialect.bad_lines.hide()
             self.dialect.show_options(self.session.opened.options if self.session.opened else None)
 
     def escape(self) -> bool:
