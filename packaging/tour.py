@@ -28,9 +28,11 @@ ROUTES = ("people", "diabetes")
 DIABETES = ROOT.parent / "shared" / "data" / "diabetes.csv"
 """The Pima table, which the program does not ship; its tour is left out where it is not beside the checkout."""
 
-README = {"03-facts-declared": "window-data", "05-lock": "window-protect", "08-preview": "window-preview"}
-README_CURVE = {"05-curve-whole": "window-utility", "08-training": "window-train"}
-"""Which screenshots of the people and of the diabetes route the README shows, and under which name."""
+README = {
+    "people": {"lock": "window-protect", "preview": "window-preview", "verified": "window-release"},
+    "diabetes": {"curve-whole": "window-utility", "training": "window-train"},
+}
+"""Which screenshots of each route the README shows, and the first part of their names there."""
 
 PATIENCE_S = 600
 
@@ -134,10 +136,9 @@ def walk(asked: argparse.Namespace) -> int:
 def publish(out: Path) -> None:
     """Copy the README's pictures into the resources."""
     pictures = ROOT / "resources" / "pictures"
-    for route, names in (("people", README), ("diabetes", README_CURVE)):
-        for theme, (taken, name) in itertools.product(THEMES, names.items()):
-            found = out / f"{route}-{theme}-{SIZES[0]}" / f"{taken}.png"
-            if found.is_file():
+    for (route, names), theme in itertools.product(README.items(), THEMES):
+        for taken, name in names.items():
+            for found in (out / f"{route}-{theme}-{SIZES[0]}").glob(f"*-{taken}.png"):
                 shutil.copyfile(found, pictures / f"{name}-{theme}.png")
 
 
