@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.app import application, settle
 from workbench.gui.window import MainWindow
@@ -137,7 +137,7 @@ class Guide:
 
     def shot(self, name: str) -> None:
         """Take the next picture: the window, and whatever stands open above it."""
-        QApplication.processEvents()
+        QTest.qWait(60)  # what has just changed is arranged by then
         picture = QImage(self.window.size(), QImage.Format.Format_RGB32)
         painter = QPainter(picture)
         self.window.render(painter, QPoint(0, 0))

@@ -95,3 +95,22 @@ def test_only_cells_in_sight_are_fetched(table):
     held = table.model()._blocks
     assert (1, (ROWS - 1) // BLOCK) in held
     assert sum(map(len, held.values())) < ROWS
+
+
+def test_columns_are_as_wide_as_their_first_rows_ask_for(people, press):
+    press(people, "view_rows")
+    view = people.findChild(RowsTable, "rows_table")
+    names, ages = view.columnWidth(1), view.columnWidth(2)
+    assert names > ages
+    texts = [view.model().index(row, 1).data() for row in range(20)]
+    longest = max(view.fontMetrics().horizontalAdvance(text) for text in texts)
+    assert names >= longest
+
+
+def test_both_sides_of_a_preview_have_the_same_widths(people, press, idle, qtbot):
+    press(people, "rail_preview")
+    idle(people)
+    left, right = (people.findChild(RowsTable, f"preview_{side}") for side in ("original", "sanitised"))
+    qtbot.waitUntil(lambda: right.model().columnCount() > 0)
+    assert [left.columnWidth(c) for c in range(5)] == [right.columnWidth(c) for c in range(5)]
+    assert len({left.columnWidth(c) for c in range(5)}) > 1

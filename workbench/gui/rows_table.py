@@ -18,6 +18,12 @@ from workbench.render.palette import Theme
 PAD = 11
 """Pixels between the edge of a cell and its text: as in the heads of the style sheet."""
 
+NARROWEST, WIDEST = 64, 260
+"""Pixels between which a column is as wide as its head and its first rows ask for."""
+
+LOOKED_AT = 64
+"""Rows whose texts are measured for that, and columns: more are seldom looked at, and none is measured twice."""
+
 TINT = 0.16
 _ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 _LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
@@ -69,6 +75,20 @@ class RowsTable(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self._plain, self._bold = QFont(), QFont()
         self._take_fonts()
+
+    def fitting(self, column: int) -> int:
+        """Return the width that the head and the first rows of a column ask for."""
+        if self.font() != self._plain:
+            self._take_fonts()
+        rows = range(min(self._rows.rowCount(), LOOKED_AT))
+        texts = (sum(map(self._width_of.__getitem__, self._rows.shown(row, column))) for row in rows)
+        wanted = max(self.horizontalHeader().sectionSizeHint(column), max(texts, default=0) + 2 * PAD + 2)
+        return min(max(wanted, NARROWEST), WIDEST)
+
+    def fit_columns(self) -> None:
+        """Give each of the first columns the width that it asks for."""
+        for column in range(min(self._rows.columnCount(), LOOKED_AT)):
+            self.setColumnWidth(column, self.fitting(column))
 
     def _take_fonts(self) -> None:
         self._plain, self._bold = QFont(self.font()), QFont(self.font())

@@ -114,7 +114,7 @@ class DataPage(PageFrame):
         accessible = "Rows of the table: private, not for release"
         view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)
         view.setSelectionMode(QAbstractItemView.SelectionMode.ContiguousSelection)
-        view.horizontalHeader().setDefaultSectionSize(120)
+        self.frame_model.modelReset.connect(view.fit_columns)
         CopyRows(view, self.session, private=True)
         return view
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidg
 
 from workbench.gui.actions.preview import PreviewRows
 from workbench.gui.previewpage.draw_model import DrawModel
-from workbench.gui.rows_table import RowsTable
+from workbench.gui.rows_table import LOOKED_AT, RowsTable
 from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 from workbench.gui.widgets import Card, badge, label, row
@@ -56,6 +56,7 @@ class Sides(QWidget):
         self.right = PreviewTable(
             session, self._right_model, "preview_sanitised", "The same rows after one draw: private"
         )
+        self._right_model.modelReset.connect(self._fit)  # the left one has its rows by then
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
@@ -88,6 +89,11 @@ class Sides(QWidget):
         """Show one draw, or nothing."""
         self._left_model.show_draw(rows.original if rows else None)
         self._right_model.show_draw(rows.sanitised if rows else None, rows.changed if rows else None)
+
+    def _fit(self) -> None:
+        """Make the columns wide enough for both sides: what is set on the left is followed by the right."""
+        for column in range(min(self._right_model.columnCount(), LOOKED_AT)):
+            self.left.setColumnWidth(column, max(self.left.fitting(column), self.right.fitting(column)))
 
     def _head_clicked(self, at: int) -> None:
         self.column_chosen.emit(self._left_model.name_of(at))
