@@ -15,6 +15,9 @@ from workbench.params import ParameterError
 _ROUNDING = 1 - 2.0**-40
 """Keeps a clipped gradient at most C also after the rounding of its own scaling, in double precision."""
 
+_AT_ONCE = 2**18
+"""Numbers that are copied into double precision at once (2 MB): the copy stays in the cache and the peak low."""
+
 
 @dataclass(frozen=True, eq=False)
 class StepSums:
@@ -92,6 +95,7 @@ class PerRowClippedSum:
             x, y = inputs[part], targets[part]
             gradients, (losses, right) = self._gradients(parameters, x, y)
             total += clipped_sum(list(gradients.values()), self._clip, self._watch)
+            del gradients  # else they are held while those of the next part are made
             rows += int((y >= 0).sum())
             loss += float(losses.sum(dtype=torch.float64))
             correct += int(right.sum())
@@ -113,13 +117,22 @@ def clipped_sum(gradients: list[Tensor], clip: float, watch: Callable[[], None] 
         clip: C.
         watch: called while all gradients are in memory.
     """
-    flat = [g.flatten(1).double() for g in gradients]
-    norms = torch.stack([torch.linalg.vector_norm(g, dim=1) for g in flat]).norm(dim=0)
+    watch()
+    width = sum(g.shape[1:].numel() for g in gradients)
+    rows = max(1, _AT_ONCE // width)
+    total = torch.zeros(width, dtype=torch.float64, device=gradients[0].device)
+    for start in range(0, len(gradients[0]), rows):
+        total += _sum_of([g[start : start + rows].flatten(1).double() for g in gradients], clip)
+    return total
+
+
+def _sum_of(gradients: list[Tensor], clip: float) -> Tensor:
+    """Return the sum of some rows: gradients (b, p) in double precision, one for each parameter."""
+    norms = torch.stack([torch.linalg.vector_norm(g, dim=1) for g in gradients]).norm(dim=0)
     # max(‖g‖, C) also serves rows without a gradient, where C/‖g‖ is a division by zero.
     factors = clip / norms.clamp_min(clip) * _ROUNDING
-    watch()
     finite = norms.isfinite()
     if not finite.all():
         factors = torch.where(finite, factors, 0.0)
-        flat = [torch.where(finite[:, None], g, 0.0) for g in flat]
-    return torch.cat([factors @ g for g in flat])
+        gradients = [torch.where(finite[:, None], g, 0.0) for g in gradients]
+    return torch.cat([factors @ g for g in gradients])
