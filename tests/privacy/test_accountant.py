@@ -280,15 +280,16 @@ def test_a_background_curve_shows_an_upper_bound_from_the_first_step() -> None:
     whole = loss(SHORT, 1e-5).epsilon
     with BackgroundCurve(SHORT, 1e-5, whole) as curve:
         early = curve.at(1)
+        assert early < whole, "not the whole run's"
         built = curve.wait()
-        assert curve.at(1) <= early <= whole
+        assert loss(replace(SHORT, steps=1), 1e-5).epsilon <= curve.at(1) <= early
         assert curve.at(SHORT.steps) <= whole
         assert built.at(SHORT.steps) == pytest.approx(whole, rel=1e-3)
 
 
 def test_leaving_a_background_curve_ends_its_thread() -> None:
     with BackgroundCurve(MNIST, 1e-5, 1.0) as curve:
-        assert curve.at(3) == 1.0
+        assert 0 < curve.at(3) <= 1.0
     assert not curve._thread.is_alive()
 
 

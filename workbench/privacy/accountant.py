@@ -81,7 +81,14 @@ def event_of(rows: int, batch: int, epochs: int, noise_multiplier: float, label:
     return PoissonGaussian(batch / rows, noise_multiplier, steps_of(rows, batch, epochs), label)
 
 
-def loss(event: PoissonGaussian, delta: float, accountant: str = "pld", resolution: float = FINE) -> Loss:
+def loss(
+    event: PoissonGaussian,
+    delta: float,
+    accountant: str = "pld",
+    resolution: float = FINE,
+    *,
+    cell: float | None = None,
+) -> Loss:
     """Return an upper bound on ε of ``event`` at ``delta``, zero-out neighbours.
 
     ``pld`` falls back on an improved RDP bound where that is less (each step costs almost nothing) and where δ is
@@ -92,6 +99,7 @@ def loss(event: PoissonGaussian, delta: float, accountant: str = "pld", resoluti
         delta: δ in (0, 1).
         accountant: one of :data:`ACCOUNTANTS`.
         resolution: width of a PLD cell relative to the RDP bound, :data:`FINE` or :data:`COARSE`.
+        cell: that width itself, for runs that share the distribution of their step.
 
     Raises:
         ParameterError: an argument is out of range.
@@ -101,7 +109,7 @@ def loss(event: PoissonGaussian, delta: float, accountant: str = "pld", resoluti
         return Loss(0.0)
     if accountant == "rdp-classic":
         return _classic(event, delta)
-    return _improved(*renyi(event), delta) if accountant == "rdp" else _pld(event, delta, resolution)
+    return _improved(*renyi(event), delta) if accountant == "rdp" else _pld(event, delta, resolution, cell)
 
 
 def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str = "pld") -> float:
@@ -271,7 +279,7 @@ def _renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     return np.maximum(moments / (_INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 
-def _pld(event: PoissonGaussian, delta: float, resolution: float) -> Loss:
+def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None = None) -> Loss:
     """Return the PLD bound (Doroshenko et al. 2022), or an RDP bound where that is less or δ too near rounding.
 
     The grid grows with the loss, so that time and memory stay the same from ε = 0.001 to 10,000.
@@ -280,6 +288,9 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float) -> Loss:
     bound = _quick(event, delta)
     if not 0 < bound.epsilon <= _MOST_PLD_EPSILON or delta < 10 * rounding:
         return _improved(*renyi(event), delta)
+    if cell is not None:
+        epsilon = _composed(event, cell, delta - rounding)
+        return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
     # One step's loss reaches about ln(1 + q·(e^r − 1)), r = 1/(2σ²) + 10/σ: it has to fit on the grid as well.
     reach = 0.5 / event.noise_multiplier**2 + 10 / event.noise_multiplier
     least_cell = max(0.0, math.log(event.sample_rate) + reach, event.sample_rate * reach) / _MOST_CELLS
@@ -288,11 +299,15 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float) -> Loss:
         aimed = epsilon
         # A power of two, so that runs of similar length share the distribution of their step.
         cell = 2.0 ** math.floor(math.log2(max(resolution * aimed, least_cell)))
-        composed = _pld_of_one(event.sample_rate, event.noise_multiplier, cell).self_compose(event.steps)
-        epsilon = float(composed.get_epsilon_for_delta(delta - rounding))
+        epsilon = _composed(event, cell, delta - rounding)
         if cell <= least_cell or not 0 < epsilon < aimed / 4:
             break  # otherwise RDP was far above the truth, and its grid too coarse for it
     return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
+
+
+def _composed(event: PoissonGaussian, cell: float, delta: float) -> float:
+    composed = _pld_of_one(event.sample_rate, event.noise_multiplier, cell).self_compose(event.steps)
+    return float(composed.get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=8)
