@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,56 +10,59 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep.features import Features  # noqa: E402
-from workbench.deep.memory import MemoryWatch, predict  # noqa: E402
-from workbench.deep.networks import network  # noqa: E402
+from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.memory import MemoryWatch, out_of_memory, predict  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 
 
+def features(columns: int) -> Features:
+    attributes = tuple(Attribute(name=f"x{i}", kind="real", lower=0, upper=1) for i in range(columns))
+    return Features(attributes, Attribute(name="y", kind="boolean"))
+
+
+def plan(**changes: Any) -> DpSgdPlan:
+    given = {"network": "mlp", "noise": 1.0, "delta": 1e-7, "batch": 64, "epochs": 1, "lr": 0.1, "clip": 1.0}
+    return DpSgdPlan(**{**given, "physical_batch": 64, "accountant": "rdp", "device": "cpu", **changes})
+
+
 def test_each_phase_grows_with_what_it_holds() -> None:
-    small = predict(network("mlp"), 1000, 8, 2, batch=64, physical_batch=64)
-    assert predict(network("mlp"), 2000, 8, 2, batch=64, physical_batch=64).data == 2 * small.data
-    assert predict(network("mlp"), 1000, 8, 2, batch=64, physical_batch=16).backward == small.backward // 4
-    adam = predict(network("mlp"), 1000, 8, 2, batch=64, physical_batch=64, optimizer="adam")
-    assert adam.model == 2 * small.model
-    assert small.peak == small.model + small.data + max(small.batch + small.backward, small.step)
+    small = predict(plan(), features(8), 1000)
+    more = predict(plan(), features(8), 2000)
+    assert (more.data, more.reading) == (2 * small.data, 2 * small.reading)
+    assert predict(plan(physical_batch=16), features(8), 1000).backward < small.backward
+    assert predict(plan(optimizer="adam"), features(8), 1000).model == 2 * small.model
+    assert predict(plan(accountant="pld"), features(8), 1000).beside > small.beside
+    held = small.beside + small.model + small.data
+    assert small.peak == held + max(small.reading, small.batch + small.backward, small.step)
+    assert small.libraries == 0, "torch is loaded here"
 
 
 def test_the_physical_batch_bounds_memory_whatever_the_logical_one() -> None:
-    one = predict(network("mlp"), 10**6, 8, 2, batch=256, physical_batch=128)
-    other = predict(network("mlp"), 10**6, 8, 2, batch=65_536, physical_batch=128)
+    one = predict(plan(batch=256, physical_batch=128), features(8), 10**6)
+    other = predict(plan(batch=65_536, physical_batch=128), features(8), 10**6)
     assert other.backward == one.backward
 
 
-@dataclass
-class Blank:
-    """Rows all alike, made when they are loaded."""
-
-    rows: int
-    features: Features
-
-    def load(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.ones((self.rows, self.features.width), dtype=np.float32), np.zeros(self.rows, dtype=np.int64)
+def test_what_the_system_and_torch_say_of_memory_is_recognised() -> None:
+    with pytest.raises(RuntimeError) as refused:
+        torch.empty(2**46)
+    assert out_of_memory(refused.value)
+    with pytest.raises(MemoryError) as short:
+        np.empty(2**46)
+    assert out_of_memory(short.value)
+    assert not out_of_memory(RuntimeError("a shape does not fit"))
 
 
 def test_a_run_takes_about_what_was_predicted() -> None:
-    """200 MB of rows, so that what the process does besides is small; a step's arrays are 20 MB."""
-    attributes = tuple(Attribute(name=f"x{i}", kind="real", lower=0, upper=1) for i in range(100))
-    plan = DpSgdPlan(
-        network="mlp",
-        noise=1.0,
-        delta=1e-7,
-        batch=5000,
-        epochs=1,
-        lr=0.1,
-        clip=1.0,
-        accountant="rdp",
-        device="cpu",
-        seconds=0.5,
-    )
-    run = train(plan, Blank(500_000, Features(attributes, Attribute(name="y", kind="boolean"))), lambda cost: None)
-    assert run.peak_memory_bytes == pytest.approx(run.predicted_peak_bytes, rel=0.25)
+    """80 MB of numbers, so that what the process does besides is small."""
+    described, rows = features(50), 100_000
+    data = ArrayData(described, np.ones((rows, 50)), np.zeros(rows, dtype=np.int64))
+    run = train(plan(batch=2000, seconds=0.5), data, lambda cost: None)
+    # The matrix was there before: the run itself neither reads a table nor starts its reader.
+    known = predict(run.plan, described, rows)
+    expected = known.peak - known.beside - max(0, known.reading - known.batch - known.backward)
+    assert run.peak_memory_bytes == pytest.approx(expected, rel=0.5)
 
 
 def test_a_watch_keeps_the_peak_above_its_start() -> None:

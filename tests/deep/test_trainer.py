@@ -20,12 +20,13 @@ from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep import trainer  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.memory import predict  # noqa: E402
 from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.noise import ChaCha20Entropy  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
 from workbench.deep.trainer import Mechanism, Training, train  # noqa: E402
-from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError  # noqa: E402
+from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.accountant import loss  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 from workbench.privacy.event import Cost, PoissonGaussian  # noqa: E402
@@ -250,7 +251,7 @@ def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> 
         return whole(self, inputs, targets)
 
     monkeypatch.setattr(Mechanism, "step", breaks)
-    with pytest.raises(MemoryError):
+    with pytest.raises(WorkbenchError, match=r"gradients of 100 rows at once \(step 4\); set the rows in memory"):
         quick(plan(), settle=settled.append)
     (cost,) = settled
     assert isinstance(cost.event, PoissonGaussian)
@@ -275,7 +276,8 @@ def test_the_physical_batch_changes_nothing_but_memory() -> None:
     one, other = quick(plan(physical_batch=3)), quick(plan(physical_batch=1000))
     for name in one.weights:
         np.testing.assert_allclose(one.weights[name], other.weights[name], rtol=1e-4, atol=1e-6)
-    assert one.predicted_peak_bytes < other.predicted_peak_bytes
+    few, many = (predict(run.plan, FEATURES, 100) for run in (one, other))
+    assert few.backward < many.backward
 
 
 def test_two_released_runs_differ_and_two_seeded_ones_do_not() -> None:
@@ -303,7 +305,9 @@ def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
         assert budget.epsilon >= exact
     assert all(not e.public for e in seen if isinstance(e, Metric))
     assert {e.name for e in seen if isinstance(e, Metric)} == {"loss", "accuracy"}
-    assert all(e.predicted == run.predicted_peak_bytes for e in seen if isinstance(e, Memory))
+    samples = [e for e in seen if isinstance(e, Memory)]
+    assert samples
+    assert all(e.predicted == e.before + run.predicted_peak_bytes for e in samples)
 
 
 def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:

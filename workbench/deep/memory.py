@@ -2,70 +2,99 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workbench.deep.networks import Network
+from workbench.deep.features import Features
+from workbench.deep.networks import network
+from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
 _SLOTS = {"sgd": 0, "adam": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
 
+_COLUMNS_AT_ONCE = 10
+"""Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
+
+_SLICE = _DOUBLE * 2**18
+"""The copy in double precision of a few rows' gradients."""
+
+_KEPT, _KEPT_LARGE, _LARGE = 1.2, 0.25, 32 * 2**20
+"""What is still held of former gradients, in their size: the C library keeps blocks up to 32 MB for the next."""
+
+_ACCOUNTING = {"pld": 8_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
+"""Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""
+
+_BESIDE = 12_000_000
+"""Bytes of threads, of the allocator's own, and of the reader of tables."""
+
+LIBRARIES = 370_000_000
+"""Bytes that PyTorch takes when it is first used, for as long as the program runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryForecast:
-    """Bytes by phase. A run holds ``model`` and ``data`` throughout; the other phases take turns on top.
+    """Bytes by phase. A run holds ``beside``, ``model`` and, once read, ``data``; the other phases take turns on top.
+
+    The constants were measured (``tests/benchmarks/bench_memory_prediction.py``): the C library, torch and the
+    accountant decide them, not arithmetic.
 
     Attributes:
+        beside: threads, the allocator, the curve of ε.
         model: parameters, the gradient that the optimiser reads, the optimiser's slots.
+        reading: the table as a matrix of doubles, and what reading a column takes; gone once ``data`` stands.
         data: inputs and classes of all rows.
         batch: one physical batch and the coins that drew it.
-        backward: its activations and per-row gradients, with their copy in double precision.
+        backward: its activations and per-row gradients, and a few rows of these in double precision.
         step: the sum, its noise and the noisy gradient.
+        libraries: what PyTorch takes on top where it was not used yet.
     """
 
+    beside: int
     model: int
+    reading: int
     data: int
     batch: int
     backward: int
     step: int
+    libraries: int = 0
 
     @property
     def peak(self) -> int:
-        """The most bytes in use at once."""
-        return self.model + self.data + max(self.batch + self.backward, self.step)
+        """The most bytes of the run in use at once, the libraries not counted."""
+        return self.beside + self.model + self.data + max(self.reading, self.batch + self.backward, self.step)
 
 
-def predict(
-    network: Network,
-    rows: int,
-    inputs: int,
-    classes: int,
-    *,
-    batch: int,
-    physical_batch: int,
-    optimizer: str = "sgd",
-    momentum: float = 0.0,
-) -> MemoryForecast:
-    """Return the bytes of a run of a fully connected network.
+def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
+    """Return the bytes of a run of ``plan`` over ``rows`` rows.
 
     A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps: that many rows are counted.
     """
-    parameters = network.parameters(inputs, classes)
-    drawn = min(rows, batch + 6 * int(batch**0.5) + 1)
-    chunk = min(physical_batch, drawn)
-    slots = 1 if momentum else _SLOTS[optimizer]
+    architecture = network(plan.network)
+    inputs, classes = features.width, len(features.classes)
+    parameters = architecture.parameters(inputs, classes)
+    drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)
+    chunk = min(plan.physical_batch, drawn)
+    slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
     row = _FLOAT * inputs + _INDEX
-    widths = network.widths(inputs, classes)[1:]
+    widths = architecture.widths(inputs, classes)
     # Each layer keeps its output before and after the activation, and their gradients on the way back.
-    activations = 4 * _FLOAT * sum(widths)
+    activations = 4 * _FLOAT * sum(widths[1:])
+    gradients = _FLOAT * chunk * parameters
+    largest = _FLOAT * chunk * max(a * b for a, b in itertools.pairwise(widths))
+    kept = _KEPT if largest <= _LARGE else _KEPT_LARGE
     return MemoryForecast(
+        beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
+        reading=_DOUBLE * rows * (len(features.attributes) + _COLUMNS_AT_ONCE),
         data=rows * row,
         batch=drawn * row + rows,
-        backward=chunk * (activations + (_FLOAT + _DOUBLE) * parameters),
+        backward=int((1 + kept) * gradients) + chunk * activations + min(_SLICE, 2 * gradients),
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
+        libraries=0 if "torch" in sys.modules else LIBRARIES,
     )
 
 
@@ -74,19 +103,20 @@ class MemoryWatch:
 
     Attributes:
         device: ``cpu`` or ``cuda``.
-        peak: the most bytes seen so far, above the start.
-        now: the bytes at the last look.
+        before: bytes in use when it was made.
+        peak: the most bytes seen so far, above ``before``.
+        now: the bytes at the last look, above ``before``.
     """
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.now = self.peak = 0
         self._read: Callable[[], int] = _resident() if device == "cpu" else _allocated()
-        self._base = self._read()
+        self.before = self._read()
 
     def look(self) -> None:
         """Read the present figure; cheap enough for every step."""
-        self.now = max(0, self._read() - self._base)
+        self.now = max(0, self._read() - self.before)
         self.peak = max(self.peak, self.now)
 
 
@@ -103,3 +133,10 @@ def _allocated() -> Callable[[], int]:
     torch.cuda.reset_peak_memory_stats()
     # The allocator keeps the peak itself, between two looks as well.
     return lambda: int(torch.cuda.max_memory_allocated())
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Return whether ``error`` says that the system or the GPU gave no more memory; torch raises RuntimeError."""
+    told = str(error).lower()
+    words = ("can't allocate memory", "not enough memory", "out of memory")
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in told for w in words))

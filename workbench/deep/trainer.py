@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,12 +15,12 @@ from torch import Tensor, nn
 
 from workbench.deep.clipping import ClippedSum, PerRowClippedSum, StepSums
 from workbench.deep.features import Features, TrainingData
-from workbench.deep.memory import MemoryWatch, predict
+from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network, network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
-from workbench.params import CancelledError, InputError
+from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.curve import BackgroundCurve
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.privacy.event import Charge, Cost
@@ -145,22 +146,14 @@ def train(
         BudgetRefusedError: the cap does not allow the run, or not its first step.
         InputError: a value does not fit its column, or the device is not there.
         CancelledError: ``cancel`` was set.
+        WorkbenchError: there is not enough memory; the sentence names what to change.
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
     device = _device(plan.device, emit)
     features = data.features
     architecture = network(plan.network)
-    predicted = predict(
-        architecture,
-        data.rows,
-        features.width,
-        len(features.classes),
-        batch=plan.batch,
-        physical_batch=plan.physical_batch,
-        optimizer=plan.optimizer,
-        momentum=plan.momentum,
-    ).peak
+    predicted = predict(plan, features, data.rows).peak
     with _one_thread():
         _warm_up(architecture, features, plan, device)
         coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
@@ -198,10 +191,15 @@ def train(
                 records = report.finish(begun, curve.wait().at)
         except (CancelledError, KeyboardInterrupt):
             raise
-        except BaseException:
+        except BaseException as error:
+            short = out_of_memory(error)
+            if short:
+                traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
             # A fault is not decided by what someone saw; the step that failed counts as run.
             if settle is not None:
                 settle(schedule.cost(begun))
+            if short:
+                raise _too_large(plan, data.rows, begun) from None
             raise
         if begun < schedule.steps and settle is not None:
             settle(schedule.cost(begun))
@@ -249,7 +247,9 @@ class _Report:
         self.emit(Progress(step, steps, "training steps"))
         cap = self.schedule.cap or self.whole.epsilon
         self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
-        self.emit(Memory(self.watch.now, self.watch.peak, self.predicted, device=self.watch.device))
+        before = self.watch.before
+        now, peak, predicted = (before + size for size in (self.watch.now, self.watch.peak, self.predicted))
+        self.emit(Memory(now, peak, predicted, device=self.watch.device, before=before))
         # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
         if step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps:
             self._record(step, epsilon)
@@ -272,6 +272,21 @@ class _Report:
             Record(r.step, r.epoch, r.loss, r.accuracy, min(whole, epsilon_at(r.step)), r.memory_bytes)
             for r in self._records
         )
+
+
+def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:
+    """Return what to say where the memory did not suffice."""
+    if step == 0:
+        return WorkbenchError(
+            f"there is not enough memory for {rows:,} rows as numbers",
+            mend="close other programs, or use fewer columns",
+        )
+    chunk = min(plan.physical_batch, rows)
+    return WorkbenchError(
+        f"there is not enough memory for the gradients of {chunk:,} rows at once",
+        f"step {step:,}",
+        f"set the rows in memory (physical batch) below {chunk:,}: that changes neither the network nor its cost",
+    )
 
 
 def _device(wanted: str, emit: Emit) -> str:

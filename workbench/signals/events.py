@@ -40,13 +40,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown."""
+    """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown.
+
+    ``before`` is what was in use when the job that speaks began: its own share is what lies above.
+    """
 
     now: int
     peak: int
     predicted: int | None = None
     limit: int | None = None
     device: str = "cpu"
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
