@@ -113,7 +113,7 @@ def diabetes(guide: Guide, table: Path) -> None:
     guide.calm()
     guide.shot("preflight")
     guide.answer("confirm_yes", "network-question", asked="train_start")
-    guide.until(lambda: len(guide.window.page.loss.points) > 100, "no training is seen")
+    guide.until(lambda: len(guide.window.page.going.loss.points) > 100, "no training is seen")
     guide.shot("training")
     guide.calm()
     guide.shot("network-trained")

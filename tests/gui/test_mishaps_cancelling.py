@@ -147,7 +147,7 @@ def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer
 def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer, idle, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "3000")
     start_training(network, qtbot, press, answer)
-    qtbot.waitUntil(lambda: len(network.page.accuracy.points) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
     press(network, "train_cancel")
     idle(network)
     assert statuses() == ["charged"]

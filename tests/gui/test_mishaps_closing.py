@@ -77,7 +77,7 @@ def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path
     qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
     answer("yes")
     press(window, "train_start")
-    qtbot.waitUntil(lambda: len(window.page.accuracy.points) > 0, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(window.page.going.accuracy.points) > 0, timeout=PATIENCE)
     end(window)
     gone(window, qtbot)
     assert statuses() == ["charged"]  # its figures were watched

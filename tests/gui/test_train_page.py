@@ -107,7 +107,7 @@ def test_a_network_tells_noise_steps_and_memory_before_it_starts(train, qtbot, p
     forecast(train, qtbot)
     assert text_of(train, "fact_sigma").startswith("σ = ")
     assert text_of(train, "fact_steps").startswith("20, 20 % of the rows")
-    assert "fits in the" in text_of(train, "fact_memory")
+    assert "fits, " in text_of(train, "fact_memory")
 
 
 @needs_torch
@@ -117,7 +117,7 @@ def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot
     idle(train)
     idle(train)
     assert verify_model(tmp_path / "net") == []
-    page = train.page
+    page = train.page.going
     assert len(page.loss.points) == len(page.accuracy.points) > 0
     values = [value for _, value in page.epsilon.points]
     assert values == sorted(values)
@@ -143,12 +143,13 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
 def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
     network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
-    qtbot.waitUntil(lambda: len(train.page.accuracy.points) > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0, timeout=30_000)
     press(train, "train_cancel")
     assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
+    told = train.findChild(QLabel, "train_outcome")
+    qtbot.waitUntil(lambda: told.text().startswith("Cancelled after"), timeout=30_000)
+    assert "stays charged, as private figures were shown" in told.text()
     idle(train)
-    idle(train)
-    assert text_of(train, "train_outcome").startswith("Cancelled.")
     assert not (tmp_path / "net").exists()
     assert 0.99 < train.session.account.spent <= 1
     with Ledger.open() as book:
@@ -187,6 +188,20 @@ def test_a_folder_that_exists_is_refused_and_costs_nothing(train, qtbot, press, 
     assert train.findChild(QLabel, "banner_text").isVisible()
     assert train.session.account.spent == 0
     assert (tmp_path / "model" / "file").read_text() == "mine"
+
+
+@needs_torch
+def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, press, tmp_path):
+    network(train, qtbot, press, tmp_path)
+    retype(train, qtbot, "train_logistic_delta", "0.01")
+    problem = train.findChild(QLabel, "train_problem")
+    qtbot.waitUntil(problem.isVisible, timeout=30_000)
+    assert "A δ of 0.01 is not below 1/rows = 0.0067" in problem.text()
+    assert "give a δ such as 1e-05" in problem.text()
+    assert not train.page.primary.isEnabled()
+    retype(train, qtbot, "train_logistic_delta", "1e-4")
+    forecast(train, qtbot)
+    assert not problem.isVisible()
 
 
 def test_a_wrong_field_is_told_below_it(train, qtbot, press):

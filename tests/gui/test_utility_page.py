@@ -99,9 +99,14 @@ def test_a_click_beside_every_point_changes_nothing(utility, qtbot, press, idle)
 
 def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
-    qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
     callout = utility.findChild(QLabel, "curve_callout")
-    qtbot.waitUntil(callout.isVisible, timeout=2000)
+
+    def pointed():
+        qtbot.mouseMove(page.plot.view.viewport(), QPoint(3, 3))
+        qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
+        return callout.isVisible()
+
+    qtbot.waitUntil(pointed, timeout=5000)  # the figure may still find its size
     line = page.figure.series[0]
     assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
     assert line.name in callout.text()
@@ -167,6 +172,26 @@ def test_the_curve_is_copied_as_an_image(utility, qtbot, press, idle):
     press(utility, "curve_copy")
     image = QGuiApplication.clipboard().image()
     assert image.width() >= page.plot.view.width() > 400
+
+
+def test_the_table_of_figures_holds_what_is_drawn_and_is_copied_with_its_badge(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    press(utility, "curve_as_table")
+    table = page.table
+    assert table.isVisible()
+    assert not page.plot.isVisible()
+    shown_now = {(line[0], line[1]): line[2] for line in table.lines()}
+    for series in page.figure.series:
+        for x, mean in zip(series.x, series.mean, strict=True):
+            assert shown_now[series.name, f"{x:g}"] == f"{mean:.4f}"
+    for baseline in page.figure.baselines:
+        assert shown_now[baseline.name, "–"] == f"{baseline.value:.4f}"
+    table.selectRow(1)
+    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
+    badge, headings, line = QGuiApplication.clipboard().text().splitlines()
+    assert badge == "# private – not for release"
+    assert line.split("\t") == table.lines()[1]
+    assert len(headings.split("\t")) == 4
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "csv"])

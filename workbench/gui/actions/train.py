@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
+
 from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.state import OpenTable, RunRecord, Session
 from workbench.jobs import Job
-from workbench.params import CancelledError, Parameters, WorkbenchError
+from workbench.params import CancelledError, ParameterError, Parameters, WorkbenchError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit
+from workbench.signals.events import Emit, Notice
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
+    from workbench.release.account import Release
     from workbench.sanitize.plan import Plan
 
 PREFLIGHT, TRAIN = "preflight", "train"
@@ -39,7 +42,8 @@ class Preflight:
         sample_rate: expected share of the rows in a batch.
         steps: steps that will be run.
         steps_asked: steps of all epochs; more than ``steps`` where the cap ends the run.
-        memory: predicted peak in bytes.
+        memory: predicted peak in bytes, above what the program holds.
+        libraries: bytes that PyTorch takes on top at its first use; 0 where it was used before.
         free: bytes that the system can still give.
     """
 
@@ -51,12 +55,13 @@ class Preflight:
     steps: int | None = None
     steps_asked: int | None = None
     memory: int | None = None
+    libraries: int = 0
     free: int | None = None
 
     @property
     def fits(self) -> bool:
         """Whether the predicted memory is there."""
-        return self.memory is None or self.free is None or self.memory <= self.free
+        return self.memory is None or self.free is None or self.memory + self.libraries <= self.free
 
 
 def torch_missing() -> bool:
@@ -79,12 +84,22 @@ def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
     """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
     from workbench.deep.plan import DpSgdPlan
 
-    # δ below 1/(10 n), rounded down to a power of ten: it must not pay to publish one row at random.
-    delta = min(1e-5, float(f"1e-{len(str(10 * rows))}"))
     batch = max(1, min(256, rows // 8))
     return DpSgdPlan(
-        network=network, epsilon=float(epsilon), delta=delta, batch=batch, epochs=20, lr=0.5, clip=1.0, device="auto"
+        network=network,
+        epsilon=float(epsilon),
+        delta=_safe_delta(rows),
+        batch=batch,
+        epochs=20,
+        lr=0.5,
+        clip=1.0,
+        device="auto",
     )
+
+
+def _safe_delta(rows: int) -> float:
+    """Return a δ below 1/(10 n), a power of ten: it must not pay to publish one row at random."""
+    return min(1e-5, float(f"1e-{len(str(10 * rows))}"))
 
 
 def forecast_training(
@@ -109,7 +124,6 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     import psutil
 
     from workbench.deep.memory import predict
-    from workbench.deep.networks import network
     from workbench.deep.plan import DpSgdPlan
     from workbench.learners import NAIVE_BAYES
     from workbench.release.fit import columns_of, fit_cost, outside
@@ -122,18 +136,11 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     schedule = parameters.schedule(rows, plan.rows_per_person)
     cost = schedule.cost()
     if cost.delta * rows >= 1:
-        warnings = (*warnings, f"δ = {float(cost.delta):g} is not below 1/rows: it would allow publishing a row.")
-    features = _features(plan, target)
-    memory = predict(
-        network(parameters.network),
-        rows,
-        features.width,
-        len(features.classes),
-        batch=parameters.batch,
-        physical_batch=parameters.physical_batch,
-        optimizer=parameters.optimizer,
-        momentum=parameters.momentum,
-    ).peak
+        raise ParameterError(
+            f"a δ of {float(cost.delta):g} is not below 1/rows = {1 / rows:.2g}: a row could be published at random",
+            mend=f"give a δ such as {_safe_delta(rows):g}",
+        )
+    memory = predict(parameters, _features(plan, target), rows)
     return Preflight(
         cost.epsilon,
         cost.delta,
@@ -142,13 +149,19 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
         sample_rate=schedule.event.sample_rate,
         steps=schedule.steps,
         steps_asked=schedule.steps_asked,
-        memory=memory,
+        memory=memory.peak,
+        libraries=memory.libraries,
         free=int(psutil.virtual_memory().available),
     )
 
 
 def train_model(
-    session: Session, jobs: JobCenter, title: str, parameters: Parameters, folder: Path, epsilon: Decimal
+    session: Session,
+    jobs: JobCenter,
+    title: str,
+    parameters: Parameters,
+    folder: Path,
+    epsilon: Decimal,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``."""
     opened, target = session.opened, session.target
@@ -157,10 +170,14 @@ def train_model(
     plan = session.plan.plan()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
+        former = releases_into(folder)
         try:
             return released(opened, plan, target, parameters, folder, emit, cancel)
         except CancelledError:
-            raise CancelledError(charge_after_stop(folder)) from None
+            raise CancelledError(charge_after_stop(folder, former)) from None
+        except WorkbenchError:
+            emit(Notice("info", charge_after_stop(folder, former)))
+            raise
 
     def apply(result: Any) -> None:
         if session.opened is opened:
@@ -172,6 +189,8 @@ def train_model(
             session.tell("info", f"Released {title} to {folder}.")
 
     handle = jobs.start(Job(f"Training: {title}", work), key=TRAIN, on_result=apply)
+    # The charge stands before the first step is told of: the gauge shows it as reserved while the run goes on.
+    handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))
     return handle
@@ -210,15 +229,30 @@ def released(
         )
 
 
-def charge_after_stop(folder: Path) -> str:
-    """Return a sentence on what a training that was stopped costs, as the ledger has it."""
-    from workbench.gui.text import entered
+def releases_into(folder: Path) -> tuple[Release, ...]:
+    """Return what the ledger has of ``folder``, oldest first.
+
+    Raises:
+        WorkbenchError: the ledger cannot be read.
+    """
     from workbench.release.ledger import Ledger
 
     output = str(folder.parent.resolve() / folder.name)
+    with Ledger.open() as book:
+        return tuple(r for r in book.releases() if r.body.get("output") == output)
+
+
+def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
+    """Return a sentence on what a training costs that ended without a model, as the ledger has it.
+
+    Args:
+        folder: where the model would have been.
+        former: what the ledger had of that folder before.
+    """
+    from workbench.gui.text import entered
+
     try:
-        with Ledger.open() as book:
-            found = [r for r in book.releases() if r.body.get("output") == output]
+        found = releases_into(folder)[len(former) :]
     except WorkbenchError as error:
         return f"Nothing was released; what is charged is not known: {error}"
     if not found or found[-1].status in ("void", "refused"):

@@ -73,6 +73,8 @@ class MemoryGauge(Card):
         self._facts = Facts()
         self._device = "cpu"
         self._predicted: int | None = None
+        self._limit: int | None = None
+        self._peak = 0
         head = QWidget()
         head.setLayout(row(self._figure, label("now", "muted"), None))
         for part in (self._caption, head, self._bar, self._facts, self._trace):
@@ -85,32 +87,33 @@ class MemoryGauge(Card):
         if self._device != "cpu" and sample.device == "cpu":
             return
         if sample.device != self._device:
-            self._device = sample.device
-            self._trace.clear()
+            self._begin(sample.device)
+        # Two speak of the process: a job as it goes, and the window once a second. What one does not know stays.
         self._predicted = sample.predicted or self._predicted
+        self._limit = sample.limit or self._limit
+        self._peak = max(self._peak, sample.peak)
         self._caption.setText("MEMORY" if self._device == "cpu" else f"MEMORY OF {self._device.upper()}")
         self._figure.setText(memory(sample.now))
-        self._facts.show_line("peak", "peak", memory(sample.peak))
-        if self._predicted is not None:
-            self._facts.show_line("predicted", "predicted", memory(self._predicted))
-        else:
-            self._facts.hide_line("predicted")
-        whole = sample.limit or 2 * sample.peak or 1
-        if sample.limit is not None:
-            self._facts.show_line("limit", "limit", memory(sample.limit))
+        self._facts.show_line("peak", "peak", memory(self._peak))
+        for key, size in (("predicted", self._predicted), ("limit", self._limit)):
+            if size is None:
+                self._facts.hide_line(key)
+            else:
+                self._facts.show_line(key, key, memory(size))
+        whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
-        marks = [sample.peak / whole, *([self._predicted / whole] if self._predicted else [])]
+        marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]
         self._bar.show_parts((Part(sample.now / whole, "danger" if full else "accent"),), marks)
         self._trace.add(sample.now)
 
-    def predict(self, size: int | None) -> None:
-        """Show what a job is expected to need (a preflight), or no longer."""
-        self._predicted = size
-        if size is None:
-            self._facts.hide_line("predicted")
-        else:
-            self._facts.show_line("predicted", "predicted", memory(size))
+    def _begin(self, device: str) -> None:
+        self._device = device
+        self._peak, self._limit = 0, None
+        self._trace.clear()
 
     def _back_to_process(self) -> None:
-        self._device = "cpu"
-        self._predicted = None
+        if self._device != "cpu":
+            self._begin("cpu")
+        if self._predicted is not None:
+            self._predicted = None
+            self._facts.hide_line("predicted")

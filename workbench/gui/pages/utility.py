@@ -6,57 +6,68 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
 from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_where_to_save
 from workbench.gui.explain import Asked, Explainable, explain_button
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.page import Page
+from workbench.gui.runpage import RunPage, has_run, what_is_missing
 from workbench.gui.state import Session, State
 from workbench.gui.widgets import Card, button, label, row, stack
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
 
+CURVE, TABLE = "curve", "table"
 KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
 
 
-class UtilityPage(PageFrame):
-    """What is compared, the curve, and what it says in words."""
+class UtilityPage(RunPage):
+    """What is compared, the curve (or its figures as a table), and what it says in words."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
         from workbench.gui.utilitypage.plot import CurvePlot
+        from workbench.gui.utilitypage.results import ResultsTable
         from workbench.gui.utilitypage.setup import CurveSetup
 
         self.setup = CurveSetup()
         self.plot = CurvePlot()
         Explainable(self.plot, session, lambda: Asked(self.plot.epsilon or session.plan.epsilon))
+        self.table = ResultsTable()
         self._live = LiveCurve()
-        self._handle: JobHandle | None = None
         self._snapshot: Snapshot | None = None
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
-        self._copy = button("Copy", "curve_copy", tip="Copy the curve as an image, its badge on it (Ctrl+C)")
+        self._switch = {
+            CURVE: button("Curve", "curve_as_plot", "segment", tip="Show the figures as lines"),
+            TABLE: button("Table", "curve_as_table", "segment", tip="Show the figures as a table that can be sorted"),
+        }
+        self._copy = button("Copy", "curve_copy", tip="Copy what is shown, its badge on it (Ctrl+C)")
         self._save = button("Save…", "curve_save", tip="Save it as PNG, SVG or CSV, its badge on it")
         self._copy.clicked.connect(self.copy)
         self._save.clicked.connect(self._ask_and_save)
-        QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
-        self.header.addWidget(self._copy)
-        self.header.addWidget(self._save)
+        shortcut = QShortcut(QKeySequence.StandardKey.Copy, self, self.copy)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        group = QButtonGroup(self)
+        for segment in self._switch.values():
+            segment.setCheckable(True)
+            segment.clicked.connect(self._draw)
+            group.addButton(segment)
+        self._switch[CURVE].setChecked(True)
+        for part in (*self._switch.values(), self._copy, self._save):
+            self.header.addWidget(part)
         self._words = label("", wrap=True, name="curve_words")
         self._take = button("", "curve_take", tip="Take this ε into the plan; Ctrl+Z takes it back")
         self._take.clicked.connect(self._take_suggested)
         self._arrange()
-        self._cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
-        self._cancel.clicked.connect(self._ask_to_stop)
-        self._cancel.hide()
-        self.foot.addWidget(self._cancel)
-        self._run_button = self.set_primary("Run", "curve_run", self._press, "Train every model (Ctrl+Return)")
+        cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
+        self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_epsilon)
@@ -74,8 +85,8 @@ class UtilityPage(PageFrame):
         inviting.setContentsMargins(48, 0, 48, 0)
         empty.setLayout(inviting)
         self._views = QStackedWidget()
-        self._views.addWidget(empty)
-        self._views.addWidget(self.plot)
+        for view in (empty, self.plot, self.table):
+            self._views.addWidget(view)
         self.body.addWidget(self.setup)
         self.body.addWidget(Card(self._views, pad=4), 1)
         holder = QWidget()
@@ -104,21 +115,16 @@ class UtilityPage(PageFrame):
         """Return the picture of the chosen metric; of accuracy where the study has no other (F1 is for two classes)."""
         return snapshot.figures.get(self.setup.measure.currentData(), snapshot.figures["accuracy"])
 
-    def _press(self) -> None:
-        if _missing(self.session):
-            self.session.go("data")
-            return
+    def start(self) -> None:
+        """Train what the fields say."""
         plan = self.setup.value()
-        if plan is None or self._handle is not None:
+        if plan is None:
             return
         self._live = LiveCurve()
         handle = run_study(self.session, self.jobs, plan, self._live)
         handle.finished.connect(self._finish)
-        handle.cancelling.connect(self.refresh)
-        handle.ended.connect(lambda: self._ended(handle))
-        self._handle = handle
         self._looks.start()
-        self.refresh()
+        self.follow(handle)
 
     def _look(self) -> None:
         snapshot = self._live.take()
@@ -133,29 +139,14 @@ class UtilityPage(PageFrame):
         self._live = LiveCurve()  # what was left there on the way is older than the whole
         self._show(whole)
 
-    def _ended(self, handle: JobHandle) -> None:
-        if handle is self._handle:
-            self._handle = None
-            self._looks.stop()
-            self._look()
-            self.refresh()
-
-    def _ask_to_stop(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-
-    def escape(self) -> bool:
-        """Stop a study that runs."""
-        if self._handle is None or self._handle.stopping:
-            return False
-        self._handle.cancel()
-        return True
+    def job_ended(self, handle: JobHandle) -> None:
+        """Show what came last; a study that was stopped keeps it in sight."""
+        self._looks.stop()
+        self._look()
 
     def _forget(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-            self._looks.stop()
+        self.forget()
+        self._looks.stop()
         self._snapshot = None
         self._draw()
         self.refresh()
@@ -170,9 +161,10 @@ class UtilityPage(PageFrame):
         from workbench.gui.utilitypage.words import in_words, worth_taking
 
         figure = self.figure
-        for widget in (self._copy, self._save, self._says):
+        for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
-        self._views.setCurrentIndex(0 if figure is None else 1)
+        self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
+        self.table.show_figure(figure)
         if figure is None or self._snapshot is None:
             self.plot.clear()
             return
@@ -189,26 +181,19 @@ class UtilityPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
-        missing, running = _missing(self.session), self._handle is not None
-        plan = self.setup.value()
-        self._run_button.setVisible(not running)
-        self._run_button.setText("Data →" if missing else "Run")
-        self._run_button.setEnabled(bool(missing) or plan is not None)
-        self._cancel.setVisible(running)
-        stopping = self._handle is not None and self._handle.stopping
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
-        self._cancel.setEnabled(not stopping)
+        missing, plan = what_is_missing(self.session), self.setup.value()
+        self.show_buttons(missing, ready=plan is not None)
         self._empty.setText(
             missing
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
             "the model, and draws how often each is right on rows it has not seen. It spends none of the budget, as "
             "nothing of it is ever released."
         )
-        self.set_note(missing or self._progress_note(running, 0 if plan is None else len(plan.fits())))
+        self.set_note(missing or self._progress_note(0 if plan is None else len(plan.fits())))
 
-    def _progress_note(self, running: bool, fits: int) -> str:
+    def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
-        if running:
+        if self.running:
             return "The curve grows while it is computed."
         if shot is not None and shot.done < shot.total:
             return "Stopped; what is trained is kept, and Run does the rest."
@@ -231,8 +216,13 @@ class UtilityPage(PageFrame):
             self._take_epsilon(best[0])
 
     def copy(self) -> None:
-        """Put the curve on the clipboard as an image."""
-        if self.plot.view is not None:
+        """Put what is shown on the clipboard: the curve as an image, the table as text."""
+        if self._snapshot is None:
+            return
+        if self._switch[TABLE].isChecked():
+            self.table.copy()
+            self.session.tell("info", "Copied the figures as text: private, not for release.")
+        elif self.plot.view is not None:
             QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
             self.session.tell("info", "Copied the curve as an image: private, not for release.")
 
@@ -248,20 +238,8 @@ class UtilityPage(PageFrame):
             save_curve(self.session, self.jobs, self._snapshot, figure, Path(path))
 
 
-def _missing(session: Session) -> str:
-    """Return what stands in the way of any study."""
-    if session.opened is None:
-        return "Open a table on the Data page first."
-    if session.target is None:
-        return "Choose the column to predict on the Data page first."
-    first = next(iter(session.plan.problems()), None)
-    if first is not None:
-        return f"{first.column or 'The plan'}: {first.text}."
-    return ""
-
-
 def _state(session: Session) -> State:
-    return "ready" if any(run.kind == "curve" for run in session.runs) else "empty"
+    return "ready" if has_run(session, "curve") else "empty"
 
 
 PAGE = Page(

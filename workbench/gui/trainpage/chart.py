@@ -21,7 +21,16 @@ MOST = 2000
 class StepChart(QWidget):
     """One line over the steps of a run, its newest value written out, and a cap where there is one."""
 
-    def __init__(self, session: Session, name: str, title: str, *, style: str = "private", top: float = 0.0) -> None:
+    def __init__(
+        self,
+        session: Session,
+        name: str,
+        title: str,
+        *,
+        style: str = "private",
+        top: float = 0.0,
+        rising: bool = False,
+    ) -> None:
         """Make the chart.
 
         Args:
@@ -30,11 +39,13 @@ class StepChart(QWidget):
             title: what the line is.
             style: a key of the palette.
             top: the least upper end of the vertical axis.
+            rising: whether the values bound something that never falls: a lower one then bounds the former, too.
         """
         super().__init__()
         named(self, name, title)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._session, self._title, self._style, self._top = session, title, style, top
+        self._rising = rising
         self._points: list[tuple[int, float]] = []
         self._steps = 0
         self._cap: float | None = None
@@ -52,6 +63,8 @@ class StepChart(QWidget):
 
     def add(self, step: int, value: float) -> None:
         """Take the newest value."""
+        if self._rising and self._points and value < self._points[-1][1]:
+            self._points = [(s, min(v, value)) for s, v in self._points]
         self._points.append((step, value))
         if len(self._points) > MOST:
             self._points = self._points[::2]

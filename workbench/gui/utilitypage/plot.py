@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QRe
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.text import plain
+from workbench.gui.utilitypage.results import SIGNS
 from workbench.gui.widgets import label, look, named
 from workbench.render.curve import CurveView, x_range
 from workbench.render.fonts import font
@@ -191,8 +192,7 @@ class CurvePlot(QWidget):
         line, index = self._view.figure.series[point[0]], point[1]
         spread = line.high[index] - line.mean[index]
         band = f" ± {spread:.3f}" if spread else ""
-        sign = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "triangle-down": "▼"}
-        marker = sign.get(STYLES[line.style].marker, "–")
+        marker = SIGNS[STYLES[line.style].marker]
         self._callout.setText(f"{marker} {line.name}\nε = {line.x[index]:g}:  {line.mean[index]:.3f}{band}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
         self._place_callout(self._view.place(*point))

@@ -1,0 +1,106 @@
+"""A page that starts one long job at a time: its primary button gives way to Cancel while the job runs."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QPushButton
+
+from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.state import Session
+
+TO_DATA = "Data →"
+
+
+class RunPage(PageFrame):
+    """The frame of a page that runs something on the table that is open.
+
+    A subclass calls :meth:`set_run` once, :meth:`follow` with each job it starts, and :meth:`show_buttons` whenever it
+    shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has more to do, :meth:`job_ended`.
+    """
+
+    def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
+        super().__init__(session, jobs, page)
+        self._handle: JobHandle | None = None
+        self._verb = ""
+        self._run_button = self._cancel_button = QPushButton()
+
+    def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
+        """Make the primary button ``name`` and put ``cancel`` beside it."""
+        self._verb, self._cancel_button = verb, cancel
+        cancel.clicked.connect(self.escape)
+        cancel.hide()
+        self.foot.addWidget(cancel)
+        self._run_button = self.set_primary(verb, name, self._press, tip)
+
+    @property
+    def running(self) -> bool:
+        """Whether a job of this page goes on."""
+        return self._handle is not None
+
+    def start(self) -> None:
+        """Start the job; called when the button is pressed and nothing stands in the way."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        raise NotImplementedError
+
+    def job_ended(self, handle: JobHandle) -> None:
+        """Do what is to be done when the job that was followed has ended, however it did."""
+
+    def follow(self, handle: JobHandle) -> None:
+        """Take ``handle`` as the job of this page until it ends."""
+        handle.cancelling.connect(self.refresh)
+        handle.ended.connect(lambda: self._ended(handle))
+        self._handle = handle
+        self.refresh()
+
+    def forget(self) -> None:
+        """Stop the job and follow it no longer: it belongs to a table that is gone."""
+        if self._handle is not None:
+            former, self._handle = self._handle, None
+            former.cancel()
+
+    def show_buttons(self, missing: str, *, ready: bool) -> None:
+        """Show the button to run, to stop, or to go where something is missing."""
+        stopping = self._handle is not None and self._handle.stopping
+        self._run_button.setVisible(not self.running)
+        self._run_button.setText(TO_DATA if missing else self._verb)
+        self._run_button.setEnabled(bool(missing) or ready)
+        self._cancel_button.setVisible(self.running)
+        self._cancel_button.setText("Cancelling…" if stopping else "Cancel")
+        self._cancel_button.setEnabled(not stopping)
+
+    def escape(self) -> bool:
+        """Stop a job that runs."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        self._handle.cancel()
+        return True
+
+    def _press(self) -> None:
+        if what_is_missing(self.session):
+            self.session.go("data")
+        elif self._handle is None:
+            self.start()
+
+    def _ended(self, handle: JobHandle) -> None:
+        if handle is self._handle:
+            self._handle = None
+            self.job_ended(handle)
+            self.refresh()
+
+
+def what_is_missing(session: Session) -> str:
+    """Return what stands in the way of any model; empty where nothing does."""
+    if session.opened is None:
+        return "Open a table on the Data page first."
+    if session.target is None:
+        return "Choose the column to predict on the Data page first."
+    first = next(iter(session.plan.problems()), None)
+    return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
+
+
+def has_run(session: Session, *kinds: str) -> bool:
+    """Return whether the session holds a run of one of ``kinds``."""
+    return any(run.kind in kinds for run in session.runs)

@@ -1,0 +1,92 @@
+"""What is known of a run before it starts: cost, noise, steps, memory, and where the model goes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from workbench.gui.actions.train import INSTALL, Preflight
+from workbench.gui.dialogs import ask_where_to_save
+from workbench.gui.text import memory, plain
+from workbench.gui.trainpage.words import cost, steps
+from workbench.gui.widgets import Card, Facts, button, label, named, row
+
+NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
+OF_NETWORKS = ("sigma", "steps", "memory")
+
+
+class BeforeCard(Card):
+    """The figures of a preflight, what is wrong with it, and the folder of the model.
+
+    Signals:
+        changed: another folder.
+    """
+
+    changed = Signal()
+
+    def __init__(self, explain: QWidget) -> None:
+        """Make the card; ``explain`` stands beside its title."""
+        super().__init__()
+        self._facts = Facts()
+        self._problem = label("", "problem", wrap=True, name="train_problem")
+        self._missing = label("", "warn", wrap=True, name="train_missing")
+        self.folder = named(
+            QLineEdit(), "train_folder", "Folder of the model", "A new folder; it appears whole or not at all"
+        )
+        choose = button("…", "train_choose_folder", tip="Choose another place", accessible="Choose the folder")
+        choose.setFixedWidth(40)
+        choose.clicked.connect(self._choose)
+        self.folder.textEdited.connect(self.changed)
+        place = QWidget()
+        line = row(label("folder", "muted"))
+        line.addWidget(self.folder, 1)
+        line.addWidget(choose)
+        place.setLayout(line)
+        title = QWidget()
+        title.setLayout(row(label("BEFORE IT STARTS", "caption"), None, explain))
+        for part in (title, self._facts, self._problem, self._missing, place):
+            self.body.addWidget(part)
+        self.set_problem("")
+
+    @property
+    def place(self) -> Path | None:
+        """The folder, or ``None`` where none is given."""
+        text = self.folder.text().strip()
+        return Path(text) if text else None
+
+    def set_problem(self, text: str) -> None:
+        """Say why there is no cost; nothing where there is."""
+        self._problem.setText(text)
+        self._problem.setVisible(bool(text))
+
+    def show_figures(self, found: Preflight | None, *, network: bool, torch_missing: bool) -> None:
+        """Show what was worked out (``None``: not yet) for a network or a model without steps."""
+        self._missing.setText(NO_TORCH if torch_missing else "")
+        self._missing.setVisible(torch_missing)
+        self._facts.show_line("cost", "cost", cost(found), "accent")
+        if not network:
+            for key in OF_NETWORKS:
+                self._facts.hide_line(key)
+            return
+        sigma, count, need, kind = "–", "–", "–", ""
+        if found is not None and found.sigma is not None:
+            sigma, count, need = f"σ = {plain(found.sigma)}", steps(found), _memory(found)
+            kind = "" if found.fits else "danger"
+        self._facts.show_line("sigma", "noise over clipping norm", sigma)
+        self._facts.show_line("steps", "steps", count)
+        self._facts.show_line("memory", "memory", need, kind)
+
+    def _choose(self) -> None:
+        path = ask_where_to_save(self, "A new folder for the model", self.folder.text(), "Folder (*)")
+        if path:
+            self.folder.setText(path)
+            self.changed.emit()
+
+
+def _memory(found: Preflight) -> str:
+    need = memory(found.memory or 0)
+    if found.libraries:
+        need += f" + {memory(found.libraries)} for PyTorch"
+    return f"{need}; {'fits, ' if found.fits else 'does not fit: '}{memory(found.free or 0)} free"

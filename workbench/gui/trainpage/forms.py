@@ -1,0 +1,135 @@
+"""Which model is trained, and the form of its parameters."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QScrollArea, QStackedWidget, QWidget
+
+from workbench.deep.networks import NETWORKS
+from workbench.deep.plan import DpSgdPlan
+from workbench.gui.actions.train import first_plan
+from workbench.gui.form import Form
+from workbench.gui.widgets import Card, button, label, look, stack
+from workbench.learners import NAIVE_BAYES as COUNTING
+
+if TYPE_CHECKING:
+    from workbench.params import Parameters
+
+NAIVE_BAYES = COUNTING.name
+WIDTH = 384
+FIELDS = (
+    "epsilon",
+    "noise",
+    "delta",
+    "batch",
+    "epochs",
+    "lr",
+    "clip",
+    "optimizer",
+    "momentum",
+    "physical_batch",
+    "seconds",
+    "device",
+)
+WORDS = {"lr": "learning rate", "clip": "clipping norm", "physical_batch": "rows in memory", "seconds": "stop after"}
+UNSAID = (("epsilon", "no cap"), ("noise", "from ε"), ("seconds", "never"))
+SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
+
+
+class ModelForms(Card):
+    """One form for each model, of which the chosen one is shown.
+
+    Attributes:
+        segments: the buttons that choose; the page puts them beside its title.
+        model: the name of the one that is chosen.
+
+    Signals:
+        chosen: another model.
+        changed: another model, or another value of its form.
+    """
+
+    changed = Signal()
+    chosen = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._views = QStackedWidget()
+        self.body.addWidget(label("PARAMETERS", "caption"))
+        self.body.addWidget(self._views)
+        self.setFixedWidth(WIDTH)
+        self.model = NAIVE_BAYES
+        self.titles = {NAIVE_BAYES: COUNTING.title, **{n.name: n.title for n in NETWORKS}}
+        self._forms = {NAIVE_BAYES: Form("train_naive_bayes", COUNTING.parameters)}
+        self._forms.update({network.name: _network_form(network.name) for network in NETWORKS})
+        self.segments: dict[str, QPushButton] = {}
+        group = QButtonGroup(self)
+        for name, form in self._forms.items():
+            segment = button(
+                SHORT.get(name, self.titles[name]), f"train_model_{name}", "segment", tip=self.titles[name]
+            )
+            segment.setCheckable(True)
+            segment.clicked.connect(lambda _checked, name=name: self.choose(name))
+            group.addButton(segment)
+            self.segments[name] = segment
+            self._views.addWidget(_scrolled(form))
+            form.changed.connect(self.changed)
+        self.choose(self.model)
+
+    @property
+    def title(self) -> str:
+        """What a person calls the chosen model."""
+        return self.titles[self.model]
+
+    @property
+    def is_network(self) -> bool:
+        """Whether the chosen model is trained step by step."""
+        return self.model != NAIVE_BAYES
+
+    def choose(self, model: str) -> None:
+        """Show the form of ``model``."""
+        self.model = model
+        self.segments[model].setChecked(True)
+        self._views.setCurrentIndex(list(self._forms).index(model))
+        self.chosen.emit()
+        self.changed.emit()
+
+    def value(self) -> Parameters | None:
+        """Return what the form says, or ``None`` while it is refused."""
+        return self._forms[self.model].value()
+
+    def begin(self, rows: int, epsilon: Decimal) -> None:
+        """Fill every form for a table of ``rows`` rows and the ε of the plan."""
+        for name, form in self._forms.items():
+            if name == NAIVE_BAYES:
+                form.set_value(COUNTING.parameters.from_plain({"epsilon": float(epsilon)}))
+            else:
+                form.set_value(first_plan(name, rows, epsilon))
+
+    def lock(self, *, locked: bool) -> None:
+        """Let nothing be changed while a run goes on."""
+        self._views.setEnabled(not locked)
+        for segment in self.segments.values():
+            segment.setEnabled(not locked)
+
+
+def _network_form(name: str) -> Form:
+    made = Form(f"train_{name}", DpSgdPlan, only=FIELDS, titles=WORDS, given={"network": name})
+    for key, empty in UNSAID:
+        field = made.field(key)
+        assert isinstance(field, QLineEdit)
+        field.setPlaceholderText(empty)
+    return made
+
+
+def _scrolled(form: Form) -> QScrollArea:
+    holder = look(QWidget(), "clear")
+    lines = stack(form, None)
+    lines.setContentsMargins(0, 0, 8, 0)
+    holder.setLayout(lines)
+    area = QScrollArea()
+    area.setWidget(holder)
+    area.setWidgetResizable(True)
+    return area

@@ -1,0 +1,121 @@
+"""A run as it goes: accuracy, loss and ε against its steps, its memory, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from workbench.gui.actions.train import Preflight
+from workbench.gui.bridge import JobHandle
+from workbench.gui.state import Session
+from workbench.gui.text import memory
+from workbench.gui.trainpage.chart import StepChart
+from workbench.gui.trainpage.words import NO_STEPS, broken_off
+from workbench.gui.widgets import Card, badge, label, row
+from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice
+
+
+class RunCard(Card):
+    """Follows one run after another.
+
+    Attributes:
+        step: the last step that was told of.
+        steps: how many there will be.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(spacing=6)
+        self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
+        self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
+        self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
+        self.step = self.steps = 0
+        self._badge = badge()
+        self._no_steps = label(NO_STEPS, "muted", wrap=True)
+        self._memory = label("", "muted", name="train_memory")
+        self._notice = label("", "muted", wrap=True, name="train_notice")
+        self._outcome = label("", wrap=True, name="train_outcome")
+        head, upper = QWidget(), QWidget()
+        head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
+        charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
+        upper.setLayout(charts)
+        for part in (head, self._no_steps, upper, self.epsilon, self._memory, self._notice, self._outcome):
+            self.body.addWidget(part)
+        self.body.addStretch(0)
+        for position in (2, 3):
+            self.body.setStretch(position, 1)
+        self._of_steps = (self._badge, upper, self.epsilon)
+        self.clear()
+
+    @property
+    def charts(self) -> tuple[StepChart, ...]:
+        """The three charts."""
+        return self.accuracy, self.loss, self.epsilon
+
+    def show_kind(self, *, network: bool) -> None:
+        """Show charts, or why there are none."""
+        for widget in self._of_steps:
+            widget.setVisible(network)
+        self._no_steps.setVisible(not network)
+
+    def clear(self) -> None:
+        """Show no run."""
+        self.step = self.steps = 0
+        for chart in self.charts:
+            chart.begin(0)
+        for told in (self._memory, self._notice, self._outcome):
+            told.setText("")
+            told.hide()
+
+    def begin(self, found: Preflight, handle: JobHandle) -> None:
+        """Follow ``handle``, which does what ``found`` tells of."""
+        self.clear()
+        self.steps = found.steps or 0
+        for chart in (self.accuracy, self.loss):
+            chart.begin(self.steps)
+        if self.steps:
+            self.epsilon.begin(self.steps, float(found.epsilon))
+            self.epsilon.add(0, 0.0)
+        handle.metric.connect(self._take_metric)
+        handle.budget.connect(self._take_budget)
+        handle.memory.connect(self._take_memory)
+        handle.notice.connect(self._take_notice)
+
+    def show_result(self, result: Any) -> None:
+        """Draw the whole of ε where the run had steps."""
+        training = getattr(result, "training", None)
+        if training is not None:
+            self.epsilon.show_points([(0, 0.0), *((record.step, record.epsilon) for record in training.records)])
+
+    def tell_end(self, end: object) -> None:
+        """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
+        cancelled = isinstance(end, Cancelled)
+        what = end.what if isinstance(end, Cancelled) else ""
+        self.tell(broken_off(self.step, self.steps, what, cancelled=cancelled).strip())
+
+    def tell(self, text: str) -> None:
+        """Say how the run ended."""
+        self._outcome.setText(text)
+        self._outcome.setVisible(bool(text))
+
+    def _take_metric(self, metric: Metric) -> None:
+        chart = {"accuracy": self.accuracy, "loss": self.loss}.get(metric.name)
+        if chart is not None:
+            chart.add(metric.step, metric.value)
+
+    def _take_budget(self, budget: Budget) -> None:
+        self.step = budget.step
+        self.epsilon.add(budget.step, budget.epsilon)
+
+    def _take_memory(self, sample: Memory) -> None:
+        now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
+        told = f"memory of the run: {now} now, {peak} at most"
+        if sample.predicted is not None:
+            told += f", {memory(sample.predicted - sample.before)} predicted"
+        self._memory.setText(told)
+        self._memory.show()
+
+    def _take_notice(self, notice: Notice) -> None:
+        text = f"{notice.text[:1].upper()}{notice.text[1:]}"
+        self._notice.setText(text if text.endswith(".") else f"{text}.")
+        self._notice.show()

@@ -1,0 +1,63 @@
+"""What the Train page says of a run, in sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workbench.gui.actions.train import Preflight
+from workbench.gui.text import entered, plain
+
+WHY = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}
+NO_STEPS = (
+    "Naive Bayes takes no steps: it counts the rows once and adds noise to the counts. There is nothing private to "
+    "watch on the way."
+)
+
+
+def cost(found: Preflight | None) -> str:
+    """Return the price of a run."""
+    if found is None:
+        return "–"
+    return f"ε = {plain(found.epsilon)}" + (f", δ = {entered(found.delta)}" if found.delta else "")
+
+
+def steps(found: Preflight) -> str:
+    """Return how many steps there will be, and how much of the table each one sees."""
+    cut = f" of {found.steps_asked:,}: the cap ends it" if found.steps != found.steps_asked else ""
+    return f"{found.steps:,}{cut}, {plain(100 * (found.sample_rate or 0))} % of the rows each"
+
+
+def question(title: str, target: str | None, folder: Path, found: Preflight) -> str:
+    """Return what is asked before the charge."""
+    delta = f", δ = {entered(found.delta)}" if found.delta else ""
+    return (
+        f"{title} is trained on {target} and released to {folder}. This charges ε = {entered(found.epsilon)}{delta} "
+        "for good: a release cannot be undone."
+    )
+
+
+def finished(result: Any) -> str:
+    """Return where the model is, and what it cost."""
+    training = getattr(result, "training", None)
+    model = result.model if training is not None else result
+    told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {entered(model.remaining)} remain."
+    if training is not None:
+        told += f" {training.steps:,} steps: {WHY[training.stopped]}."
+    if getattr(result, "accuracy", None) is not None:
+        told += f" Accuracy on the last epoch's batches {result.accuracy:.3f} (private)."
+    return told
+
+
+def broken_off(step: int, of: int, what: str, *, cancelled: bool) -> str:
+    """Return how a run ended that released nothing.
+
+    Args:
+        step: the last step that was told of; 0 where none was.
+        of: how many there would have been.
+        what: what the ledger says that it costs.
+        cancelled: whether a person stopped it, and not an error.
+    """
+    how = "Cancelled" if cancelled else "Ended by an error"
+    when = f" after {step:,} of {of:,} steps" if step else ""
+    return f"{how}{when}. {what}"
