@@ -133,7 +133,12 @@ class Menus:
             self._recent.addAction("No recent files").setEnabled(False)
         else:
             self._recent.addSeparator()
-            self._recent.addAction("Clear", self._window.settings.clear_recent)
+            self._recent.addAction("Clear", self._clear_recent)
+
+    def _clear_recent(self) -> None:
+        recent = self._window.session.recent
+        if recent is not None:
+            recent.clear()
 
     def _toggle_gauges(self) -> None:
         self._window.gauges.setVisible(self.actions["gauges"].isChecked())

@@ -37,6 +37,10 @@ class Settings:
         """Put ``path`` first among the recent files."""
         self._file.setValue("recent", [path, *(p for p in self.recent if p != path)][:MOST_RECENT])
 
+    def forget_recent(self, path: str) -> None:
+        """Leave ``path`` out of the recent files."""
+        self._file.setValue("recent", [p for p in self.recent if p != path])
+
     def clear_recent(self) -> None:
         """Forget the recent files."""
         self._file.remove("recent")

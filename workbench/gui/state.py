@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from workbench.gui.draft import DraftPlan
+from workbench.gui.recent import RecentFiles
 from workbench.gui.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
@@ -135,6 +136,7 @@ class Session(QObject):
         undo_stack: every edit of the plan; cleared when a table is opened or something is released.
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
+        recent: the files that were opened last; ``None`` outside a window.
 
     Signals:
         table_changed: another table is open, or none.
@@ -145,6 +147,7 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
+        open_asked: (path) open that table or project.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
     """
@@ -157,12 +160,14 @@ class Session(QObject):
     theme_changed = Signal()
     told = Signal(str, str)
     page_asked = Signal(str)
+    open_asked = Signal(str)
     explain_asked = Signal(object, object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo_stack = QUndoStack(self)
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
+        self.recent: RecentFiles | None = None
         self._opened: OpenTable | None = None
         self._plan = DraftPlan()
         self._account = AccountView()

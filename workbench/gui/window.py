@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.autosave import Autosave
 from workbench.gui.banner import Banner
 from workbench.gui.bridge import JobCenter
+from workbench.gui.drop import DropVeil, dragged
 from workbench.gui.explain import ExplainPanel
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
@@ -23,6 +24,7 @@ from workbench.gui.pages import PAGES
 from workbench.gui.pages.data import DataPage
 from workbench.gui.project import Project
 from workbench.gui.rail import Rail
+from workbench.gui.recent import RecentFiles
 from workbench.gui.restore import RestorePanel
 from workbench.gui.settings import Settings
 from workbench.gui.state import Session
@@ -54,6 +56,7 @@ class MainWindow(QMainWindow):
         self.session = Session(self)
         self.jobs = JobCenter(self)
         self.settings = Settings()
+        self.session.recent = RecentFiles(self.settings, self)
         self.project = Project(self.session, self.jobs, self)
         self.autosave = Autosave(self.session, self.jobs, self.project)
         self.theme = ThemeSwitch(self.session, self)
@@ -81,7 +84,9 @@ class MainWindow(QMainWindow):
         self.jobs.failed.connect(self.session.report)
         self.session.table_changed.connect(self._remember_table)
         self.project.changed.connect(self._retitle)
-        self.project.kept.connect(self.settings.add_recent)
+        self.project.kept.connect(self.session.recent.add)
+        self.session.open_asked.connect(self.open)
+        self._veil = DropVeil(self.session, self)
         self._restore()
         self.show_page(pages[0].name)
         self.rail.buttons[pages[0].name].setFocus()
@@ -175,8 +180,8 @@ class MainWindow(QMainWindow):
 
     def _remember_table(self) -> None:
         opened = self.session.opened
-        if opened is not None and not opened.is_sample:
-            self.settings.add_recent(opened.source)
+        if opened is not None and not opened.is_sample and self.session.recent is not None:
+            self.session.recent.add(opened.source)
 
     def _retitle(self) -> None:
         """Name the table in the title, with Qt's mark of what is not saved."""
@@ -208,15 +213,27 @@ class MainWindow(QMainWindow):
             self.jobs.running[-1].cancel()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
-        """Take one file, wherever it is dropped."""
-        urls = event.mimeData().urls()
-        if len(urls) == 1 and urls[0].isLocalFile():
-            event.acceptProposedAction()
+        """Say what a drop would do, wherever the file is held; what cannot be opened is accepted nowhere."""
+        self._veil.show_held(dragged(event.mimeData()))
+        event.acceptProposedAction()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
+        """Show with the pointer, too, whether a drop would be taken."""
+        event.setAccepted(not dragged(event.mimeData()).problem)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:  # noqa: N802 - Qt's name
+        """Lift the veil."""
+        self._veil.hide()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
-        """Open the file that was dropped."""
-        self.open(event.mimeData().urls()[0].toLocalFile())
+        """Open the file that was dropped, or say why not."""
+        self._veil.hide()
+        held = dragged(event.mimeData())
+        if held.problem:
+            self.session.tell("error", held.problem)
+            return
         event.acceptProposedAction()
+        self.open(held.path)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""

@@ -7,6 +7,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.data.samples import SAMPLES, Sample
+from workbench.gui.bridge import JobCenter
+from workbench.gui.datapage.recent_list import RecentList
 from workbench.gui.state import Session
 from workbench.gui.widgets import button, label, look, row, stack
 
@@ -70,7 +72,7 @@ class StartPanel(QWidget):
     open_asked = Signal()
     sample_chosen = Signal(str)
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
         self.setObjectName("data_start")
         drop = DropHere(session)
@@ -108,6 +110,9 @@ class StartPanel(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(drop)
+        recent = RecentList(session.recent, jobs)
+        recent.chosen.connect(session.open_asked)
+        layout.addWidget(recent)
         layout.addSpacing(8)
         layout.addWidget(label("OR LEARN WITH A SAMPLE", "caption"))
         layout.addLayout(cards)

@@ -47,7 +47,7 @@ class DataPage(PageFrame):
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
         self.header.addWidget(self._open_button)
-        self._start = StartPanel(session)
+        self._start = StartPanel(session, jobs)
         self._start.open_asked.connect(self.ask_for_table)
         self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
         self.table = AttributeTable(session)
