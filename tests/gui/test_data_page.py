@@ -7,6 +7,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
 
+from workbench.data.options import ReadOptions
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.datapage.attribute_model import LOWER, UPPER
 
@@ -19,7 +20,7 @@ def opened(window, tmp_path, idle):
     """A window with a semicolon file whose facts are all open."""
     path = tmp_path / "town.csv"
     path.write_text(CSV, "utf-8")
-    open_table(window.session, window.jobs, str(path))
+    open_table(window.session, window.jobs, str(path), ReadOptions(decimal=","))
     idle(window)
     return window
 

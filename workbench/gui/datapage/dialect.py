@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from workbench.data.dialect import Dialect
-from workbench.data.options import ReadOptions
+from workbench.data.options import NO_QUOTE, ReadOptions
 from workbench.gui.actions.bad_lines import show_lines
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
-from workbench.gui.form import Form
+from workbench.gui.form import GIVEN_LATER, Form
+from workbench.gui.state import OpenTable
 from workbench.gui.widgets import Card, button, label, row
 
-MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none"}
+if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
+    from workbench.data.table import Table
+
+MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none", ".": "point"}
 
 
 def in_words(dialect: Dialect) -> str:
@@ -24,8 +32,30 @@ def in_words(dialect: Dialect) -> str:
     return "  ·  ".join(parts)
 
 
+def read_as(dialect: Dialect) -> dict[str, str]:
+    """Return the options that state how a file was read."""
+    return {
+        **{name: getattr(dialect, name) for name in ("encoding", "delimiter", "escape", "decimal")},
+        "quote": dialect.quote or NO_QUOTE,
+        "header": "yes" if dialect.header else "no",
+    }
+
+
+def doubted(table: Table) -> dict[str, str]:
+    """Return the options that state what was guessed and one row could have turned, as the file was read."""
+    read = read_as(table.dialect) if table.dialect is not None else {}
+    names = (doubt.option.split()[0].removeprefix("--") for doubt in table.doubts)
+    return {name: read[name] for name in names}
+
+
+def doubts_in_words(table: Table) -> str:
+    """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
+    titles = {"quote": "quotes", "escape": "quotes within quotes", "decimal": "decimal mark", "header": "header row"}
+    return ", ".join(f"{titles.get(name, name)} {MARKS.get(value, value)}" for name, value in doubted(table).items())
+
+
 class DialectForm(Card):
-    """Asks for what the reader should not guess.
+    """Asks for what the reader should not guess, and has what it guessed confirmed.
 
     Signals:
         read_again: (ReadOptions)
@@ -44,26 +74,60 @@ class DialectForm(Card):
         self.form = Form("dialect", ReadOptions, titles={"header": "first row is a header"})
         self._again = button("Read again", "dialect_read_again", tip="Read the file as stated here")
         self._again.clicked.connect(self._ask)
-        leave = button("Leave as it is", "dialect_leave")
-        leave.clicked.connect(self.left)
+        self._leave = button("Leave as it is", "dialect_leave")
+        self._leave.clicked.connect(self.left)
+        self._opened: OpenTable | None = None
+        self._doubts = label("", "warn", wrap=True, name="dialect_doubts")
         self.form.changed.connect(lambda: self._again.setEnabled(self.form.value() is not None))
         text = label(
             "What is left open is guessed. What you declared about columns of the same name stays.", "muted", wrap=True
         )
         self.body.addWidget(label("How the file is written", "heading"))
         self.body.addWidget(text)
+        self.body.addWidget(self._doubts)
         self.body.addWidget(self.form)
-        self.body.addLayout(row(None, leave, self._again))
+        self.body.addLayout(row(None, self._leave, self._again))
 
-    def show_options(self, options: ReadOptions | None) -> None:
-        """Show what was stated the last time."""
+    def show_table(self, opened: OpenTable | None) -> None:
+        """Show what was stated the last time, and what of the guess is to be confirmed."""
+        self._opened = opened
+        self.bad_lines.hide()
+        self._show_options(opened.options if opened is not None else None)
+        doubts = doubts_in_words(opened.table) if opened is not None else ""
+        self._doubts.setText(
+            f"⚠ Guessed from the rows: {doubts}. One row could turn a guess, and with it how every other row is read: "
+            "so nothing is released before you have said that it is right."
+        )
+        self._doubts.setVisible(bool(doubts))
+        self._leave.setVisible(not doubts)
+        self._show_guess(opened)
+
+    def _show_options(self, options: ReadOptions | None) -> None:
         self.form.set_value(options or ReadOptions())
         self._again.setEnabled(True)
 
+    def _show_guess(self, opened: OpenTable | None) -> None:
+        """Say in each field what was guessed, for as long as nothing is stated there."""
+        dialect = opened.table.dialect if opened is not None else None
+        guess = read_as(dialect) if dialect is not None else {}
+        for name in ReadOptions.declared():
+            field = self.form.field(name)
+            words = f"{GIVEN_LATER}: {MARKS.get(guess[name], guess[name])}" if name in guess else GIVEN_LATER
+            if isinstance(field, QLineEdit):
+                field.setPlaceholderText(words)
+            elif isinstance(field, QComboBox):
+                field.setItemText(0, words)
+
+    def confirm(self) -> None:
+        """State what was guessed, as it was guessed."""
+        assert self._opened is not None
+        stated = doubted(self._opened.table)
+        self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
+
     def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
         """Show what was stated when the file at ``source`` was refused, and the lines that were in the way."""
-        self.show_options(options)
-        self.bad_lines.hide()
+        self.show_table(None)
+        self._show_options(options)
         encoding = options.encoding if options is not None else None
         show_lines(source, error, encoding, self._jobs, lambda lines: self.bad_lines.show_lines(source, lines))
 

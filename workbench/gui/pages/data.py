@@ -164,16 +164,13 @@ class DataPage(PageFrame):
         self.body.addWidget(self._views, 1)
 
     def _show_view(self, name: str) -> None:
+        if name == "dialect" and self._views.currentWidget() is not self._places["dialect"]:
+            self.dialect.show_table(None if self._failed_source else self.session.opened)
         self._views.setCurrentWidget(self._places[name])
         if name in self._segments:
             self._segments[name].setChecked(True)
         self._bar.setVisible(self.session.opened is not None)
-        self._next.setVisible(self.session.opened is not None and name != "values")
-        if name == "start":
-            return
-        if name == "dialect" and not self._failed_source:
-            self.dialect.bad_lines.hide()
-            self.dialect.show_options(self.session.opened.options if self.session.opened else None)
+        self.refresh()
 
     def escape(self) -> bool:
         """Leave the form of the dialect, or the list of values as it was."""
@@ -207,7 +204,6 @@ class DataPage(PageFrame):
         self._open_button.setVisible(opened is not None)
         self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
         self._show_view("attributes" if opened else "start")
-        self.refresh()
         if opened is not None:
             self._summary.set_whole(_summary(opened))
             first = self.table.next_open()
@@ -227,7 +223,13 @@ class DataPage(PageFrame):
             return
         open_facts = [p for p in plan.problems() if p.open]
         wrong = [p for p in plan.problems() if not p.open and p.column]
-        if open_facts:
+        if opened.table.doubts:
+            from workbench.gui.datapage.dialect import doubts_in_words
+
+            self.set_note(f"How the file is written was guessed: {doubts_in_words(opened.table)}.")
+            confirming = self._views.currentWidget() is self._places["dialect"]
+            self._next.setText("That is right →" if confirming else "Confirm how it is read →")
+        elif open_facts:
             names = list(dict.fromkeys(p.column for p in open_facts))
             listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
             self.set_note(f"{count(len(open_facts), 'public fact is', 'public facts are')} still open: {listed}.")
@@ -243,7 +245,13 @@ class DataPage(PageFrame):
         self._next.setAccessibleName(self._next.text())
 
     def _go_on(self) -> None:
-        """Go to the next open fact, else to the next page."""
+        """Go to the guess that is to be confirmed, else to the next open fact, else to the next page."""
+        if self.session.opened is not None and self.session.opened.table.doubts:
+            if self._views.currentWidget() is self._places["dialect"] and not self._failed_source:
+                self.dialect.confirm()
+            else:
+                self._show_view("dialect")
+            return
         place = self._next_to_mend()
         if place.isValid():
             self._show_view("attributes")
@@ -287,7 +295,8 @@ def _summary(opened: OpenTable) -> str:
 def _state(session: Session) -> State:
     if session.opened is None:
         return "empty"
-    return "needs" if any(p.column for p in session.plan.problems()) else "ready"
+    open_still = session.opened.table.doubts or any(p.column for p in session.plan.problems())
+    return "needs" if open_still else "ready"
 
 
 PAGE = Page(

@@ -161,6 +161,8 @@ class ReleasePage(PageFrame):
             self.set_note("")
         elif running:
             self.set_note("Until the file stands, cancelling costs nothing.")
+        elif opened.table.doubts:
+            self.set_note("⚠ How the file is written was guessed: confirm it on the Data page.")
         elif plan.problems():
             first = plan.problems()[0]
             self.set_note(f"{first.column or 'The plan'}: {first.text}.")
@@ -274,7 +276,9 @@ class ReleasePage(PageFrame):
 
 def _payable(session: Session) -> bool:
     """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
-    return session.opened is not None and session.plan.cost() is not None and not session.account.problem
+    if session.opened is None or session.opened.table.doubts:
+        return False
+    return session.plan.cost() is not None and not session.account.problem
 
 
 def _outside(forecast: Forecast | None) -> str:

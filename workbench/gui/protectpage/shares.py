@@ -69,7 +69,9 @@ def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> Dr
 
 
 def with_lock(draft: DraftPlan, name: str, locked: bool) -> DraftPlan:
-    """Return the draft in which the share of ``name`` is locked or free; no share moves by it.
+    """Return the draft in which the share of ``name`` is locked or free; no share moves by it, but for its tail.
+
+    Freed and locked again, a share of 0.3 is 0.3: what the weights make of it beyond nine digits is cut.
 
     Raises:
         ParameterError: it is the last free column.
@@ -78,7 +80,7 @@ def with_lock(draft: DraftPlan, name: str, locked: bool) -> DraftPlan:
     if locked:
         if not any(c.epsilon is None and c.name != name for c in draft.protected):
             raise ParameterError(*_nothing_free(draft, name))
-        return draft.with_column(name, epsilon=Decimal(f"{present:.12g}"))
+        return draft.with_column(name, epsilon=Decimal(f"{present:.9g}"))
     if any(c.epsilon is None for c in draft.protected):
         return with_share(draft, name, present, lock=False)
     return draft.with_column(name, epsilon=None, weight=1.0)

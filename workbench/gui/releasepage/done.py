@@ -76,7 +76,7 @@ class ReleasedCard(Card):
         if faults:
             look(self._result, "danger")
             listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")
-            self._result.setText(f"✕ Not what its certificate says: {listed}.")
+            self._result.setText(f"✕ {listed[:1].upper()}{listed[1:]}.")
         else:
             look(self._result, "accent")
             time = datetime.now().astimezone().strftime("%H:%M:%S")

@@ -1,0 +1,276 @@
+"""A person at the window: she clicks and types at what she can see, and at nothing else."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QTableView,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from workbench.gui.window import MainWindow
+
+LEFT, NO_KEY = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+PATIENCE = 30_000
+FIRST_NAMES = ("Zoé", "Noël", "Ana", "Bob", "Jürgen", "Li", "Mia", "Omar")
+HEADER = ("id", "name", "age", "sex", "zip", "income", "label")
+
+
+def write_people(
+    path: Path, rows: int = 300, delimiter: str = ",", decimal: str = ".", encoding: str = "utf-8"
+) -> Path:
+    """Write a table of people, none of whom exists, in a dialect."""
+    made = random.Random(11)
+    lines = [delimiter.join(HEADER)]
+    for i in range(rows):
+        income = f"{made.uniform(9e3, 15e4):.2f}".replace(".", decimal)
+        cells = (f"P{i:05}", f"{FIRST_NAMES[i % 8]} {i}", str(made.randint(18, 95)), "fm"[i % 2])
+        lines.append(delimiter.join((*cells, str(75_000 + made.randint(1, 20)), income, ("no", "yes")[i % 3 == 0])))
+    path.write_bytes(("\n".join(lines) + "\n").encode(encoding))
+    return path
+
+
+class Hands:
+    """Clicks, keys and drops; every widget is found by its name and must be visible and enabled."""
+
+    def __init__(self, window: MainWindow, qtbot: QtBot) -> None:
+        self.window, self.qtbot = window, qtbot
+
+    def idle(self) -> None:
+        """Wait until no job runs."""
+        self.qtbot.waitUntil(lambda: not self.window.jobs.running, timeout=PATIENCE)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for what must come."""
+        self.qtbot.waitUntil(condition, timeout=PATIENCE)
+
+    # -- what is seen ---------------------------------------------------------------------------------------------
+
+    def see(self, name: str) -> QWidget:
+        """Return the visible, enabled widget of that name."""
+        found = [w for w in self.window.findChildren(QWidget, name) if w.isVisible()]
+        assert found, f"{name} is not to be seen"
+        assert found[0].isEnabled(), f"{name} is not enabled"
+        return found[0]
+
+    def sees(self, name: str) -> bool:
+        """Return whether a widget of that name is visible."""
+        return any(w.isVisible() for w in self.window.findChildren(QWidget, name))
+
+    def text(self, name: str) -> str:
+        """Return what a visible label says, whole where it is shown with an ellipsis."""
+        widget = self.see(name)
+        assert isinstance(widget, QLabel)
+        return widget.text() if not widget.text().endswith("…") else widget.accessibleName()
+
+    def table(self, name: str) -> QTableView:
+        """Return a visible table."""
+        found = self.see(name)
+        assert isinstance(found, QTableView)
+        return found
+
+    def index(self, table: str, attribute: str, heading: str) -> QModelIndex:
+        """Return a cell by the name of its row and the heading of its column."""
+        model = self.table(table).model()
+        heads = [model.headerData(c, Qt.Orientation.Horizontal) for c in range(model.columnCount())]
+        names = [str(model.index(r, 0).data()).split()[0] for r in range(model.rowCount())]
+        return model.index(names.index(attribute), heads.index(heading))
+
+    def cell(self, table: str, attribute: str, heading: str) -> str:
+        """Return what a cell says."""
+        return str(self.index(table, attribute, heading).data())
+
+    # -- the mouse ------------------------------------------------------------------------------------------------
+
+    def click(self, name: str) -> None:
+        """Click in the middle of a widget."""
+        self.qtbot.mouseClick(self.see(name), LEFT)
+
+    def drop(self, path: Path) -> None:
+        """Drop a file on the middle of the window."""
+        mime = QMimeData()
+        mime.setUrls([QUrl.fromLocalFile(str(path))])
+        place = self.window.rect().center()
+        enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, LEFT, NO_KEY)
+        QApplication.sendEvent(self.window, enter)
+        assert enter.isAccepted()
+        QApplication.sendEvent(self.window, QDropEvent(QPointF(place), Qt.DropAction.CopyAction, mime, LEFT, NO_KEY))
+        self.idle()
+
+    def click_cell(self, table: str, attribute: str, heading: str, *, double: bool = False) -> None:
+        """Click a cell, twice where it is to be edited."""
+        view, index = self.table(table), self.index(table, attribute, heading)
+        view.scrollTo(index)
+        place = view.visualRect(index).center()
+        assert view.viewport().rect().contains(place), f"{attribute}: {heading} is out of sight"
+        self.qtbot.mouseClick(view.viewport(), LEFT, pos=place)
+        if double:
+            self.qtbot.mouseDClick(view.viewport(), LEFT, pos=place)
+
+    def pick(self, table: str, attribute: str, heading: str, words: str) -> None:
+        """Open the list of a cell by a double click, and click the entry that begins with ``words``."""
+        self.click_cell(table, attribute, heading, double=True)
+        combo = self.open_list()
+        at = _entry(combo, words)
+        view = combo.view()
+        entry = combo.model().index(at, 0)
+        view.scrollTo(entry)
+        self.qtbot.mouseMove(view.viewport(), view.visualRect(entry).center())
+        self.qtbot.mouseClick(view.viewport(), LEFT, pos=view.visualRect(entry).center())
+        self.until(lambda: not self.sees("choice_editor"))
+
+    def open_list(self) -> QComboBox:
+        """Return the list of the cell that is being edited, once it has opened."""
+
+        def lists() -> list[QComboBox]:
+            return [c for c in self.window.findChildren(QComboBox, "choice_editor") if c.view().isVisible()]
+
+        self.until(lambda: bool(lists()))
+        return lists()[0]
+
+    # -- the keyboard ---------------------------------------------------------------------------------------------
+
+    @property
+    def focus(self) -> QWidget:
+        """What has the focus."""
+        if QApplication.activeWindow() is None:
+            self.window.activateWindow()  # as a window manager does once a question is answered
+            self.until(lambda: QApplication.focusWidget() is not None)
+        found = QApplication.focusWidget()
+        assert found is not None, "nothing has the focus"
+        return found
+
+    def key(self, key: Qt.Key, modifier: Qt.KeyboardModifier = NO_KEY) -> None:
+        """Press a key: it goes to the list that is open, else to what has the focus."""
+        popup = QApplication.activePopupWidget()
+        self.qtbot.keyClick(popup.windowHandle() if popup is not None else self.focus, key, modifier)
+        QApplication.processEvents()  # Qt commits the editor of a cell when it comes back to its event loop
+
+    def keys(self, text: str) -> None:
+        """Type a text, wherever the focus is."""
+        self.qtbot.keyClicks(self.focus, text)
+
+    def type_into(self, name: str, text: str) -> None:
+        """Click into a field and replace what stands there."""
+        field = self.see(name)
+        assert isinstance(field, QLineEdit)
+        self.qtbot.mouseClick(field, LEFT)
+        self.qtbot.keyClick(field, Qt.Key.Key_A, CTRL)
+        self.qtbot.keyClicks(field, text)
+
+    def type_in_cell(self, table: str, attribute: str, heading: str, text: str) -> None:
+        """Edit a cell by a double click, keys and Return."""
+        self.click_cell(table, attribute, heading, double=True)
+        self.keys(text)
+        self.key(Qt.Key.Key_Return)
+
+    def tab_to(self, name: str, *, back: bool = False, most: int = 80) -> None:
+        """Press Tab (or Shift+Tab) until the widget of that name has the focus."""
+        walked = []
+        for _ in range(most):
+            if self.focus.objectName() == name:
+                return
+            walked.append(self.focus.objectName() or type(self.focus).__name__)
+            self.key(Qt.Key.Key_Backtab if back else Qt.Key.Key_Tab, SHIFT if back else NO_KEY)
+        raise AssertionError(f"Tab does not reach {name}: {walked}")
+
+    def arrow_to(self, table: str, attribute: str, heading: str) -> None:
+        """Go to a cell of the table that has the focus by arrow keys alone."""
+        view, goal = self.table(table), self.index(table, attribute, heading)
+        assert view.hasFocus(), f"{self.focus.objectName()} has the focus"
+        self.key(Qt.Key.Key_Home, CTRL)
+        for _ in range(goal.row()):
+            self.key(Qt.Key.Key_Down)
+        for _ in range(goal.column()):
+            self.key(Qt.Key.Key_Right)
+        assert view.currentIndex() == goal, f"the arrows lead to {view.currentIndex().data()}"
+
+    def pick_by_keys(self, table: str, attribute: str, heading: str, words: str) -> None:
+        """Open the list of a cell by F2, go to an entry by arrows and take it by Return."""
+        self.arrow_to(table, attribute, heading)
+        self.key(Qt.Key.Key_F2)
+        combo = self.open_list()
+        at = _entry(combo, words)
+        self.key(Qt.Key.Key_Home)
+        for _ in range(at):
+            self.key(Qt.Key.Key_Down)
+        self.key(Qt.Key.Key_Return)
+        self.until(lambda: not self.sees("choice_editor"))
+
+    # -- questions ------------------------------------------------------------------------------------------------
+
+    def answer(self, name: str, *, by_keys: bool = False) -> list[str]:
+        """Press a button of the question that comes next; return a list that will hold what it said."""
+        told: list[str] = []
+
+        def respond(box: QWidget) -> None:
+            assert isinstance(box, QMessageBox)
+            told.append(f"{box.text()}\n{box.informativeText()}")
+            if by_keys:
+                self.tab_to(f"confirm_{name}")
+                self.key(Qt.Key.Key_Space)
+            else:
+                self.qtbot.mouseClick(_child(box, QAbstractButton, f"confirm_{name}"), LEFT)
+
+        self._when_asked(QMessageBox, respond)
+        return told
+
+    def name_file(self, path: Path) -> None:
+        """Type a path into the chooser of files that comes next, and press Return."""
+
+        typing = QTimer(self.window, interval=50)
+
+        def look() -> None:
+            box = QApplication.activeModalWidget()
+            if not isinstance(box, QFileDialog) or not box.isVisible():
+                return
+            field = _child(box, QLineEdit, "fileNameEdit")
+            assert isinstance(field, QLineEdit)
+            if field.text() != str(path):
+                field.selectAll()
+                self.qtbot.keyClicks(field, str(path))
+            else:  # the list of completions may have taken an earlier Return
+                box.finished.connect(typing.stop)
+                self.qtbot.keyClick(field, Qt.Key.Key_Return)
+
+        typing.timeout.connect(look)
+        typing.start()
+
+    def _when_asked(self, kind: type[QWidget], respond: Callable[[QWidget], None]) -> None:
+        asked = QTimer(self.window, interval=20)
+
+        def look() -> None:
+            box = QApplication.activeModalWidget()
+            if isinstance(box, kind) and box.isVisible():
+                asked.stop()
+                respond(box)
+
+        asked.timeout.connect(look)
+        asked.start()
+
+
+def _entry(combo: QComboBox, words: str) -> int:
+    listed = [combo.itemText(i) for i in range(combo.count())]
+    found = [i for i, text in enumerate(listed) if text.startswith(words)]
+    assert found, f"{words} is not among {listed}"
+    return found[0]
+
+
+def _child(box: QWidget, kind: type[QObject], name: str) -> QWidget:
+    found = box.findChild(kind, name)
+    assert isinstance(found, QWidget), f"the question has no {name}"
+    return found

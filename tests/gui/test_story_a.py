@@ -1,0 +1,211 @@
+"""Story A: a file is dropped, protected column by column, previewed, released and verified; also without a mouse."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hands import CTRL, Hands, write_people
+from PySide6.QtCore import Qt
+
+from workbench.gui.protectpage.shares import split
+from workbench.release.ledger import Ledger
+
+# Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")
+ODD = {"delimiter": ";", "decimal": ",", "encoding": "cp1252"}
+MECHANISMS = {"age": "bounded Laplace", "income": "bounded staircase", "sex": "k-ary randomised response"}
+FACTS = ("0", "120", "f, m", "0", "200000", "no, yes")
+
+
+@pytest.fixture
+def hands(window, qtbot) -> Hands:
+    window.activateWindow()
+    return Hands(window, qtbot)
+
+
+def charges() -> int:
+    """Return how many releases the ledger has charged."""
+    with Ledger.open() as book:
+        return sum(r.status == "charged" for r in book.releases())
+
+
+def planned_as_told(hands: Hands) -> None:
+    """Check the plan of the story, and that the shares sum to ε to the last digit."""
+    plan = hands.window.session.plan
+    assert {c.name: c.action for c in plan.columns} == {
+        **dict.fromkeys(("id", "name"), "drop"),
+        **dict.fromkeys(("age", "sex", "income", "label"), "protect"),
+        "zip": "keep",
+    }
+    age, sex, income = (plan.column(n) for n in ("age", "sex", "income"))
+    assert (age.mechanism, age.lower, age.upper, age.epsilon) == ("bounded-laplace", 0, 120, Decimal("0.3"))
+    assert (income.mechanism, income.lower, income.upper) == ("staircase", 0, 200_000)
+    assert (sex.mechanism, sex.domain) == ("grr", ("f", "m"))
+    shares = split(plan)
+    assert plan.epsilon == 1
+    assert shares["age"] == Decimal("0.3")
+    assert sum(shares.values()) == Decimal(1)
+
+
+def released_as_told(target: Path, rows: int) -> None:
+    """Check the file and its certificate."""
+    out = pl.read_csv(target, infer_schema_length=None)
+    assert out.height == rows
+    assert out.columns == ["age", "sex", "zip", "income", "label"]
+    assert out["age"].dtype == pl.Int64
+    assert out["age"].is_between(0, 120).all()
+    assert out["income"].is_between(0, 200_000).all()
+    assert set(out["sex"]) == {"f", "m"}
+    certificate = json.loads(target.with_name(f"{target.name}.certificate.json").read_text("utf-8"))
+    assert any("zip" in sentence for sentence in certificate["outside_guarantee"])
+
+
+@pytest.mark.parametrize("dialect", [{}, ODD], ids=["comma", "semicolon"])
+def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_path, dialect):
+    source = write_people(tmp_path / "people.csv", **dialect)
+    hands.drop(source)
+    told = hands.text("data_summary")
+    assert ("semicolon" in told, "decimal mark ," in told) == ((True, True) if dialect else (False, False))
+    if dialect:
+        assert "encoding cp1252, decimal mark comma" in hands.see("note_data").accessibleName()
+        hands.click("to_protect")
+        assert "encoding cp1252, decimal mark comma" in hands.text("dialect_doubts")
+        hands.click("to_protect")
+        hands.idle()
+        assert not hands.window.session.opened.table.doubts
+        assert hands.window.session.opened.table.frame["name"][0] == "Zoé 0"
+    else:
+        hands.click("view_dialect")
+        assert not hands.sees("dialect_doubts")
+        hands.click("dialect_leave")
+    for name in ("id", "name"):
+        if hands.window.session.plan.column(name).action != "drop":
+            hands.click_cell("attribute_table", name, "Attribute")
+            hands.click("detail_drop")
+    hands.click("to_protect")
+    for fact in (*FACTS[:3], "", "", *FACTS[3:5]):  # zip is to be kept: it needs no bounds
+        hands.keys(fact)
+        hands.key(Qt.Key.Key_Tab)
+    hands.keys(FACTS[5])
+    hands.key(Qt.Key.Key_Return)
+
+    hands.click("rail_protect")
+    hands.idle()
+    hands.pick("share_table", "zip", "Action", "keep")
+    hands.idle()
+    assert hands.cell("share_table", "zip", "Expected error") == "not protected"
+    assert "no ε covers it" in hands.text("share_warning")
+    assert "zip" in hands.see("note_protect").accessibleName()
+    for attribute, words in MECHANISMS.items():
+        hands.pick("share_table", attribute, "Mechanism", words)
+        hands.idle()
+        assert hands.cell("share_table", attribute, "Mechanism").startswith(words)
+    hands.type_into("plan_epsilon_field", "1")
+    hands.type_in_cell("share_table", "age", "Share of ε", "0.3")
+    hands.idle()
+    planned_as_told(hands)
+    assert hands.cell("share_table", "age", "Lock") == "locked"
+    assert "together ε = 1 exactly" in hands.text("share_sum")
+
+    hands.click("to_preview")
+    hands.idle()
+    assert hands.sees("preview_key")
+
+    hands.click("rail_release")
+    hands.idle()
+    assert hands.text("release_epsilon") == "ε = 1"
+    assert "zip" in hands.text("release_outside_text")
+    assert charges() == 0
+    asked = hands.answer("yes")
+    hands.click("release_now")
+    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.idle()
+    assert "Outside the guarantee:" in asked[0]
+    assert "zip" in asked[0]
+    assert charges() == 1
+    target = tmp_path / "people-released.csv"
+    released_as_told(target, rows=300)
+
+    hands.click("released_1_verify")
+    hands.idle()
+    assert hands.text("released_1_result").startswith("✓ It is what its certificate and the ledger say")
+    content = bytearray(target.read_bytes())
+    content[-2] ^= 1
+    target.write_bytes(content)
+    hands.click("released_1_verify")
+    hands.idle()
+    told = hands.text("released_1_result")
+    assert told == "✕ The file was changed after it was certified: its SHA-256 differs."
+
+
+def test_the_same_is_done_without_a_mouse(hands, tmp_path):
+    source = write_people(tmp_path / "people.csv", **ODD)
+    hands.name_file(source)
+    hands.key(Qt.Key.Key_O, CTRL)
+    hands.idle()
+    hands.key(Qt.Key.Key_Return, CTRL)
+    assert hands.sees("dialect_doubts")
+    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.idle()
+    assert not hands.window.session.opened.table.doubts
+    hands.key(Qt.Key.Key_Return, CTRL)
+    for fact in (*FACTS[:3], "", "", *FACTS[3:5]):  # zip is to be kept: it needs no bounds
+        hands.keys(fact)
+        hands.key(Qt.Key.Key_Tab)
+    hands.keys(FACTS[5])
+    hands.key(Qt.Key.Key_Return)
+    hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
+    assert hands.window.session.plan.column("income").role == "sensitive"
+
+    hands.key(Qt.Key.Key_2, CTRL)
+    hands.idle()
+    hands.tab_to("share_table")
+    hands.pick_by_keys("share_table", "zip", "Action", "keep")
+    hands.idle()
+    for attribute, words in MECHANISMS.items():
+        hands.pick_by_keys("share_table", attribute, "Mechanism", words)
+        hands.idle()
+    hands.arrow_to("share_table", "age", "Share of ε")
+    hands.key(Qt.Key.Key_Return)
+    hands.keys("0.3")
+    hands.key(Qt.Key.Key_Return)
+    hands.arrow_to("share_table", "age", "Lock")
+    for told in ("", "locked"):
+        hands.key(Qt.Key.Key_Space)
+        assert hands.cell("share_table", "age", "Lock") == told
+    hands.tab_to("plan_epsilon_field")
+    hands.key(Qt.Key.Key_A, CTRL)
+    hands.keys("1")
+    hands.idle()
+    planned_as_told(hands)
+
+    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.idle()
+    assert hands.window.page.objectName() == "page_preview"
+    hands.tab_to("another_draw")
+    hands.key(Qt.Key.Key_Space)
+    hands.idle()
+    hands.tab_to("preview_column")
+    hands.key(Qt.Key.Key_Down)
+    hands.idle()
+    hands.key(Qt.Key.Key_6, CTRL)
+    hands.idle()
+    target = tmp_path / "by-keys.csv"
+    hands.tab_to("release_target")
+    hands.key(Qt.Key.Key_A, CTRL)
+    hands.keys(str(target))
+    asked = hands.answer("yes", by_keys=True)
+    hands.key(Qt.Key.Key_Return, CTRL)
+    hands.until(lambda: hands.sees("released_1_verify"))
+    hands.idle()
+    assert "charges ε = 1" in asked[0]
+    released_as_told(target, rows=300)
+    assert charges() == 1
+    hands.tab_to("released_1_verify")
+    hands.key(Qt.Key.Key_Space)
+    hands.idle()
+    assert hands.text("released_1_result").startswith("✓")

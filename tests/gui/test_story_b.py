@@ -1,0 +1,169 @@
+"""Story B: the budget outlives the window, the name of the file and the project; what was released is copied freely."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hands import CTRL, Hands
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QApplication
+
+from workbench.gui.window import MainWindow
+from workbench.release.ledger import Ledger
+
+# Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")
+
+
+@pytest.fixture
+def start(qtbot) -> Iterator[Callable[[], Hands]]:
+    """Start the program's window, as often as it was quit; whatever is left open is closed in the end."""
+    made: list[MainWindow] = []
+
+    def start() -> Hands:
+        window = MainWindow()
+        made.append(window)
+        window.show()
+        qtbot.waitExposed(window)
+        window.activateWindow()
+        return Hands(window, qtbot)
+
+    yield start
+    for window in made:
+        window.jobs.shut_down()
+        window.session.may_leave = lambda then: True  # what a test has changed is not to be saved
+        window.close()
+        window.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    """A table of ages and towns."""
+    path = tmp_path / "people.csv"
+    path.write_text("age,town\n" + "\n".join(f"{20 + i % 50},{'ab'[i % 2]}" for i in range(200)) + "\n", "utf-8")
+    return path
+
+
+def ledger() -> list[tuple[str, str]]:
+    """Return status and ε of everything the ledger holds, the oldest first."""
+    with Ledger.open() as book:
+        return [(r.status, f"{r.epsilon.normalize():f}") for r in book.releases()]
+
+
+def open_and_declare(hands: Hands, source: Path) -> None:
+    """Drop a file on the window and declare what is publicly known of it."""
+    hands.drop(source)
+    hands.click("to_protect")
+    for fact, end in (("0", Qt.Key.Key_Tab), ("100", Qt.Key.Key_Tab), ("a, b", Qt.Key.Key_Return)):
+        hands.keys(fact)
+        hands.key(end)
+    assert hands.window.session.plan.ready
+
+
+def set_cap(hands: Hands, cap: str) -> None:
+    """Set the cap on the Ledger page."""
+    hands.click("rail_ledger")
+    hands.idle()
+    hands.type_into("ledger_cap_field", cap)
+    asked = hands.answer("yes")
+    hands.click("ledger_set_cap")
+    hands.idle()
+    assert f"to ε = {cap}" in asked[0]
+
+
+def plan_for(hands: Hands, epsilon: str, target: Path) -> None:
+    """Give the plan an ε and go to the Release page with a name for the file."""
+    hands.click("rail_protect")
+    hands.idle()
+    hands.type_into("plan_epsilon_field", epsilon)
+    hands.click("rail_release")
+    hands.idle()
+    hands.type_into("release_target", str(target))
+
+
+def release(hands: Hands, answer: str = "yes") -> str:
+    """Press Release and answer the question; return what was asked."""
+    asked = hands.answer(answer)
+    hands.click("release_now")
+    hands.until(lambda: bool(asked))
+    hands.idle()
+    return asked[0]
+
+
+def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source, tmp_path):
+    first = start()
+    open_and_declare(first, source)
+    set_cap(first, "2")
+    plan_for(first, "1.2", tmp_path / "one.csv")
+    assert "charges ε = 1.2" in release(first)
+    project = tmp_path / "first.workbench.toml"
+    first.name_file(project)
+    first.key(Qt.Key.Key_S, CTRL)
+    first.until(project.exists)
+    first.idle()
+    assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 1.2
+    first.key(Qt.Key.Key_Q, CTRL)
+    first.until(lambda: not first.window.isVisible())
+
+    again = start()
+    open_and_declare(again, source.rename(tmp_path / "renamed.csv"))
+    assert again.window.project.path is None
+    assert again.text("fact_left") == "0.8"
+    assert again.text("fact_cap") == "ε 2"
+    refused = tmp_path / "two.csv"
+    plan_for(again, "1", refused)
+    assert "needs ε = 1, but only 0.8 remain" in again.text("budget_warning")
+    before = ledger()
+    again.click("release_now")
+    again.idle()
+    told = again.text("release_refusal")
+    assert told.startswith("✕ Refused, nothing was charged or written.")
+    assert "costs epsilon = 1 but only 0.8 remain" in told
+    assert not refused.exists()
+    assert ledger() == before == [("charged", "1.2")]
+
+    plan_for(again, "1.2", refused)
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    again.name_file(folder)
+    asked = release(again, "copy")
+    again.idle()
+    assert str(tmp_path / "one.csv") in asked
+    assert "To copy that file is free" in asked
+    assert (folder / "one.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    assert ledger() == before
+    assert again.text("fact_left") == "0.8"
+    release(again, "yes")
+    assert "costs epsilon = 1.2 but only 0.8 remain" in again.text("release_refusal")
+    assert not refused.exists()
+    assert {status for status, _ in ledger()} <= {"charged", "refused"}
+    assert again.text("fact_left") == "0.8"
+
+    again.click("release_use_rest")
+    again.idle()
+    assert again.window.session.plan.epsilon == Decimal("0.8")
+    release(again)
+    assert refused.is_file()
+    assert [epsilon for status, epsilon in ledger() if status == "charged"] == ["1.2", "0.8"]
+    assert again.window.session.account.remaining == 0
+    assert again.text("fact_left") == "0"
+
+
+def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_path):
+    hands = start()
+    open_and_declare(hands, source)
+    set_cap(hands, "2")
+    plan_for(hands, "0.7", tmp_path / "one.csv")
+    release(hands)
+    asked = release(hands)
+    assert "A new draw is a second release and charges ε = 0.7 again" in asked
+    assert ledger() == [("charged", "0.7")] * 2
+    assert hands.text("fact_left") == "0.6"
+    one, two = (hands.window.session.released[at].result.output for at in (0, 1))
+    assert one != two
+    assert one.read_bytes() != two.read_bytes()
