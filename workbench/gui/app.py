@@ -27,7 +27,8 @@ def run(data: str | None = None) -> int:
     window.show()
     report_faults(window)
     # After the first paint: a timer of 0 ms fires when the events that wait, the paint among them, are done.
-    QTimer.singleShot(0, window, lambda: settle(window, data))
+    # Without a receiver: PySide tells nobody of a fault in a call that has one.
+    QTimer.singleShot(0, lambda: settle(window, data))
     return app.exec()
 
 

@@ -1,0 +1,233 @@
+"""Work that raises: one sentence in the banner, the trace in the log without a value, and the window goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mishaps import PATIENCE, Heard, banner, retype, statuses
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QApplication, QLabel
+
+from workbench.gui.actions.release import release_plan
+from workbench.gui.bridge import JobCenter
+from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages import PAGES
+from workbench.gui.state import Session
+from workbench.gui.window import MainWindow
+from workbench.jobs import Job
+from workbench.paths import user_log
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = "Ada Lovelace, 36"
+
+
+def logged() -> str:
+    path = user_log() / "workbench.log"
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+class FaultyPage(PageFrame):
+    """A page whose worker has a bug and holds values of a row when it meets it."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, FAULTY)
+        self.set_primary("Go", "faulty_go", lambda: jobs.start(Job("Working on it", self._work)))
+
+    def _work(self, emit, cancel) -> None:
+        row = {"name": SECRET}
+        raise KeyError(f"no such person: {row['name']}")
+
+
+FAULTY = Page(name="faulty", title="Faulty", help="A page with a bug", make=FaultyPage)
+
+
+@pytest.fixture
+def faulty(qtbot) -> Iterator[MainWindow]:
+    """A window with one more page."""
+    made = MainWindow((*PAGES, FAULTY))
+    made.show()
+    qtbot.waitExposed(made)
+    made.show_page("faulty")
+    yield made
+    made.close()
+    made.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_a_bug_in_a_worker_is_one_sentence_and_a_trace_without_values(faulty, press, idle):
+    heard = Heard(faulty)
+    press(faulty, "faulty_go")
+    idle(faulty)
+    assert heard.one() == "A fault of the program (KeyError); its trace is in the log."
+    assert "KeyError" in logged()
+    assert "test_mishaps_faults.py" in logged()
+    assert "Lovelace" not in logged() + banner(faulty)
+    faulty.open("sample:iris")
+    idle(faulty)
+    assert faulty.session.opened.title == "iris"
+
+
+def test_each_bug_is_told_of_once(faulty, press, idle):
+    heard = Heard(faulty)
+    for number in (1, 2):
+        press(faulty, "faulty_go")
+        idle(faulty)
+        assert len(heard.lines) == number
+    assert logged().count("Working on it") == 2
+
+
+IN_THE_WINDOW = """
+import sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QLabel
+from workbench.gui import app
+from workbench.gui.window import MainWindow
+
+def bug():
+    name = "Ada Lovelace, 36"
+    raise ValueError(name)
+
+def look():
+    text = window.findChild(QLabel, "banner_text").text()
+    print(text, window.isVisible(), flush=True)
+    window.close()
+
+application = app.application()
+window = MainWindow()
+window.show()
+app.report_faults(window)
+QTimer.singleShot(0, bug)
+QTimer.singleShot(200, look)
+sys.exit(application.exec())
+"""
+
+
+def test_a_bug_in_the_window_itself_is_told_of_and_it_goes_on():
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_WINDOW],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "A fault of the program (ValueError); its trace is in the log. True"
+    assert "ValueError" in logged()
+    assert "Lovelace" not in logged() + done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file is empty"),
+        (b"a,b\n1,2\n3\n", "line 3"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(300), "big.csv"),
+        (b"a,b\n", "no rows"),
+        (None, "there is no such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_sentence(people, tmp_path, idle, content, words):
+    path = tmp_path / "big.csv"
+    if content is not None:
+        path.write_bytes(content)
+    heard = Heard(people)
+    people.open(str(path))
+    idle(people)
+    assert words in heard.one().lower()
+    assert people.session.opened.title == "people"
+    assert logged() == ""
+
+
+@pytest.fixture
+def full_disk(tmp_path) -> Iterator[Path]:
+    """A folder on a file system of one page, where a system lets a test make one."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this system lets nobody make a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_sentence_and_costs_nothing(people, full_disk, press, idle, answer, qtbot):
+    fails_at(people, full_disk / "released.csv", press, idle, answer, qtbot)
+    assert list(full_disk.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="the system has no folder that takes no files")
+def test_an_output_in_a_folder_that_takes_no_files_is_one_sentence(people, press, idle, answer, qtbot):
+    """As /proc: nobody, whatever their rights, can make a file there."""
+    fails_at(people, Path("/proc/released.csv"), press, idle, answer, qtbot, "cannot be written|does not exist")
+
+
+def fails_at(window, target, press, idle, answer, qtbot, words="the disk is full") -> None:
+    window.show_page("release")
+    idle(window)
+    retype(window, qtbot, "release_target", target)
+    heard = Heard(window)
+    told = answer("yes")
+    press(window, "release_now")
+    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    idle(window)
+    assert any(word in heard.one().lower() for word in words.split("|"))
+    assert set(statuses()) <= {"void"}
+    assert window.session.released == ()
+    assert window.page.primary.isEnabled()
+    assert logged() == ""
+
+
+def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle, answer, qtbot, tmp_path):
+    """The second window learns at the door what the first has spent since it looked."""
+    other = MainWindow()
+    other.show()
+    qtbot.waitExposed(other)
+    other.open("sample:people")
+    idle(other)
+    for window, name in ((people, "one.csv"), (other, "two.csv")):
+        window.show_page("release")
+        idle(window)
+        retype(window, qtbot, "release_target", tmp_path / name)
+    answer("yes")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(people.session.released) == 1, timeout=PATIENCE)
+    idle(people)
+    other.session.edit_column("age", "bounds of age", upper=119.0)  # another plan, the same table
+    idle(other)
+    press(other, "release_now")
+    idle(other)
+    assert not (tmp_path / "two.csv").exists()
+    assert statuses() == ["charged"]
+    refusal = other.findChild(QLabel, "release_refusal")
+    assert refusal.isVisible()
+    assert "costs epsilon = 1 but only 0 remain" in refusal.text()
+    assert other.isVisible()
+    assert people.isVisible()
+    other.session.may_leave = lambda then: True
+    other.close()
+    other.deleteLater()
+
+
+def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people, press, idle, answer, qtbot, tmp_path):
+    other = MainWindow()
+    other.show()
+    other.open("sample:people")
+    idle(other)
+    failures: list[BaseException] = []
+    for window, name in ((people, "one.csv"), (other, "two.csv")):
+        release_plan(window.session, window.jobs, tmp_path / name, failures.append)
+    idle(people)
+    idle(other)
+    assert sorted(statuses()) == ["charged", "refused"]
+    (refused,) = failures
+    assert "only 0 remain" in str(refused)
+    assert len(list(tmp_path.glob("*.csv"))) == 1
+    assert len(people.session.released) + len(other.session.released) == 1
+    other.close()
+    other.deleteLater()
