@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QWidget
 
@@ -77,11 +78,19 @@ class MasterDetail(QWidget):
         super().__init__()
         self._detail = detail
         self._beside = False
+        self._below = QSize(WIDE // 2, WIDE // 4)
         self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._line.setContentsMargins(0, 0, 0, 0)
         self._line.setSpacing(12)
         self._line.addWidget(master, 1)
         self._line.addWidget(detail)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
+        hint = super().minimumSizeHint()
+        if not self._beside:
+            self._below = hint
+        return hint.boundedTo(self._below)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Choose the arrangement that fits the width."""

@@ -51,6 +51,7 @@ class DataPage(PageFrame):
         self._start.open_asked.connect(self.ask_for_table)
         self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
         self.table = AttributeTable(session)
+        self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
         CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))

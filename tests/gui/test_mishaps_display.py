@@ -1,0 +1,157 @@
+"""A small display: every page in every state shows its texts whole and keeps within the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+from fits import misfits
+from mishaps import retype
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+
+from workbench.gui.actions.release import release_plan
+from workbench.gui.window import PATIENCE_MS, MainWindow
+from workbench.jobs import Job
+
+SMALL, LARGE = (1280, 800), (2560, 1440)
+LONG = "a_rather_long_name_of_a_column_as_exports_of_surveys_have_them"
+
+
+@pytest.fixture(params=[SMALL, LARGE], ids=["1280x800", "2560x1440"])
+def sized(request, window) -> MainWindow:
+    window.resize(*request.param)
+    return window
+
+
+def check(window: MainWindow, qtbot, state: str) -> None:
+    """Fail with every text and widget that does not fit, now that the layouts have settled."""
+    size = window.size()
+    qtbot.wait(1)
+    found = misfits(window)
+    assert not found, f"{state}:\n" + "\n".join(found)
+    assert window.size() == size, f"{state}: the window grew to {window.width()}×{window.height()}"
+    hint = window.minimumSizeHint()
+    assert hint.width() <= SMALL[0], f"{state} asks for a width of {hint.width()}"
+    assert hint.height() <= SMALL[1], f"{state} asks for a height of {hint.height()}"
+
+
+def every_page(window: MainWindow, idle) -> Iterator[str]:
+    for name in window.page_names():
+        window.show_page(name)
+        idle(window)
+        yield name
+
+
+def test_without_a_table_every_page_fits(sized, idle, qtbot):
+    for name in every_page(sized, idle):
+        check(sized, qtbot, f"{name}, no table")
+
+
+def test_with_a_table_every_page_fits(sized, press, idle, qtbot):
+    press(sized, "sample_people")
+    idle(sized)
+    for name in every_page(sized, idle):
+        check(sized, qtbot, f"{name}, people")
+
+
+def test_with_long_names_and_open_facts_every_page_fits(sized, tmp_path, idle, qtbot):
+    path = tmp_path / f"{LONG}.csv"
+    rows = "".join(f"{i},{i % 5}.25,a quite long answer of group {i % 3},{1 + i % 28}.03.2021\n" for i in range(200))
+    path.write_text(f"{LONG}_1,{LONG}_2,{LONG}_3,{LONG}_4\n{rows}", "utf-8")
+    sized.open(str(path))
+    idle(sized)
+    for name in every_page(sized, idle):
+        check(sized, qtbot, f"{name}, long names")
+
+
+def test_the_views_and_attributes_of_the_data_page_fit(sized, tmp_path, press, idle, qtbot):
+    path = tmp_path / "town.csv"
+    path.write_text("age;town\n" + "".join(f"{20 + i % 40};{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
+    sized.open(str(path))
+    idle(sized)
+    for view in ("rows", "dialect", "attributes"):
+        press(sized, f"view_{view}")
+        check(sized, qtbot, f"data, {view}")
+    sized.open("sample:people")
+    idle(sized)
+    for row in range(len(sized.session.plan.columns)):
+        sized.page.table.selectRow(row)
+        check(sized, qtbot, f"data, attribute {row}")
+
+
+def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, idle, qtbot, answer, tmp_path):
+    press(sized, "sample_iris")
+    idle(sized)
+    press(sized, "rail_utility")
+    retype(sized, qtbot, "curve_epsilons", "1, 10")
+    retype(sized, qtbot, "curve_repeats", "2")
+    press(sized, "curve_run")
+    idle(sized)
+    release_plan(sized.session, sized.jobs, tmp_path / "released.csv", sized.session.report)
+    idle(sized)
+    sized.session.set_epsilon(Decimal("0.125"))
+    press(sized, "rail_train")
+    for model in sized.page.segments.values():
+        model.click()
+        idle(sized)
+        check(sized, qtbot, f"train, {model.text()}")
+    sized.session.explain(Decimal("0.5"))
+    for name in every_page(sized, idle):
+        check(sized, qtbot, f"{name}, after everything")
+
+
+def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):
+    press(sized, "sample_people")
+    idle(sized)
+
+    def wait(emit, cancel) -> None:
+        while not cancel.cancelled:
+            cancel._event.wait(0.05)
+        cancel.check()
+
+    handle = sized.jobs.start(Job("Releasing a table with quite a long name.csv", wait))
+    sized.session.tell("error", "The ledger cannot be used: database is locked (" + "/a/long/path" * 8 + "); wait.")
+    sized.findChild(QLabel, "restore_text").setText("The window ended unexpectedly. " * 3)
+    sized.restore_panel.show()
+    qtbot.waitUntil(lambda: sized.findChild(QPushButton, "job_cancel") is not None, timeout=10_000)
+    for name in sized.page_names():
+        sized.show_page(name)
+        check(sized, qtbot, f"{name}, with banner, offer and job")
+    handle.cancel()
+    idle(sized)
+
+
+def test_what_does_not_fit_is_found(window, qtbot):
+    """The check itself: a label without room, a button that is cut, and a widget outside."""
+    label = QLabel("a text that is much longer than its label", window)
+    label.setGeometry(10, 10, 40, 20)
+    cut = QPushButton("a long button", window)
+    cut.setGeometry(60, 10, 40, 30)
+    gone = QLabel("outside", window)
+    gone.setGeometry(1270, 10, 100, 20)
+    for widget in (label, cut, gone):
+        widget.show()
+    found = misfits(window)
+    assert len(found) == 3
+    assert "needs" in found[0]
+    assert "needs" in found[1]
+    assert "outside" in found[2]
+
+
+def test_a_window_that_is_closed_waits_only_a_moment():
+    assert PATIENCE_MS <= 5000
+
+
+def test_the_window_remembers_a_size_that_fits_its_display(window, idle):
+    """A window that was left on a display that has gone comes back onto the one there is."""
+    window.resize(*LARGE)
+    window.move(5000, 4000)
+    window.close()
+    again = MainWindow()
+    again.show()
+    available = again.screen().availableGeometry()
+    assert available.intersects(again.frameGeometry())
+    assert again.findChild(QWidget, "pages").isVisible()
+    again.close()
+    again.deleteLater()
