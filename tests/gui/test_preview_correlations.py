@@ -38,6 +38,7 @@ def test_both_triangles_hold_the_columns_that_leave_and_bear_the_badge(correlati
     page = correlations.page
     assert page.correlations.map.names == ("age", "sex", "zip", "income", "label")
     assert not page.sides.isVisible()
+    assert "Tinted" not in correlations.findChild(QLabel, "note_preview").accessibleName()
     assert [w.text() for w in page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()] == [PRIVATE]
     assert "from 2,000 rows" in correlations.findChild(QLabel, "preview_facts").accessibleName()
 
@@ -46,6 +47,9 @@ def test_the_pair_that_changed_most_is_named_with_both_numbers(correlations):
     assert words(correlations).startswith("income × label: 0.56 before, ")
     assert "changed by −0." in words(correlations)
     assert "correlation ratio η" in words(correlations)
+    most = correlations.findChild(QLabel, "preview_pairs_most").accessibleName()
+    assert most.startswith("Changed most: income × label 0.56 → ")
+    assert "age × label 0.48 → " in most
     assert words(correlations) in correlations.page.correlations.map.accessibleName()
 
 
@@ -97,6 +101,7 @@ def test_going_back_shows_the_same_draw_of_the_rows(correlations, press, idle):
     press(correlations, "preview_spread")
     idle(correlations)
     assert correlations.page.sides.isVisible()
+    assert "Tinted" in correlations.findChild(QLabel, "note_preview").accessibleName()
     assert correlations.findChild(QLabel, "preview_drawn").text() == "draw 2"
 
 

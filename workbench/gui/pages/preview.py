@@ -41,6 +41,7 @@ class PreviewPage(PageFrame):
         self._stale = {SPREAD, PAIRS}
         self._view = SPREAD
         self._told = {SPREAD: "", PAIRS: ""}
+        self._rows_note = FREE
         self._column = ""
         self.sides = Sides(session)
         self.sides.column_chosen.connect(self.choose_column)
@@ -103,6 +104,8 @@ class PreviewPage(PageFrame):
         self._detail.setMaximumHeight(DETAIL if spread else MOST)
         self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
         self._facts.set_whole(self._told[name])
+        if self._views.currentWidget() is self._whole:
+            self._say_note()
         if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
             self._ask()
 
@@ -196,8 +199,12 @@ class PreviewPage(PageFrame):
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
         self.sides.drawn.setText(f"draw {self.draw}")
-        self.set_note(f"{FREE} Tinted and bold: changed. Shown: {first}.")
+        self._rows_note = f"{FREE} Tinted and bold: changed. Shown: {first}."
+        self._say_note()
         self.sides.setAccessibleName(f"Draw {self.draw}, {first}")
+
+    def _say_note(self) -> None:
+        self.set_note(self._rows_note if self._view == SPREAD else FREE)
 
     def _say(self, view: str, text: str) -> None:
         self._told[view] = text

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""
 
+TOLD = 3
 WIDEST, LEAST_WRITTEN = 84.0, 26.0
 NAMES, HEAD, GAP = 76.0, 26.0, 20.0
 STRONGEST = 0.85
@@ -99,6 +100,14 @@ class PairMap(QWidget):
         """Return what is said of the marked pair."""
         return self._words_of(*self._at) if len(self._order) > 1 else ""
 
+    def changed_most(self) -> str:
+        """Return the three pairs that changed most, in words."""
+        told = []
+        for i, j in self._by_change()[:TOLD]:
+            before, after = self._values(i, j)
+            told.append(f"{self.names[j]} × {self.names[i]} {written(before)} → {written(after)}")
+        return f"Changed most: {',  '.join(told)}." if told else ""
+
     # -- the person -----------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -158,7 +167,8 @@ class PairMap(QWidget):
             return None
         return self._pairs.names[self._order[self._at[1]]], self._pairs.names[self._order[self._at[0]]]
 
-    def _strongest_change(self) -> tuple[int, int]:
+    def _by_change(self) -> list[tuple[int, int]]:
+        """Return the pairs whose change is known, the greatest first."""
         changes = [
             (abs(after - before), (i, j))
             for i in range(1, len(self._order))
@@ -166,7 +176,10 @@ class PairMap(QWidget):
             for before, after in [self._values(i, j)]
             if not math.isnan(after - before)
         ]
-        return max(changes, key=lambda c: c[0])[1] if changes else (1, 0)
+        return [pair for _, pair in sorted(changes, key=lambda c: -c[0])]
+
+    def _strongest_change(self) -> tuple[int, int]:
+        return next(iter(self._by_change()), (1, 0))
 
     def _mark(self, place: tuple[int, int]) -> None:
         if place != self._at:
@@ -276,18 +289,22 @@ class Correlations(QWidget):
         self.map = PairMap(session)
         self._words = Elided("")
         self._words.setObjectName("preview_pair_words")
+        self._most = Elided("", "muted")
+        self._most.setObjectName("preview_pairs_most")
         self._help = label(HELP, "muted", wrap=True, name="preview_pair_help")
         whole = QVBoxLayout(self)
         whole.setContentsMargins(4, 8, 4, 0)
         whole.setSpacing(6)
         whole.addWidget(self.map, 1)
         whole.addWidget(self._words)
+        whole.addWidget(self._most)
         whole.addWidget(self._help)
         self.map.pair_changed.connect(lambda: self._words.set_whole(self.map.words()))
 
     def show_pairs(self, pairs: PreviewPairs | None) -> str:
         """Show other correlations, or none; return what is to be said about how they were computed."""
         self.map.show_pairs(pairs)
+        self._most.set_whole(self.map.changed_most())
         self._help.setVisible(pairs is not None and len(pairs.names) > 1)
         if pairs is None:
             return ""
