@@ -39,6 +39,38 @@ def test_the_first_paint_loads_no_engine():
     assert done.stdout.strip() == ""
 
 
+PAGES_AFTER_LOADING = """
+import os, sys
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from workbench.gui.app import application, settle
+from workbench.gui.window import MainWindow
+app = application()
+window = MainWindow()
+window.show()
+settle(window, None)
+while window.jobs.running:
+    app.processEvents()
+before = set(sys.modules)
+for name in window.page_names():
+    window.show_page(name)
+    app.processEvents()
+late = {name for name in set(sys.modules) - before if name.partition(".")[0] in ("pyqtgraph", "numpy", "polars")}
+while window.jobs.running:
+    app.processEvents()
+print(*late)
+print("torch" in sys.modules)
+window.close()
+"""
+
+
+def test_pages_find_their_libraries_loaded_by_a_job_and_torch_waits_for_a_training():
+    done = subprocess.run(
+        [sys.executable, "-c", PAGES_AFTER_LOADING], capture_output=True, text=True, cwd=ROOT, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["False"], done.stdout
+
+
 def test_every_page_has_a_name_of_its_own_and_a_help():
     assert len({page.name for page in PAGES}) == len(PAGES)
     assert all(page.help and page.title for page in PAGES)

@@ -11,9 +11,33 @@ from PySide6.QtWidgets import QApplication
 from workbench.gui.theme import base_font
 from workbench.gui.window import MainWindow
 from workbench.jobs import Job, trace_of
+from workbench.jobs.loading import load
 from workbench.jobs.log import log_trace
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
+
+SWITCH_SECONDS = 0.0005
+"""After how long a working thread hands the interpreter over; Python's own 5 ms, ten times while a page is painted,
+is a stutter."""
+
+LATER = (
+    "workbench.data.profile",
+    "workbench.sanitize.draft",
+    "workbench.sanitize.engine",
+    "workbench.gui.protectpage.share_table",
+    "workbench.gui.protectpage.detail",
+    "workbench.gui.previewpage.sides",
+    "workbench.gui.previewpage.distribution",
+    "workbench.release.ledger",
+    "workbench.gui.utilitypage.plot",
+    "workbench.gui.utilitypage.setup",
+    "workbench.studies.curve",
+    "workbench.deep.networks",
+    "workbench.deep.plan",
+    "workbench.learners",
+    "workbench.gui.releasepage.summary",
+)
+"""Modules that the pages import when they are made, in the order in which a person comes to them."""
 
 
 def run(data: str | None = None) -> int:
@@ -59,6 +83,7 @@ def report_faults(window: MainWindow) -> None:
 
 def settle(window: MainWindow, data: str | None) -> None:
     """Do what the first paint did not wait for."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     window.jobs.watch_memory()
     window.restore_panel.look_back()
     window.jobs.start(Job("Loading", _load_libraries), shown=False)
@@ -67,6 +92,8 @@ def settle(window: MainWindow, data: str | None) -> None:
 
 
 def _load_libraries(emit: Emit, cancel: CancelToken) -> None:
-    """Import, off the GUI thread, what the first table will need."""
-    import workbench.data.profile
-    import workbench.sanitize.draft  # noqa: F401
+    """Import, off the GUI thread, what the first table and the first look at each page will need.
+
+    Not PyTorch: it takes 200 MB, which only a person who trains a network should pay.
+    """
+    load(*LATER, cancel=cancel)

@@ -24,6 +24,9 @@ ONE_THREAD = (
     "NUMEXPR_NUM_THREADS",
 )
 
+NICE = 10
+"""Workers take every core there is, and give way to the window that a person waits for."""
+
 
 class WorkerFaultError(RuntimeError):
     """A task failed in a worker process for a reason that is a fault of the program.
@@ -46,6 +49,8 @@ def serve(pipe: Connection) -> None:
     # Ctrl+C reaches the whole foreground group; stopping the workers is the parent's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    if hasattr(os, "nice"):
+        os.nice(NICE)
     try:
         work: Callable[[Any, Any], Any]
         work, shared = pipe.recv()

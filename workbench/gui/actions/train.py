@@ -15,6 +15,7 @@ from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.state import OpenTable, RunRecord, Session
 from workbench.jobs import Job
+from workbench.jobs.loading import load
 from workbench.params import CancelledError, ParameterError, Parameters, WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
 
 PREFLIGHT, TRAIN = "preflight", "train"
 TORCH = "torch"
+ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
+NETWORKS = "workbench.deep.trainer"
 INSTALL = 'pip install "privacy-workbench[deep]"'
 
 
@@ -133,6 +136,7 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     if not isinstance(parameters, DpSgdPlan):
         cost = fit_cost(NAIVE_BAYES, parameters, plan, target, rows)
         return Preflight(cost.epsilon, cost.delta, warnings)
+    load(*ACCOUNTING)
     schedule = parameters.schedule(rows, plan.rows_per_person)
     cost = schedule.cost()
     if cost.delta * rows >= 1:
@@ -216,6 +220,7 @@ def released(
     with Ledger.open() as ledger:
         if not isinstance(parameters, DpSgdPlan):
             return release_fit(NAIVE_BAYES, parameters, plan, target, opened.table, folder, ledger)
+        load(*ACCOUNTING, NETWORKS, cancel=cancel)
         return release_training(
             parameters,
             _features(plan, target),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
 from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
@@ -42,6 +42,7 @@ class UtilityPage(RunPage):
         self.table = ResultsTable()
         self._live = LiveCurve()
         self._snapshot: Snapshot | None = None
+        self._undrawn = False
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
         self._switch = {
@@ -133,7 +134,16 @@ class UtilityPage(RunPage):
 
     def _show(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._draw()
+        if self.isVisible():
+            self._draw()
+        else:
+            self._undrawn = True
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw what has come while the page was out of sight, where drawing it would only have held up others."""
+        super().showEvent(event)
+        if self._undrawn:
+            self._draw()
 
     def _finish(self, whole: Snapshot) -> None:
         self._live = LiveCurve()  # what was left there on the way is older than the whole
@@ -160,6 +170,7 @@ class UtilityPage(RunPage):
     def _draw(self) -> None:
         from workbench.gui.utilitypage.words import in_words, worth_taking
 
+        self._undrawn = False
         figure = self.figure
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)

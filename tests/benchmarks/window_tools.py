@@ -1,0 +1,136 @@
+"""What the benchmarks of the window share: a real window, a heartbeat of its event loop, and the file of results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer, qVersion
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from workbench.gui.app import application, settle
+from workbench.gui.window import MainWindow
+
+RESULTS = Path(__file__).parent / "results" / "window.md"
+ORDER = ("Start-up", "Stalls", "Rows", "Preview")
+BEAT_MS = 2
+PATIENCE = 25.0
+
+
+class Heartbeat(QObject):
+    """A precise timer of the GUI thread that notes how late each of its beats is.
+
+    Attributes:
+        late: (milliseconds beyond the beat, what was last done to the window) of every beat.
+        doing: what is being done to the window now.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.late: list[tuple[float, str]] = []
+        self.doing = ""
+        self._clock = QElapsedTimer()
+        self._timer = QTimer(self, interval=BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._clock.start()
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Listen no longer."""
+        self._timer.stop()
+
+    def _beat(self) -> None:
+        gap = self._clock.nsecsElapsed() / 1e6
+        self._clock.start()
+        self.late.append((max(0.0, gap - BEAT_MS), self.doing))
+
+
+@contextlib.contextmanager
+def shown_window(width: int = 1280, height: int = 800) -> Iterator[MainWindow]:
+    """Yield the main window as the program shows it, with its libraries loaded."""
+    application()
+    window = MainWindow()
+    window.resize(width, height)
+    window.show()
+    QTest.qWaitForWindowExposed(window)
+    settle(window, None)
+    until(lambda: not window.jobs.running)
+    try:
+        yield window
+    finally:
+        window.jobs.shut_down(60.0)
+        window.session.may_leave = lambda then: True
+        window.close()
+        window.deleteLater()
+        QApplication.processEvents()
+
+
+def until(done: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Run the event loop until ``done``."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it takes too long"
+        QTest.qWait(1)
+
+
+def open_table(window: MainWindow, source: str) -> None:
+    """Open ``source`` in the window and wait for it."""
+    window.open(source)
+    until(lambda: not window.jobs.running)
+    assert window.session.opened is not None
+
+
+def click(window: QWidget, name: str) -> None:
+    """Click the middle of the visible widget called ``name``."""
+    found = window.findChild(QWidget, name)
+    assert found is not None, name
+    assert found.isVisible(), name
+    QTest.mouseClick(found, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint())
+
+
+def at(share: float, values: Sequence[float]) -> float:
+    """Return the quantile of ``values``: the value that ``share`` of them do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return cells of a table: median, 95 %, worst, in milliseconds."""
+    return f"{statistics.median(values):.1f} | {at(0.95, values):.1f} | {max(values):.1f}"
+
+
+def verdict(value: float, target: float) -> str:
+    """Say how a figure stands to its target."""
+    return f"{'within' if value <= target else 'beyond'} the target of {target:g} ms"
+
+
+def write_section(title: str, lines: Sequence[str]) -> None:
+    """Replace one section of the results, under the machine it was measured on."""
+    kept: dict[str, str] = {}
+    if RESULTS.exists():
+        for part in RESULTS.read_text(encoding="utf-8").split("\n## ")[1:]:
+            name, _, body = part.partition("\n")
+            kept[name] = body.strip()
+    load = os.getloadavg()
+    machine = (
+        f"*{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({platform.machine()}), load {load[0]:.1f} at the end, "
+        f"Python {platform.python_version()}, Qt {qVersion()}, polars {version('polars')}, platform "
+        f"{os.environ.get('QT_QPA_PLATFORM', 'native')}*"
+    )
+    kept[title] = "\n".join([machine, "", *lines])
+    text = ["# The window: how long a person waits", "", "`pytest -m benchmark tests/benchmarks/bench_window_*.py`", ""]
+    for name in ORDER:
+        if name in kept:
+            text += [f"## {name}", "", kept[name], ""]
+    RESULTS.write_text("\n".join(text), encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Import large libraries in a job without holding up the window.
+
+An import makes hundreds of thousands of objects. Python's collector would walk all of them again and again while
+they are made, and from time to time for ever after; each full walk holds the interpreter for a quarter of a second,
+in which no other thread runs, the window's among them.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import threading
+
+from workbench.signals.cancel import CancelToken
+
+_LOADING = threading.Lock()
+
+
+def load(*modules: str, cancel: CancelToken | None = None) -> None:
+    """Import ``modules``; the collector rests meanwhile, and leaves what is loaded alone afterwards.
+
+    Args:
+        modules: full names.
+        cancel: checked between two of them.
+
+    Raises:
+        CancelledError: a stop was asked for.
+    """
+    with _LOADING:  # two loads at a time would wake the collector under each other
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            for name in modules:
+                if cancel is not None:
+                    cancel.check()
+                importlib.import_module(name)
+        finally:
+            gc.freeze()
+            if was_on:
+                gc.enable()
