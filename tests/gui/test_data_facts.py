@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
 
 from workbench.gui.actions.open_table import open_table
+from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.sanitize.plan import Column, Plan
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 DATES = "age,seen,town\n" + "\n".join(f"{20 + i % 7},{13 + i % 9}/02/2020,{'AB'[i % 2]}" for i in range(12)) + "\n,,A\n"
@@ -105,6 +109,44 @@ def test_an_unlisted_value_is_collected_by_the_one_that_is_named(people, qtbot):
     assert people.session.plan.column("sex").column().values() == ("female", "male", "another")
     choose(qtbot, combo, "an error")
     assert people.session.plan.column("sex").other is None
+
+
+def test_a_draft_holds_every_fact_that_a_plan_can_hold():
+    assert {f.name for f in dataclasses.fields(DraftColumn)} == set(Column.declared())
+    assert {f.name for f in dataclasses.fields(DraftPlan)} == set(Plan.declared()) - {"version"}
+
+
+def test_the_words_of_a_boolean_are_listed_where_they_are_others(window, tmp_path, idle, press, qtbot):
+    path = tmp_path / "truth.csv"
+    path.write_text("ok,age\n" + "true,30\nfalse,31\n" * 6, "utf-8")
+    open_table(window.session, window.jobs, str(path))
+    idle(window)
+    assert window.session.plan.column("ok").kind == "boolean"
+    window.page.table.selectRow(0)
+    assert window.page.table.attributes.index(0, 3).data() == "false, true"
+    assert not window.findChild(QComboBox, "fact_other").isVisible()
+    press(window, "fact_values")
+    field = window.findChild(QPlainTextEdit, "domain_text")
+    for word in ("true", "false", "unknown"):
+        qtbot.keyClicks(field, word)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+    press(window, "domain_take")
+    assert window.session.plan.column("ok").column().values() == ("true", "false", "unknown")
+    assert window.page.table.attributes.index(0, 3).data() == "true, false, unknown"
+    assert window.findChild(QComboBox, "fact_other").isVisible()
+
+
+def test_what_was_said_of_the_former_file_goes_with_it(window, tmp_path, idle):
+    bad, good = tmp_path / "bad.csv", tmp_path / "good.csv"
+    bad.write_text("a,b\n1,2\n3,4,5\n", "utf-8")
+    good.write_text(DATES, "utf-8")
+    window.open(str(bad))
+    idle(window)
+    assert window.findChild(QLabel, "banner_text").isVisible()
+    window.open(str(good))
+    idle(window)
+    assert window.session.opened.title == "good.csv"
+    assert not window.findChild(QLabel, "banner_text").isVisible()
 
 
 def test_rows_of_one_person_multiply_the_cost_in_sight(people, qtbot):

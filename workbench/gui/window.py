@@ -79,6 +79,7 @@ class MainWindow(QMainWindow):
         self._arrange()
         self.menus = Menus(self)
         self.session.told.connect(self._tell)
+        self.session.table_changed.connect(self._banner.hide)  # what was said was about the former table
         self.session.page_asked.connect(self.show_page)
         self.jobs.noticed.connect(self._tell)
         self.jobs.failed.connect(self.session.report)

@@ -179,7 +179,7 @@ class AttributeModel(QAbstractTableModel):
             words = {"drop": "dropped: leaves nothing", "keep": "kept as it is: not protected"}
             return words[column.action] if index.column() == LOWER else ""
         if column.kind == "boolean":
-            return "false, true" if index.column() == LOWER else ""
+            return written(column, "domain") if index.column() == LOWER else ""
         fact = self.fact_of(index)
         if not fact:
             return ""

@@ -190,4 +190,6 @@ def _further_facts(column: DraftColumn) -> tuple[str, ...]:
         return ("date_order", "cells")
     if column.numeric:
         return ("cells",)
-    return ("domain", "other") if column.kind == "category" else ()
+    if column.kind == "category" or column.domain is not None:
+        return ("domain", "other")
+    return ("domain",)  # a boolean is false or true, unless other words are listed for it
