@@ -75,7 +75,7 @@ class Hands:
         """Return what a visible label says, whole where it is shown with an ellipsis."""
         widget = self.see(name)
         assert isinstance(widget, QLabel)
-        return widget.text() if not widget.text().endswith("…") else widget.accessibleName()
+        return widget.accessibleName() if "…" in widget.text() else widget.text()
 
     def table(self, name: str) -> QTableView:
         """Return a visible table."""

@@ -248,7 +248,7 @@ def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading,
     x = x[~np.isnan(x)]
     told = []
     if not doubles(values, table.decimal).equals(doubles(values, guessed.decimal)):
-        told.append(Suspicion("decimal", f"the numbers are read like this only with --decimal {guessed.decimal}"))
+        told.append(Suspicion("decimal", f"read with {guessed.decimal} as decimal mark, which nobody has stated"))
     whole = values.str.contains(_WHOLE).all() or values.str.contains(_GROUPED).all()
     return "integer" if whole and (x == np.floor(x)).all() else "real", _Reading(x), told
 

@@ -112,13 +112,17 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class ReleasedStep:
-    """One release of this session: its plan can no longer be undone.
+    """One release of this session, a table or a model: its plan can no longer be undone.
 
     Attributes:
         release_id: the ledger's name of it.
         folder: where its files are.
-        plan: what was released.
+        plan: what was released; of a model the plan whose public facts it was trained with.
         epsilon: what was charged.
+        delta: the same.
+        title: what was published, in words.
+        files: what was published and what vouches for it, each with a word for it; the first is what is verified.
+        model: whether it is a model.
         result: what the engine returned.
     """
 
@@ -126,6 +130,10 @@ class ReleasedStep:
     folder: Path
     plan: DraftPlan
     epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    title: str = ""
+    files: tuple[tuple[str, Path], ...] = ()
+    model: bool = False
     result: Any = field(default=None, compare=False)
 
 
@@ -263,8 +271,8 @@ class Session(QObject):
         return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
-        """Whether exactly this plan was released in this session."""
-        return any(step.plan == plan for step in self._released)
+        """Whether a table was released by exactly this plan in this session."""
+        return any(step.plan == plan and not step.model for step in self._released)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

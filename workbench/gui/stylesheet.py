@@ -122,14 +122,6 @@ QScrollBar::handle:hover { background: $muted; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
-QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }
-QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; height: 4px; }
-QSlider::handle:horizontal {
-    background: $accent; border: 2px solid $surface; width: 14px; height: 14px; margin: -7px 0; border-radius: 9px;
-}
-QSlider::handle:horizontal:focus { border: 2px solid $text; }
-QSlider:disabled::handle, QSlider::handle:horizontal:disabled { background: $line; }
-
 QProgressBar { background: $track; border: none; border-radius: 5px; min-height: 10px; max-height: 10px;
     color: transparent; }
 QProgressBar::chunk { background: $accent; border-radius: 5px; }

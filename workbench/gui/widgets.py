@@ -156,10 +156,11 @@ class Facts(QWidget):
 
 
 class Elided(QLabel):
-    """A line of plain text that ends in … where there is no room; the whole text is its tooltip."""
+    """A line of plain text that is shortened by … where there is no room; the whole text is its tooltip."""
 
-    def __init__(self, text: str = "", kind: str = "") -> None:
+    def __init__(self, text: str = "", kind: str = "", elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__()
+        self._elide = elide
         self._whole = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -182,7 +183,7 @@ class Elided(QLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def _fit(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(self.width(), 40))
+        shown = self.fontMetrics().elidedText(self._whole, self._elide, max(self.width(), 40))
         if shown != self.text():
             self.setText(shown)
         self.setToolTip(self._whole if shown != self._whole else "")

@@ -14,6 +14,7 @@ from workbench.gui.actions.source import changed_since
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, ReleasedStep, Session
+from workbench.gui.text import count
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -175,7 +176,15 @@ def release_plan(
     def apply(done: TableRelease) -> None:
         if session.opened is opened:
             session.add_release(
-                ReleasedStep(done.release_id, done.output.parent, draft, done.epsilon_charged, result=done)
+                ReleasedStep(
+                    done.release_id,
+                    done.output.parent,
+                    draft,
+                    done.epsilon_charged,
+                    title=count(done.rows, "row"),
+                    files=(("file", done.output), ("certificate", done.certificate)),
+                    result=done,
+                )
             )
         if handle.too_late:
             session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")

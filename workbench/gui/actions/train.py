@@ -13,7 +13,8 @@ from PySide6.QtCore import Qt
 
 from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.state import OpenTable, RunRecord, Session
+from workbench.gui.draft import DraftPlan
+from workbench.gui.state import OpenTable, ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, ParameterError, Parameters, WorkbenchError
@@ -171,7 +172,8 @@ def train_model(
     opened, target = session.opened, session.target
     assert opened is not None
     assert target is not None
-    plan = session.plan.plan()
+    draft = session.plan
+    plan = draft.plan()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
         former = releases_into(folder)
@@ -187,6 +189,7 @@ def train_model(
         if session.opened is opened:
             kind = "dpsgd" if hasattr(result, "training") else "fit"
             session.add_run(RunRecord(kind, title, epsilon, result))
+            session.add_release(_step(title, result, draft))
         if handle.too_late:
             session.tell("warning", f"It was too late to cancel: the model stands in {folder}, and its charge with it.")
         else:
@@ -198,6 +201,24 @@ def train_model(
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))
     return handle
+
+
+def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
+    """Return what the Release page shows of a model that was published."""
+    from workbench.release.model import CARD
+
+    done = getattr(result, "model", result)
+    return ReleasedStep(
+        done.release_id,
+        done.output,
+        draft,
+        done.epsilon,
+        delta=done.delta,
+        title=title,
+        files=(("model", done.output), ("card", done.output / CARD)),
+        model=True,
+        result=result,
+    )
 
 
 def released(

@@ -31,11 +31,14 @@ def faults(release: Path) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.certificate import read_certificate
     from workbench.release.ledger import Ledger
+    from workbench.release.model import is_model, read_card, verify_model
     from workbench.release.reread import located
     from workbench.release.verify import verify_in_ledger, verify_release
 
-    found = verify_release(release)
+    model = is_model(release)
+    found = verify_model(release) if model else verify_release(release)
     if found:
         return found
+    document = read_card(release) if model else read_certificate(located(release)[1])
     with Ledger.open() as book:
-        return verify_in_ledger(read_certificate(located(release)[1]), book)
+        return verify_in_ledger(document, book)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from workbench.gui.bridge import JobCenter
 from workbench.gui.entry import PrivacyEntry
 from workbench.gui.explain import Asked, Explainable, explain_button
+from workbench.gui.gauges.budget import HIGH
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
@@ -19,7 +20,6 @@ from workbench.gui.widgets import Card, button, label, row
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
-HIGH = Decimal(10)
 EPSILON_HELP = (
     "The privacy loss of one row's whole record: how far anybody's belief about one person can move. "
     "Smaller is more private; at 0.5, a belief of 10 % can rise to at most 15.5 %"

@@ -242,7 +242,8 @@ class ReleasePage(PageFrame):
     def _ended(self) -> None:
         self._running = None
         opened = self.session.opened
-        if opened is not None and any(str(s.result.output) == self._target.text() for s in self.session.released):
+        taken = [str(step.files[0][1]) for step in self.session.released]
+        if opened is not None and self._target.text() in taken:
             self._target.setText(str(suggested_target(opened)))
         self.refresh()
 

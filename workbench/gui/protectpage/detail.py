@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.actions.forecast import Outlook
 from workbench.gui.datapage.facts import FROM_DATA
@@ -16,6 +16,7 @@ from workbench.gui.master_detail import DetailCard
 from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
+from workbench.gui.slider import Slider
 from workbench.gui.state import Session
 from workbench.gui.text import plain
 from workbench.gui.widgets import Elided, label, named, row
@@ -97,7 +98,7 @@ class ShareDetail(DetailCard):
         self._warning = label("", "warn", wrap=True, name="share_warning")
         self._problem = label("", "problem", wrap=True, name="share_problem")
         self.slider = named(
-            QSlider(Qt.Orientation.Horizontal),
+            Slider(),
             "share_slider",
             "Share of ε of the chosen attribute",
             "Moves the share of this attribute; the free ones among the others make room",

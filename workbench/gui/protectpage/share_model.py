@@ -229,7 +229,7 @@ class ShareModel(QAbstractTableModel):
             return "locked" if column.epsilon is not None else ""
         outlook = self.outlook_at(index.row())
         if column.problems():
-            return "declare its facts first" if kind == ERROR else NOTHING
+            return "not declared yet" if kind == ERROR else NOTHING
         if outlook is None:
             return "…"
         if kind == MECHANISM:

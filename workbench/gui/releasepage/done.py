@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -13,12 +12,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.actions.verify import verify
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import ReleasedStep, sentence
-from workbench.gui.text import count, entered
+from workbench.gui.text import entered
 from workbench.gui.widgets import Card, Elided, button, label, look, row
 from workbench.params import WorkbenchError
-
-if TYPE_CHECKING:
-    from workbench.release.export import TableRelease
 
 
 class ReleasedCard(Card):
@@ -27,18 +23,18 @@ class ReleasedCard(Card):
     def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter) -> None:
         super().__init__(spacing=6)
         self.setObjectName(f"released_{number}")
-        done: TableRelease = step.result
-        self.setAccessibleName(f"Release {number}, locked: {count(done.rows, 'row')} at ε = {entered(step.epsilon)}")
-        self._jobs, self._output = jobs, done.output
-        title = label(f"✓ Released: {count(done.rows, 'row')} at ε = {entered(step.epsilon)}", "heading")
+        cost = f"ε = {entered(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
+        self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
+        self._jobs, self._output = jobs, step.files[0][1]
+        title = label(f"✓ Released: {step.title} at {cost}", "heading")
         title.setToolTip("A release cannot be undone: its charge stands, and what was published is public.")
         locked = label(f"locked · release {step.release_id}", "muted", name=f"released_{number}_id")
         head = QWidget()
         head.setLayout(row(title, None, locked))
         self.body.addWidget(head)
-        for name, path in (("file", done.output), ("certificate", done.certificate)):
+        for name, path in step.files:
             line = QWidget()
-            shown = Elided(str(path))
+            shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
             shown.setObjectName(f"released_{number}_{name}")
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             words = label(name, "muted")

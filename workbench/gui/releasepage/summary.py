@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from workbench.gui.explain import Asked, Explainable
+from workbench.gui.explain import Asked, Explainable, percent
+from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
 from workbench.gui.text import count, entered, plain
 from workbench.gui.widgets import Card, Elided, Facts, button, label, look
+from workbench.privacy.belief import posterior
 
 if TYPE_CHECKING:
     from workbench.gui.draft import DraftColumn
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
-
-MECHANISMS = {"grr": "randomised response", "lattice": "lattice", "staircase": "staircase"}
 
 
 class PublishedCard(Card):
@@ -65,17 +65,18 @@ class PublishedCard(Card):
             self._lines.addWidget(label(f"and {len(plan.columns) - SHOWN} more", "muted"), SHOWN, 0, 1, 3)
 
     def _show_line(self, at: int, column: DraftColumn, known: ColumnForecast | None) -> None:
+        from workbench.privacy.mechanisms import mechanism
+
         name = Elided(column.name)
         share = label(f"ε {plain(known.epsilon)}" if known else "–" if column.action != "protect" else "")
         share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if column.action == "keep":
-            done = label("⚠ kept as it is", "warn")
+            done: QLabel = label("⚠ kept as it is", "warn")
         elif column.action == "drop":
             done = label("dropped", "muted")
             look(share, "muted")
         else:
-            mechanism = known.mechanism if known else column.mechanism
-            done = label(MECHANISMS.get(mechanism, mechanism) if mechanism != "auto" else "protected")
+            done = Elided(mechanism(known.mechanism).title if known else "protected")
         for place, widget in enumerate((name, done, share)):
             self._lines.addWidget(widget, at, place)
 
@@ -91,6 +92,7 @@ class CostCard(Card):
         self._figure = label("–", "figure", name="release_epsilon")
         self._facts = Facts()
         self._short = label("", "danger", wrap=True, name="release_short")
+        self._high = label("", "warn", wrap=True, name="release_high")
         self.use_rest = button(
             "Use what remains", "release_use_rest", tip="Set the plan's ε to what remains under the cap"
         )
@@ -105,6 +107,7 @@ class CostCard(Card):
             label("WHAT IT COSTS", "caption"),
             self._figure,
             self._facts,
+            self._high,
             self._short,
             self.use_rest,
             self.raise_cap,
@@ -143,6 +146,10 @@ class CostCard(Card):
                 self._facts.show_line("after", "remains afterwards", entered(after), "accent")
             else:
                 self._facts.hide_line("after")
+        high = cost is not None and cost > HIGH
+        self._high.setVisible(high)
+        if cost is not None and high:
+            self._high.setText(f"⚠ High: a suspicion of 10 % can grow to {percent(posterior(float(cost), 0.1).high)}.")
         short = remaining is not None and cost is not None and cost > remaining
         self._short.setVisible(short)
         if short:

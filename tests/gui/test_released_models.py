@@ -1,0 +1,52 @@
+"""A model is a release as well: the Release page lists it with its cost, its folder and Verify."""
+
+from __future__ import annotations
+
+import pytest
+from hands import Hands
+
+
+@pytest.fixture
+def hands(window, qtbot) -> Hands:
+    window.activateWindow()
+    return Hands(window, qtbot)
+
+
+def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands, tmp_path):
+    hands.click("sample_iris")
+    hands.idle()
+    hands.click("rail_train")
+    hands.type_into("train_folder", str(tmp_path / "model"))
+    hands.until(lambda: hands.window.page.primary.isEnabled())
+    hands.answer("yes")
+    hands.click("train_start")
+    hands.until(lambda: bool(hands.window.session.released))
+    hands.idle()
+    hands.click("rail_release")
+    hands.idle()
+    assert hands.window.findChild(type(hands.see("released_1")), "released_1").accessibleName().endswith("at ε = 1")
+    assert hands.text("released_1_model") == str(tmp_path / "model")
+    assert hands.see("release_now").text() == "Release…"
+    hands.click("released_1_verify")
+    hands.idle()
+    assert hands.text("released_1_result").startswith("✓ It is what its certificate and the ledger say")
+    card = tmp_path / "model" / "card.json"
+    card.write_text(card.read_text("utf-8").replace('"rows": 150', '"rows": 151'), "utf-8")
+    hands.click("released_1_verify")
+    hands.idle()
+    assert hands.text("released_1_result").startswith("✕ ")
+
+
+def test_a_high_epsilon_is_warned_of_where_it_is_paid(hands):
+    hands.click("sample_people")
+    hands.idle()
+    hands.click("rail_release")
+    hands.idle()
+    assert not hands.sees("release_high")
+    hands.click("rail_protect")
+    hands.type_into("plan_epsilon_field", "8")
+    hands.idle()
+    hands.click("rail_release")
+    hands.idle()
+    assert "a suspicion of 10 % can grow to 99.7 %" in hands.text("release_high")
+    assert hands.text("fact_replace_one") == "8"
