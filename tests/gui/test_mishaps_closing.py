@@ -45,7 +45,7 @@ def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end):
     (handle,) = (h for h in window.jobs.running if h.shown)
     end(window)
     assert handle.stopping
-    assert "Closing: waiting until it has stopped: Opening big.csv" in window.statusBar().currentMessage()
+    assert "Closing: waiting for “Opening big.csv” to stop…" in window.statusBar().currentMessage()
     gone(window, qtbot)
     assert window.session.opened is None
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -81,16 +82,23 @@ def town(tmp_path) -> Path:
 
 def killed(*arguments: object, word: str, when=lambda: True, qtbot=None) -> None:
     """Start a window, wait until it says ``word`` and ``when`` holds, and kill it as a power cut would."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", DIES, *map(str, arguments)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == word
-        qtbot.waitUntil(when, timeout=60_000)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", "-c", DIES, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            cwd=ROOT,
+        )
+        try:
+            assert process.stdout is not None
+            told = process.stdout.readline().strip()
+            said.seek(0)
+            assert told == word, f"the window ended with {process.poll()} and said: {said.read()}"
+            qtbot.waitUntil(when, timeout=60_000)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
 
 
 def offer(window, idle) -> str | None:

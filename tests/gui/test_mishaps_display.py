@@ -110,15 +110,17 @@ def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):
             cancel._event.wait(0.05)
         cancel.check()
 
-    handle = sized.jobs.start(Job("Releasing a table with quite a long name.csv", wait))
+    names = ("Releasing a table with quite a long name.csv", "Accuracy against ε", "Verifying")
+    handles = [sized.jobs.start(Job(name, wait)) for name in names]
     sized.session.tell("error", "The ledger cannot be used: database is locked (" + "/a/long/path" * 8 + "); wait.")
     sized.findChild(QLabel, "restore_text").setText("The window ended unexpectedly. " * 3)
     sized.restore_panel.show()
-    qtbot.waitUntil(lambda: sized.findChild(QPushButton, "job_cancel") is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: len(sized.findChildren(QPushButton, "job_cancel")) == 3, timeout=10_000)
     for name in sized.page_names():
         sized.show_page(name)
-        check(sized, qtbot, f"{name}, with banner, offer and job")
-    handle.cancel()
+        check(sized, qtbot, f"{name}, with banner, offer and jobs")
+    for handle in handles:
+        handle.cancel()
     idle(sized)
 
 

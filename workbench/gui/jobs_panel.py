@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.text import time_left
@@ -19,6 +19,9 @@ LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Failed": 6000}
 """How long the end of a job stays in sight."""
 
 STEPS = 1000
+
+ONE_LINE = 60
+"""Pixels of one job with the gap below it."""
 
 
 class JobLine(QFrame):
@@ -82,23 +85,38 @@ class JobLine(QFrame):
         self.cancel_button.setEnabled(False)
 
 
-class JobsPanel(QWidget):
-    """Lists the jobs that take a while."""
+class JobsPanel(QScrollArea):
+    """Lists the jobs that take a while; where there is no room for all, one is seen and the rest scrolled to."""
 
     def __init__(self, jobs: JobCenter) -> None:
         super().__init__()
         self.setObjectName("jobs_panel")
         self.setAccessibleName("Running jobs")
         self._lines: dict[JobHandle, JobLine] = {}
-        self._layout = QVBoxLayout(self)
+        self._inner = look(QWidget(), "clear")
+        self._layout = QVBoxLayout(self._inner)
         self._layout.setContentsMargins(24, 0, 16, 12)
         self._layout.setSpacing(4)
+        self.setWidget(self._inner)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._jobs = jobs
         self._timer = QTimer(self, interval=100)
         self._timer.timeout.connect(self._list)
         jobs.started.connect(self._started)
         jobs.ended.connect(self._ended)
         self.hide()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room for every line."""
+        return self._inner.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room for one line."""
+        needed = self._inner.minimumSizeHint()
+        return QSize(needed.width(), min(needed.height(), ONE_LINE))
 
     def _started(self, handle: JobHandle) -> None:
         if handle.shown:
@@ -115,6 +133,7 @@ class JobsPanel(QWidget):
             line = JobLine(handle)
             self._lines[handle] = line
             self._layout.addWidget(line)
+            self.updateGeometry()
             self.show()
         if not waiting:
             self._timer.stop()
@@ -133,4 +152,5 @@ class JobsPanel(QWidget):
         self._layout.removeWidget(line)
         line.hide()
         line.deleteLater()
+        self.updateGeometry()
         self.setVisible(self._layout.count() > 0)

@@ -22,9 +22,9 @@ class RestorePanel(QWidget):
         self._session, self._jobs, self._project = session, jobs, project
         self._found: Unsaved | None = None
         self._text = label("", wrap=True, name="restore_text")
-        take = button("Restore", "restore_take", "primary", tip="Open the table with the plan as it was")
+        take = button("Restore", "restore_take", "link", tip="Open the table with the plan as it was")
         take.clicked.connect(self._ask_and_take)
-        leave = button("Discard", "restore_discard", tip="Remove the unsaved changes for good")
+        leave = button("Discard", "restore_discard", "link", tip="Remove the unsaved changes for good")
         leave.clicked.connect(self._discard)
         frame = look(QFrame(), "banner-info")
         inner = QHBoxLayout(frame)
@@ -53,10 +53,8 @@ class RestorePanel(QWidget):
     def _offer(self, found: Unsaved | None) -> None:
         self._found = found
         if found is not None:
-            self._text.setText(
-                f"The window ended unexpectedly. What was not saved of {found.title} was kept on "
-                f"{found.time:%d %B %Y at %H:%M}."
-            )
+            when = f"{found.time:%Y-%m-%d, %H:%M}"
+            self._text.setText(f"The last window ended unexpectedly: changes to {found.title} of {when} were kept.")
             self.setAccessibleName(self._text.text())
             self.show()
 

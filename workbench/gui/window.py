@@ -258,11 +258,11 @@ class MainWindow(QMainWindow):
     def _stop_jobs(self) -> None:
         """Ask every job to stop, say what is waited for, and close when the last has ended."""
         self._closing = True
-        for part in (self.rail, self._stack, self.menuBar()):
+        for part in (self.rail, self._stack, self.restore_panel, self.menuBar()):
             part.setEnabled(False)
         self.setAcceptDrops(False)
-        names = ", ".join(handle.title for handle in self.jobs.running if handle.shown) or "the running work"
-        self._tell("info", f"Closing: waiting until it has stopped: {names}…")
+        names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or "the running work"
+        self._tell("info", f"Closing: waiting for {names} to stop…")
         self._banner.show_text("info", self.statusBar().currentMessage())
         self.jobs.started.connect(lambda handle: handle.cancel())
         self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))
