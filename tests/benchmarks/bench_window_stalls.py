@@ -22,8 +22,8 @@ from window_tools import BEAT_MS, Heartbeat, at, click, open_table, shown_window
 
 from workbench.gui.window import MainWindow
 
-SECONDS = 12.0
-ROUNDS = 1
+SECONDS = 20.0
+ROUNDS = 3
 TARGET_MS = 50.0
 PAUSE_MS = 120
 REPEATS = 400

@@ -23,6 +23,8 @@ is a stutter."""
 LATER = (
     "workbench.data.profile",
     "workbench.sanitize.draft",
+    "numpy.random",
+    "workbench.privacy.entropy",
     "workbench.sanitize.engine",
     "workbench.gui.protectpage.share_table",
     "workbench.gui.protectpage.detail",

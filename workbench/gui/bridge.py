@@ -26,6 +26,12 @@ from workbench.signals.events import (
 POLL_MS = 40
 """25 looks a second, more than an eye follows."""
 
+QUICK_MS = 8
+"""While a job is young: most end in a fraction of a second, and a look too late would be half of that."""
+
+YOUNG = 0.5
+"""Seconds that a job is young."""
+
 MEMORY_MS = 1000
 
 
@@ -186,7 +192,7 @@ class JobCenter(QObject):
         if shown:
             handle.cancelled.connect(lambda: self._told_of_cancel(handle))
         self._handles.append(handle)
-        self._timer.start()
+        self._timer.start(QUICK_MS)
         self.started.emit(handle)
         return handle
 
@@ -245,6 +251,8 @@ class JobCenter(QObject):
         if not self._handles:
             self._timer.stop()
             self.idle.emit()
+        elif time.monotonic() - max(handle.begun for handle in self._handles) > YOUNG:
+            self._timer.setInterval(POLL_MS)
 
     def _sample(self) -> None:
         sample = self._gauge.sample() if self._gauge is not None else None

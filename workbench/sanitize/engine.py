@@ -104,7 +104,7 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
     for done, column in enumerate(columns):
         emit(Progress(done, total, f"column {column.column.name}"))
         cancel.check()
-        cells[column.column.name] = _sampled(column, column.grid.encode(table), order, entropy, cancel)
+        cells[column.column.name] = sampled(column, column.grid.encode(table), order, entropy, cancel)
     emit(Progress(len(columns), total, "order of rows"))
     kept = {c.name: _reordered(table.frame[c.name], order) for c in plan.columns if c.action == "keep"}
     dropped = {c.name for c in plan.columns if c.action == "drop"}
@@ -120,9 +120,10 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
     )
 
 
-def _sampled(
+def sampled(
     column: ProtectedColumn, cells: CellArray, order: NDArray[np.int64] | None, entropy: Entropy, cancel: CancelToken
 ) -> CellArray:
+    """Return a draw of the encoded ``cells`` of one column, in ``order`` where there is one, shape (n,)."""
     if order is not None:
         cells = cells[order]
     out = np.empty_like(cells)

@@ -154,7 +154,8 @@ def draw_column(table: Table, plan: Plan, name: str, seed: int, cancel: CancelTo
 
     from workbench.privacy.entropy import SeededEntropy
     from workbench.sanitize.allocate import shares
-    from workbench.sanitize.engine import draw
+    from workbench.sanitize.engine import sampled
+    from workbench.sanitize.randomisers import protected_columns
 
     column = plan.column(name)
     if column.action != "protect":
@@ -164,9 +165,10 @@ def draw_column(table: Table, plan: Plan, name: str, seed: int, cancel: CancelTo
         plan, epsilon=float(share), keep_order=True, columns=(dataclasses.replace(column, epsilon=None),)
     )
     one = dataclasses.replace(table, frame=table.frame.select(name))
-    made = draw(alone, one, SeededEntropy(seed), cancel=cancel)
-    grid = made.columns[0].grid
-    before, after = grid.encode(one), made.cells[name]
+    (drawn,) = protected_columns(alone)
+    grid = drawn.grid
+    before = grid.encode(one)  # once for both sides: in a long table this is most of the wait
+    after = sampled(drawn, before, None, SeededEntropy(seed), cancel)
     total = grid.cells.total
     counts = [np.bincount(cells, minlength=total) for cells in (before, after)]
     labels = [*grid.labels, "missing"][:total]
