@@ -92,7 +92,7 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
     idle(sized)
     sized.session.set_epsilon(Decimal("0.125"))
     press(sized, "rail_train")
-    for model in sized.page.segments.values():
+    for model in sized.page.forms.segments.values():
         model.click()
         idle(sized)
         check(sized, qtbot, f"train, {model.text()}")

@@ -86,7 +86,7 @@ class BeforeCard(Card):
 
 
 def _memory(found: Preflight) -> str:
-    need = memory(found.memory or 0)
+    need = memory((found.memory or 0) + (found.libraries or 0))
     if found.libraries:
-        need += f" + {memory(found.libraries)} for PyTorch"
+        need += " with PyTorch"
     return f"{need}; {'fits, ' if found.fits else 'does not fit: '}{memory(found.free or 0)} free"
