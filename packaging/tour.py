@@ -125,7 +125,6 @@ def walk(asked: argparse.Namespace) -> int:
         else:
             tour_routes.diabetes(guide, asked.diabetes)
     except LostError as problem:
-        guide.shot("lost")
         print(f"lost after picture {guide.taken}: {problem}")
         return 1
     finally:

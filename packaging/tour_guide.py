@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMessageBox, QPushButton, QWidget
@@ -39,7 +39,8 @@ class Guide:
         self.app = application()
         self.window = MainWindow()
         self.window.theme.set_mode(theme)
-        self.window.resize(*size)
+        self._size = QSize(*size)
+        self.window.resize(self._size)
         self.window.move(0, 0)
         self.window.show()
         self.window.activateWindow()
@@ -138,7 +139,9 @@ class Guide:
     def shot(self, name: str) -> None:
         """Take the next picture: the window, and whatever stands open above it."""
         QTest.qWait(60)  # what has just changed is arranged by then
-        picture = QImage(self.window.size(), QImage.Format.Format_RGB32)
+        if self.window.size() != self._size:
+            raise LostError(f"the window has grown to {self.window.width()} by {self.window.height()}")
+        picture = QImage(self._size, QImage.Format.Format_RGB32)
         painter = QPainter(picture)
         self.window.render(painter, QPoint(0, 0))
         for above in self.app.topLevelWidgets():

@@ -29,6 +29,9 @@ WIDTHS = {NAME: 144, ROLE: 124, KIND: 92, LOWER: 106, UPPER: 106, MISSING_COLUMN
 ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
+SQUEEZE = 40
+"""Pixels that the names give at most to a narrow window."""
+
 
 class ChoiceDelegate(QStyledItemDelegate):
     """Edits a cell by a list of words, which is open at once."""
@@ -130,11 +133,14 @@ class AttributeTable(QTableView):
         session.plan_changed.connect(self._span)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the columns of names and facts the room of a wider window."""
+        """Give names and facts the room of a wider window, and take what is missing from the names."""
         super().resizeEvent(event)
-        extra = max(0, self.viewport().width() - sum(WIDTHS.values()))
-        for column, share in ROOMY.items():
-            self.horizontalHeader().resizeSection(column, WIDTHS[column] + int(share * extra))
+        extra = self.viewport().width() - sum(WIDTHS.values())
+        # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
+        shares = ROOMY if extra >= 0 else {NAME: 1.0}
+        for column in ROOMY:
+            change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
+            self.horizontalHeader().resizeSection(column, WIDTHS[column] + change)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for three attributes."""

@@ -26,6 +26,9 @@ WIDTHS = {NAME: 104, ACTION: 82, MECHANISM: 220, SHARE: 96, LOCK: 92, ERROR: 128
 ROOMY = {NAME: 0.3, MECHANISM: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
+SQUEEZE = 40
+"""Pixels that the names give at most to a narrow window."""
+
 
 class MechanismDelegate(ChoiceDelegate):
     """Edits a mechanism by the list of those that fit the attribute, each with its error."""
@@ -160,11 +163,14 @@ class ShareTable(QTableView):
         Explainable(self, session, lambda: model.asked_at(self.currentIndex().row()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give names and mechanisms the room of a wider window."""
+        """Give names and mechanisms the room of a wider window, and take what is missing from the names."""
         super().resizeEvent(event)
-        extra = max(0, self.viewport().width() - sum(WIDTHS.values()))
-        for column, share in ROOMY.items():
-            self.horizontalHeader().resizeSection(column, WIDTHS[column] + int(share * extra))
+        extra = self.viewport().width() - sum(WIDTHS.values())
+        # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
+        shares = ROOMY if extra >= 0 else {NAME: 1.0}
+        for column in ROOMY:
+            change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
+            self.horizontalHeader().resizeSection(column, WIDTHS[column] + change)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for three attributes."""
