@@ -137,9 +137,12 @@ class Facts(QWidget):
     def show_line(self, key: str, name: str, value: str, kind: str = "") -> None:
         """Show (or change) the line ``key``."""
         if key not in self._values:
-            holder, left, right = QWidget(), label(name, "muted"), label(value, name=f"fact_{key}")
+            # A long figure takes a second line rather than make the window wider.
+            holder, left, right = QWidget(), label(name, "muted"), label(value, wrap=True, name=f"fact_{key}")
             right.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            holder.setLayout(row(left, None, right))
+            line = row(left)
+            line.addWidget(right, 1)
+            holder.setLayout(line)
             self._lines.addWidget(holder)
             self._values[key] = (holder, left, right)
         holder, left, right = self._values[key]

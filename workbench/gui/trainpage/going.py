@@ -32,7 +32,7 @@ class RunCard(Card):
         self.step = self.steps = 0
         self._badge = badge()
         self._no_steps = label(NO_STEPS, "muted", wrap=True)
-        self._memory = label("", "muted", name="train_memory")
+        self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
         self._outcome = label("", wrap=True, name="train_outcome")
         head, upper = QWidget(), QWidget()
