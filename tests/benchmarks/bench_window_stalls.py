@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox, QPushButton, QTableView
-from window_tools import BEAT_MS, Heartbeat, at, click, open_table, shown_window, until, verdict, write_section
+from window_tools import BEAT_MS, Heartbeat, at, click, open_table, run_for, shown_window, until, verdict, write_section
 
 from workbench.gui.window import MainWindow
 
@@ -110,8 +110,7 @@ def beats(folder: Path) -> list[tuple[float, str]]:
         person.timeout.connect(step)
         heart.start()
         person.start()
-        until(lambda: len(heart.late) > 0)
-        QTest.qWait(round(1000 * SECONDS))
+        run_for(SECONDS)
         both = len([j for j in window.jobs.running if j.shown]) >= 2
         person.stop()
         heart.stop()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer, qVersion
+from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, QPoint, Qt, QTimer, qVersion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -82,6 +82,13 @@ def until(done: Callable[[], object], seconds: float = PATIENCE) -> None:
     while not done():
         assert time.monotonic() < deadline, "it takes too long"
         QTest.qWait(1)
+
+
+def run_for(seconds: float) -> None:
+    """Run the event loop as the program does; ``QTest.qWait`` would sleep 10 ms between two looks."""
+    loop = QEventLoop()
+    QTimer.singleShot(round(1000 * seconds), loop.quit)
+    loop.exec()
 
 
 def open_table(window: MainWindow, source: str) -> None:
