@@ -1,0 +1,164 @@
+"""Story D: a network trained with DP-SGD to ε = 3, in sight; stopped by its cap, by a person, by a lack of memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+
+torch = pytest.importorskip("torch")
+
+from workbench.privacy.accountant import loss  # noqa: E402
+from workbench.privacy.event import PoissonGaussian  # noqa: E402
+from workbench.release.ledger import Ledger  # noqa: E402
+from workbench.release.model import read_card, verify_model  # noqa: E402
+
+PATIENT = 60_000
+DELTA = 1e-5
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QLineEdit, name)
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def said(window, name):
+    return window.findChild(QLabel, name).text()
+
+
+@pytest.fixture
+def network(window, qtbot, press, idle, tmp_path):
+    """A window with 569 tumours and the form of a network to be trained to ε = 3, δ = 1e-5."""
+    press(window, "sample_breast-cancer")
+    idle(window)
+    press(window, "rail_train")
+    press(window, "train_model_logistic")
+    for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", "40")):
+        retype(window, qtbot, f"train_logistic_{key}", text)
+    retype(window, qtbot, "train_folder", str(tmp_path / "net"))
+    return window
+
+
+def start(window, qtbot, press):
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+
+    def agree():
+        for box in QApplication.topLevelWidgets():
+            if isinstance(box, QMessageBox) and box.isVisible():
+                box.findChild(QPushButton, "confirm_yes").click()
+                return
+        QTimer.singleShot(50, agree)
+
+    QTimer.singleShot(50, agree)
+    press(window, "train_start")
+
+
+def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_path):
+    qtbot.waitUntil(lambda: network.page.primary.isEnabled(), timeout=PATIENT)
+    told_cost = Decimal(said(network, "fact_cost").split()[2].rstrip(","))
+    assert 2.99 < told_cost <= 3
+    assert "δ = 1e-5" in said(network, "fact_cost")
+    told_sigma = float(said(network, "fact_sigma").removeprefix("σ = "))
+    assert said(network, "fact_steps") == "360, 11.25 % of the rows each"
+    assert "fits, " in said(network, "fact_memory")
+
+    accounts, predicted = [], []
+    network.session.account_changed.connect(lambda: accounts.append(network.session.account))
+    network.jobs.memory.connect(lambda sample: predicted.append(sample.predicted))
+    start(network, qtbot, press)
+    going = network.page.going
+    qtbot.waitUntil(lambda: len(going.loss.points) > 0, timeout=PATIENT)
+    gauge = network.findChild(QWidget, "gauge_memory")
+    assert gauge.findChild(QLabel, "fact_predicted").isVisible()
+    assert gauge.findChild(QLabel, "fact_peak").isVisible()
+    assert "predicted" in said(network, "train_memory")
+    first = going.epsilon.points
+    assert first[0] == (0, 0.0)
+    assert 0 < first[1][1] < 3, "ε is shown from the first step on"
+    idle(network)
+    idle(network)
+
+    # The gauge: reserved while it ran, then spent. The ledger has what the page says, and the accountant agrees.
+    assert any(a.reserved > 0 and a.spent == 0 for a in accounts)
+    account = network.session.account
+    assert account.reserved == 0
+    assert account.spent <= 3
+    assert f"Charged ε = {account.spent.normalize():f};" in said(network, "train_outcome")
+    with Ledger.open() as book:
+        (release,) = book.releases(account.dataset)
+    assert release.epsilon == account.spent
+    facts = read_card(tmp_path / "net")["training"]
+    assert facts["noise_multiplier"] == pytest.approx(told_sigma, rel=1e-3)
+    event = PoissonGaussian(facts["sample_rate"], facts["noise_multiplier"], facts["steps"])
+    assert loss(event, DELTA).epsilon <= float(account.spent) <= loss(event, DELTA).epsilon + 2e-6
+    assert verify_model(tmp_path / "net") == []
+
+    # The charts, and where it ran.
+    epsilons = [value for _, value in going.epsilon.points]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[-1] <= 3
+    assert len(going.accuracy.points) == len(going.loss.points) > 10
+    if not torch.cuda.is_available():
+        assert said(network, "train_notice") == "No GPU was found; training runs on the processor."
+
+
+def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(network, qtbot, press, idle, tmp_path):
+    retype(network, qtbot, "train_logistic_noise", "4")
+    retype(network, qtbot, "train_logistic_epochs", "200")
+    start(network, qtbot, press)
+    assert "of 1,800: the cap ends it" in said(network, "fact_steps")
+    idle(network)
+    idle(network)
+    assert "stopped before the cap" in said(network, "train_outcome")
+    facts = read_card(tmp_path / "net")["training"]
+    event = PoissonGaussian(facts["sample_rate"], 4.0, facts["steps"])
+    assert loss(event, DELTA).epsilon <= 3 < loss(replace(event, steps=facts["steps"] + 1), DELTA).epsilon
+    assert network.session.account.spent <= 3
+
+
+def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network, qtbot, press, idle, tmp_path):
+    retype(network, qtbot, "train_logistic_epochs", "2000")
+    start(network, qtbot, press)
+    qtbot.waitUntil(lambda: network.page.going.step > 100, timeout=PATIENT)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENT)
+    press(network, "train_cancel")
+    outcome = network.findChild(QLabel, "train_outcome")
+    qtbot.waitUntil(lambda: outcome.text().startswith("Cancelled after"), timeout=PATIENT)
+    idle(network)
+    spent = network.session.account.spent
+    assert 2.99 < spent <= 3, "private figures were seen: the whole run is charged"
+    assert f"of 18,000 steps. Nothing was released; ε = {spent.normalize():f} stays charged" in outcome.text()
+    assert not (tmp_path / "net").exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit on memory is the kernel's")
+def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
+    """A real window in a process of its own, whose memory the kernel limits while it trains."""
+    script = Path(__file__).with_name("window_short_of_memory.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found["errors"]) == 1, found["errors"]
+    assert "There is not enough memory for the gradients of 3,000 rows at once (step " in found["errors"][0]
+    assert "set the rows in memory (physical batch) below 3,000" in found["errors"][0]
+    assert found["left"] == [], "nothing is half-written"
+    # The rule of the ledger: a fault is charged with the steps that were begun once a figure was seen.
+    assert found["steps_shown"] > 0
+    assert found["spent"] == found["charged_in_ledger"]
+    assert 0 < found["spent"] < found["whole"]
+    event = PoissonGaussian(found["rate"], found["sigma"], found["steps_shown"] + 1)
+    assert found["spent"] >= loss(event, DELTA).epsilon * (1 - 1e-9)
+    assert "stays charged, as private figures were shown" in found["notice"]
+    assert "Ended by an error after" in found["outcome"]
+    assert found["second"].startswith("Released to"), "the window works on, with the mend that it named"

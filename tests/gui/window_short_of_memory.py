@@ -1,0 +1,149 @@
+"""A real window that runs out of memory while it trains; a process of its own, started by a test.
+
+``python window_short_of_memory.py FOLDER`` prints what the window said, what the ledger has and what lies on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+
+from workbench.gui.app import application
+from workbench.gui.window import MainWindow
+
+PATIENCE = 100.0
+ROWS, COLUMNS = 4_000, 20
+AT_ONCE = 3_000
+ROOM = 8_000_000
+"""Bytes left to the process beyond what it holds between two steps; a step takes 60 MB."""
+
+
+def wait(condition: Callable[[], bool]) -> None:
+    """Let the window live until ``condition`` holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        QTest.qWait(20)
+        if time.monotonic() > end:
+            raise TimeoutError("the window did not come to it")
+
+
+def size() -> int:
+    """Return the bytes of address space that the process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def table(folder: Path) -> Path:
+    """Write a table of numbers and a class."""
+    path = folder / "table.csv"
+    names = [f"x{i}" for i in range(COLUMNS)]
+    lines = [",".join([*(str((row * (i + 3)) % 97) for i in range(COLUMNS)), str(row % 2)]) for row in range(ROWS)]
+    path.write_text("\n".join([",".join([*names, "label"]), *lines]) + "\n")
+    return path
+
+
+def main(folder: Path) -> None:
+    """Train until the memory ends, then once more with less at once."""
+    application()
+    window = MainWindow()
+    window.show()
+    errors: list[str] = []
+    window.session.told.connect(lambda level, text: errors.append(text) if level == "error" else None)
+
+    def press(name: str) -> None:
+        widget = window.findChild(QWidget, name)
+        QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def retype(name: str, text: str) -> None:
+        field = window.findChild(QLineEdit, name)
+        field.selectAll()
+        QTest.keyClicks(field, text)
+
+    def said(name: str) -> str:
+        return window.findChild(QLabel, name).text()
+
+    def agree() -> None:
+        for box in QApplication.topLevelWidgets():
+            if isinstance(box, QMessageBox) and box.isVisible():
+                box.findChild(QPushButton, "confirm_yes").click()
+                return
+        QTimer.singleShot(50, agree)
+
+    def start() -> None:
+        wait(lambda: window.page.primary.isEnabled())
+        QTimer.singleShot(50, agree)
+        press("train_start")
+
+    window.open(str(table(folder)))
+    wait(lambda: not window.jobs.running and window.session.opened is not None)
+    session = window.session
+    plan = session.plan.with_target("label")
+    for i in range(COLUMNS):
+        plan = plan.with_column(f"x{i}", kind="integer", lower=0, upper=96)
+    session.edit("declare what is public", plan.with_column("label", kind="category", domain=("0", "1")))
+    press("rail_train")
+    press("train_model_mlp")
+    fields = (
+        ("epsilon", "3"),
+        ("delta", "1e-5"),
+        ("batch", str(AT_ONCE)),
+        ("epochs", "400"),
+        ("physical_batch", "3000"),
+    )
+    for key, text in fields:
+        retype(f"train_mlp_{key}", text)
+    retype("train_folder", str(folder / "net"))
+    start()
+    going = window.page.going
+    wait(lambda: len(going.accuracy.points) > 2)
+    unlimited = resource.getrlimit(resource.RLIMIT_AS)
+    least = size()
+    for _ in range(400):
+        least = min(least, size())
+        time.sleep(0.001)
+    resource.setrlimit(resource.RLIMIT_AS, (least + ROOM, unlimited[1]))
+    wait(lambda: not window.page.running)
+    resource.setrlimit(resource.RLIMIT_AS, unlimited)
+    wait(lambda: not window.jobs.running)
+    found = {
+        "errors": list(errors),
+        "outcome": said("train_outcome"),
+        "notice": said("train_notice"),
+        "left": sorted(p.name for p in folder.iterdir() if p.name != "table.csv"),
+        "steps_shown": going.step,
+        "spent": float(session.account.spent),
+    }
+    from workbench.release.ledger import Ledger
+
+    with Ledger.open() as book:
+        (release,) = book.releases(session.account.dataset)
+    found["charged_in_ledger"] = float(release.epsilon)
+    preflight = window.page._preflight
+    found.update(whole=float(preflight.epsilon), rate=preflight.sample_rate, sigma=preflight.sigma)
+
+    for key, text in (("epsilon", "0.5"), ("physical_batch", "64"), ("batch", "300"), ("epochs", "1")):
+        retype(f"train_mlp_{key}", text)
+    retype("train_folder", str(folder / "second"))
+    start()
+    wait(lambda: not window.page.running)
+    wait(lambda: not window.jobs.running)
+    found["second"] = said("train_outcome")
+    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.flush()
+    window.jobs.shut_down()
+    session.may_leave = lambda then: True
+    window.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
