@@ -140,18 +140,19 @@ def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network,
     assert not (tmp_path / "net").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit on memory is the kernel's")
 def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
     """A real window in a process of its own, whose memory the kernel limits while it trains."""
     script = Path(__file__).with_name("window_short_of_memory.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=400, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["errors"]) == 1, found["errors"]
-    assert "There is not enough memory for the gradients of 3,000 rows at once (step " in found["errors"][0]
-    assert "set the rows in memory (physical batch) below 3,000" in found["errors"][0]
+    assert "There is not enough memory for the gradients of 2,500 rows at once (step " in found["errors"][0]
+    assert "set the rows in memory (physical batch) below 2,500" in found["errors"][0]
     assert found["left"] == [], "nothing is half-written"
     # The rule of the ledger: a fault is charged with the steps that were begun once a figure was seen.
     assert found["steps_shown"] > 0
@@ -161,4 +162,4 @@ def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
     assert found["spent"] >= loss(event, DELTA).epsilon * (1 - 1e-9)
     assert "stays charged, as private figures were shown" in found["notice"]
     assert "Ended by an error after" in found["outcome"]
-    assert found["second"].startswith("Released to"), "the window works on, with the mend that it named"
+    assert found["second"].startswith("Released to"), "the window works on"
