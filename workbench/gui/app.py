@@ -26,20 +26,15 @@ LATER = (
     "numpy.random",
     "workbench.privacy.entropy",
     "workbench.sanitize.engine",
-    "workbench.gui.protectpage.share_table",
-    "workbench.gui.protectpage.detail",
-    "workbench.gui.previewpage.sides",
-    "workbench.gui.previewpage.distribution",
     "workbench.release.ledger",
-    "workbench.gui.utilitypage.plot",
-    "workbench.gui.utilitypage.setup",
     "workbench.studies.curve",
     "workbench.deep.networks",
     "workbench.deep.plan",
     "workbench.learners",
-    "workbench.gui.releasepage.summary",
 )
-"""Modules that the pages import when they are made, in the order in which a person comes to them."""
+"""What the pages import when they are made, in the order in which a person comes to them. Nothing of Qt: the types of
+PySide are made when a module is imported, and a worker that makes some while the window uses others ends the program.
+"""
 
 
 def run(data: str | None = None) -> int:
