@@ -201,11 +201,10 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
     other.session.edit_column("age", "bounds of age", upper=119.0)  # another plan, the same table
     idle(other)
     press(other, "release_now")
-    idle(other)
+    refusal = other.findChild(QLabel, "release_refusal")
+    qtbot.waitUntil(refusal.isVisible, timeout=PATIENCE)
     assert not (tmp_path / "two.csv").exists()
     assert statuses() == ["charged"]
-    refusal = other.findChild(QLabel, "release_refusal")
-    assert refusal.isVisible()
     assert "costs epsilon = 1 but only 0 remain" in refusal.text()
     assert other.isVisible()
     assert people.isVisible()

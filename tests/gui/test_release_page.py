@@ -67,8 +67,9 @@ def release(window, press, answer, idle, qtbot, name="yes") -> list[str]:
     """Press Release and answer the question; return what was asked."""
     before = len(window.session.released)
     told = answer(name)
+    asked = len(told)
     press(window, "release_now")
-    qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)
+    qtbot.waitUntil(lambda: len(told) > asked, timeout=PATIENCE)
     idle(window)
     assert len(window.session.released) == before + (name == "yes")
     return told
@@ -191,7 +192,7 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     retype(window, qtbot, tmp_path / "two.csv")
     assert text(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
     press(window, "release_now")
-    idle(window)
+    qtbot.waitUntil(window.findChild(QLabel, "release_refusal").isVisible, timeout=PATIENCE)
     refusal = text(window, "release_refusal")
     assert "costs epsilon = 1 but only 0.8 remain" in refusal
     assert not (tmp_path / "two.csv").exists()

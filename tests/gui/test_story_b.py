@@ -120,7 +120,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert "needs ε = 1, but only 0.8 remain" in again.text("budget_warning")
     before = ledger()
     again.click("release_now")
-    again.idle()
+    again.until(lambda: again.sees("release_refusal"))
     told = again.text("release_refusal")
     assert told.startswith("✕ Refused, nothing was charged or written.")
     assert "costs epsilon = 1 but only 0.8 remain" in told
@@ -139,6 +139,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert ledger() == before
     assert again.text("fact_left") == "0.8"
     release(again, "yes")
+    again.until(lambda: again.sees("release_refusal"))
     assert "costs epsilon = 1.2 but only 0.8 remain" in again.text("release_refusal")
     assert not refused.exists()
     assert {status for status, _ in ledger()} <= {"charged", "refused"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
 
 from workbench.gui.actions.release import (
@@ -190,7 +190,11 @@ class ReleasePage(PageFrame):
     def _ask_and_release(self) -> None:
         if self._running is None and _payable(self.session):
             self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._decide)
+            look_before_release(self.session, self.jobs, self._path(), self._looked)
+
+    def _looked(self, outlook: Outlook) -> None:
+        # A question that is asked from within the job's end would keep the job in the list until it is answered.
+        QTimer.singleShot(0, self, lambda: self._decide(outlook))
 
     def _decide(self, outlook: Outlook) -> None:
         """Ask for the last word, and do as it says."""
