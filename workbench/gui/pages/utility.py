@@ -17,7 +17,7 @@ from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_is_missing
 from workbench.gui.state import Session, State
-from workbench.gui.widgets import Card, button, label, row, stack
+from workbench.gui.widgets import Card, badge, button, label, row, stack
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
@@ -86,7 +86,10 @@ class UtilityPage(RunPage):
         inviting.setContentsMargins(48, 0, 48, 0)
         empty.setLayout(inviting)
         self._views = QStackedWidget()
-        for view in (empty, self.plot, self.table):
+        head, figures = QWidget(), QWidget()
+        head.setLayout(row(None, badge(), 12))
+        figures.setLayout(stack(8, head, self.table))
+        for view in (empty, self.plot, figures):
             self._views.addWidget(view)
         self.body.addWidget(self.setup)
         self.body.addWidget(Card(self._views, pad=4), 1)
