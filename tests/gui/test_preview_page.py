@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 
 from workbench.gui.actions.preview import draw_column, draw_rows
+from workbench.gui.actions.realisation import FIRST_ROWS, Realisation
 from workbench.gui.widgets import PRIVATE
 from workbench.signals.cancel import CancelToken
 
@@ -121,3 +125,64 @@ def test_the_same_draw_is_the_same_rows(people):
     table, plan = people.session.opened.table, people.session.plan.plan()
     first, again = (draw_rows(table, plan, 5, CancelToken()).sanitised for _ in range(2))
     assert first.equals(again)
+
+
+def test_rows_and_bars_are_looks_at_one_draw(preview, press, idle):
+    for _ in range(2):
+        page, model = preview.page, preview.page.sides.right.model()
+        tinted = sum(model.is_changed(row, 0) for row in range(model.rowCount()))
+        facts = preview.findChild(QLabel, "preview_facts")
+        assert facts.text() == f"{100 * tinted / 2000:.3g}\u00a0% changed"
+        assert facts.toolTip() == facts.accessibleName() == f"{facts.text()[:-8]} of 2,000 rows changed in this draw"
+        drawn = [model.index(row, 0).data() for row in range(model.rowCount())]
+        bars = {page.distribution.words_at(x) for x in range(page.distribution.width())} - {""}
+        assert len(bars) == 28
+        for words in bars:
+            low, _, high = words.split(":")[0].partition(" – ")
+            counted = sum(int(low) <= int(value) <= int(high or low) for value in drawn)
+            assert words.endswith(f", {counted:,} after the draw")
+        press(preview, "another_draw")
+        idle(preview)
+
+
+def test_every_look_at_a_long_table_sees_the_same_cells(people):
+    table, plan = people.session.opened.table, people.session.plan.plan()
+    rng = np.random.default_rng(1)
+    long = dataclasses.replace(table, frame=table.frame[rng.integers(0, table.rows, 350_123)])
+    drawn = [Realisation(long, plan, number, CancelToken()) for number in (3, 3, 4)]
+    assert drawn[0].every == 4
+    for name in ("age", "sex", "income"):
+        whole, again, other = (one.all_rows(name) for one in drawn)
+        assert np.array_equal(whole.after, again.after)
+        assert not np.array_equal(whole.after, other.after)
+        assert np.array_equal(whole.after[:FIRST_ROWS], drawn[0].first_rows(name).after)
+        assert np.array_equal(whole.after[::4], drawn[0].spaced_rows(name).after)
+        assert np.array_equal(whole.before[::4], drawn[0].spaced_rows(name).before)
+    column = draw_column(long, plan, "age", 3, CancelToken())
+    whole = drawn[0].all_rows("age")
+    assert column.changed == np.count_nonzero(whole.before != whole.after)
+
+
+def test_a_column_that_is_chosen_while_rows_are_drawn_waits_for_them(preview, qtbot, idle):
+    choice = preview.findChild(QComboBox, "preview_column")
+    qtbot.mouseClick(preview.findChild(QPushButton, "another_draw"), Qt.MouseButton.LeftButton)
+    choice.setFocus()
+    qtbot.keyClick(choice, Qt.Key.Key_Down)
+    assert [job.key for job in preview.jobs.running] == ["preview-rows"]
+    idle(preview)
+    assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
+    model = preview.page.sides.right.model()
+    tinted = sum(model.is_changed(row, 1) for row in range(model.rowCount()))
+    assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g}\u00a0% changed"
+
+
+def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one(preview, press, idle):
+    press(preview, "preview_relations")
+    press(preview, "preview_spread")  # while they are compared
+    press(preview, "another_draw")
+    idle(preview)
+    assert preview.findChild(QLabel, "preview_drawn").text() == "draw 2"
+    assert preview.page.correlations.map.names == ()
+    press(preview, "preview_relations")
+    idle(preview)
+    assert "draw 2" in preview.findChild(QLabel, "preview_facts").accessibleName()

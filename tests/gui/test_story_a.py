@@ -113,7 +113,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
 
     hands.click("to_preview")
     hands.idle()
-    assert hands.sees("preview_key")
+    assert hands.sees("preview_distribution")
 
     hands.click("rail_release")
     hands.idle()

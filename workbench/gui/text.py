@@ -7,6 +7,15 @@ from decimal import ROUND_HALF_EVEN, Decimal
 _DIGITS = 4
 
 
+NO_BREAK = "\u00a0"
+"""The space between a figure and its unit: a line is never broken there."""
+
+
+def figure(number: str, unit: str) -> str:
+    """Return a number and its unit, which stay on one line: ``22.0 GB``, ``45 %``."""
+    return f"{number}{NO_BREAK}{unit}"
+
+
 def plain(value: Decimal | float | None) -> str:
     """Return four significant digits, without an exponent where a number can do without one."""
     if value is None:

@@ -164,17 +164,17 @@ class Elided(QLabel):
     def __init__(self, text: str = "", kind: str = "", elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__()
         self._elide = elide
-        self._whole = ""
+        self._whole = self._told = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         if kind:
             look(self, kind)
         self.set_whole(text)
 
-    def set_whole(self, text: str) -> None:
-        """Show ``text``."""
-        self._whole = text
-        self.setAccessibleName(text)
+    def set_whole(self, text: str, told: str = "") -> None:
+        """Show ``text``; ``told`` says the same in a full sentence to the pointer and to a screen reader."""
+        self._whole, self._told = text, told
+        self.setAccessibleName(told or text)
         self._fit()
 
     def resizeEvent(self, event: object) -> None:  # noqa: N802 - Qt's name
@@ -189,4 +189,4 @@ class Elided(QLabel):
         shown = self.fontMetrics().elidedText(self._whole, self._elide, max(self.width(), 40))
         if shown != self.text():
             self.setText(shown)
-        self.setToolTip(self._whole if shown != self._whole else "")
+        self.setToolTip(self._told or (self._whole if shown != self._whole else ""))

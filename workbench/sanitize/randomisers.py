@@ -72,6 +72,11 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
     return tuple(_protected(c, split[c.name]) for c in plan.protected)
 
 
+def protected_column(plan: Plan, name: str) -> ProtectedColumn:
+    """Return one protected column of ``plan`` as :func:`protected_columns` does, without calibrating the others."""
+    return _protected(plan.column(name), shares(plan)[name])
+
+
 def candidates(cells: Cells, share: Decimal) -> tuple[tuple[Mechanism, Facts], ...]:
     """Return every mechanism that fits ``cells`` at this share, the one with the least expected error first."""
     key, epsilon = _Key(cells), floor_double(share)

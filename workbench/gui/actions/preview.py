@@ -1,17 +1,19 @@
-"""Draw a preview: what a release could look like. Seeded, never released, and not to be copied."""
+"""Draw a preview: what a release could look like. Seeded, never released, and not to be copied.
+
+Rows, spread and correlations of one draw are looks at one :class:`~workbench.gui.actions.realisation.Realisation`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from workbench.gui.actions.realisation import SPACED_ROWS, Realisation
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftPlan
 from workbench.jobs import Job
-from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
 
@@ -25,11 +27,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
 
-ROWS_SHOWN = 2000
 BARS = 30
-PAIR_ROWS = 100_000
-"""Rows of a large table, evenly spaced, from which correlations are computed: enough for two decimals."""
-
 PAIR_COLUMNS = 40
 LONG_COLUMNS = 20
 """Columns beyond which comparing them takes seconds, so that it is listed among the jobs and can be cancelled."""
@@ -103,11 +101,11 @@ class PreviewPairs:
 
 
 def preview_rows(
-    table: Table, draft: DraftPlan, seed: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
+    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewRows], None], **told: Any
 ) -> JobHandle:
-    """Draw the first rows; only the newest request counts. ``seed`` numbers the draw."""
+    """Draw the first rows; only the newest request counts."""
     plan = draft.plan()
-    job = Job("Drawing a preview", lambda emit, cancel: draw_rows(table, plan, seed, cancel))
+    job = Job("Drawing a preview", lambda emit, cancel: draw_rows(table, plan, number, cancel))
     return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **told)
 
 
@@ -115,101 +113,81 @@ def preview_column(
     table: Table,
     draft: DraftPlan,
     name: str,
-    seed: int,
+    number: int,
     jobs: JobCenter,
     apply: Callable[[PreviewColumn], None],
     **told: Any,
 ) -> JobHandle:
     """Draw one protected column over all rows; only the newest request counts."""
     plan = draft.plan()
-    job = Job("Drawing a preview", lambda emit, cancel: draw_column(table, plan, name, seed, cancel))
+    job = Job("Drawing a preview", lambda emit, cancel: draw_column(table, plan, name, number, cancel))
     return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **told)
 
 
 def preview_pairs(
-    table: Table, draft: DraftPlan, seed: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
+    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
     plan = draft.plan()
-    job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, seed, emit, cancel))
-    long = len(plan.columns) > LONG_COLUMNS and table.rows > PAIR_ROWS // 10
+    job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel))
+    long = len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
     return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **told)
 
 
-def draw_rows(table: Table, plan: Plan, seed: int, cancel: CancelToken) -> PreviewRows:
+def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
     """Return the first rows before and after a seeded draw; runs in a worker."""
-    from workbench.privacy.entropy import SeededEntropy
-    from workbench.sanitize.engine import draw
-
-    head = dataclasses.replace(table, frame=table.frame.head(ROWS_SHOWN))
+    drawn = Realisation(table, plan, number, cancel)
+    before = drawn.first.frame.select(_leaving(table, plan))
     # A release shuffles the rows; here each stands beside itself.
-    made = draw(dataclasses.replace(plan, keep_order=True), head, SeededEntropy(seed), cancel=cancel)
-    changed = {c.column.name: made.cells[c.column.name] != c.grid.encode(head) for c in made.columns}
-    return PreviewRows(head.frame.select(made.names), made.frame(), changed, table.rows)
+    after, changed = before, {}
+    for column in plan.protected:
+        one = drawn.first_rows(column.name)
+        after = after.with_columns(one.grid.decode(one.after).alias(column.name))
+        changed[column.name] = one.after != one.before
+    return PreviewRows(before, after, changed, table.rows)
 
 
-def draw_column(table: Table, plan: Plan, name: str, seed: int, cancel: CancelToken) -> PreviewColumn:
+def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
     """Return the spread of one protected column before and after a seeded draw; runs in a worker."""
     import numpy as np
 
-    from workbench.privacy.entropy import SeededEntropy
-    from workbench.sanitize.allocate import shares
-    from workbench.sanitize.engine import sampled
-    from workbench.sanitize.randomisers import protected_columns
-
-    column = plan.column(name)
-    if column.action != "protect":
-        raise ParameterError("only a protected column is drawn", f"column {name}")
-    share: Decimal = shares(plan)[name]
-    alone = dataclasses.replace(
-        plan, epsilon=float(share), keep_order=True, columns=(dataclasses.replace(column, epsilon=None),)
-    )
-    one = dataclasses.replace(table, frame=table.frame.select(name))
-    (drawn,) = protected_columns(alone)
-    grid = drawn.grid
-    before = grid.encode(one)  # once for both sides: in a long table this is most of the wait
-    after = sampled(drawn, before, None, SeededEntropy(seed), cancel)
+    drawn = Realisation(table, plan, number, cancel).all_rows(name)
+    grid, numeric = drawn.grid, bool(plan.column(name).numeric)
     total = grid.cells.total
-    counts = [np.bincount(cells, minlength=total) for cells in (before, after)]
+    counts = [np.bincount(cells, minlength=total) for cells in (drawn.before, drawn.after)]
     labels = [*grid.labels, "missing"][:total]
-    if column.numeric:
+    if numeric:
         bars = _ranges(grid.cells.size, total, labels)
     else:
         common = np.argsort(-counts[0], kind="stable")[:BARS]
         bars = [(labels[i], [int(i)]) for i in (sorted(common) if total <= BARS else common)]
     return PreviewColumn(
         name=name,
-        numeric=bool(column.numeric),
+        numeric=numeric,
         labels=tuple(words for words, _ in bars),
         original=tuple(int(counts[0][cells].sum()) for _, cells in bars),
         sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
-        changed=int(np.count_nonzero(before != after)),
+        changed=int(np.count_nonzero(drawn.before != drawn.after)),
         rows=table.rows,
     )
 
 
-def draw_pairs(table: Table, plan: Plan, seed: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
+def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
     """Return the associations of the columns before and after a seeded draw; runs in a worker."""
-    from workbench.privacy.entropy import SeededEntropy
-    from workbench.sanitize.engine import draw
     from workbench.studies.association import associations
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
     chosen = [c for c in plan.columns if c in chosen]
-    every = max(1, -(-table.rows // PAIR_ROWS))
-    frame = table.frame.gather_every(every) if every > 1 else table.frame
-    some = dataclasses.replace(table, frame=frame, first_line=None if every > 1 else table.first_line)
-    made = draw(dataclasses.replace(plan, keep_order=True), some, SeededEntropy(seed), cancel=cancel)
+    drawn = Realisation(table, plan, number, cancel)
     before, after = [], []
-    grids = {c.column.name: c.grid for c in made.columns}
     for column in chosen:
-        if column.name in grids:
-            grid = grids[column.name]
-            before.append(_variable(grid, grid.encode(some)))
-            after.append(_variable(grid, made.cells[column.name]))
+        if column.action == "protect":
+            one = drawn.spaced_rows(column.name)
+            before.append(_variable(one.grid, one.before))
+            after.append(_variable(one.grid, one.after))
         else:
-            before.append(_kept_variable(some, column))
+            before.append(_kept_variable(drawn.spaced, column))
             after.append(before[-1])
     emit(Progress(0, 2, "correlations"))
     original = associations(before, cancel)
@@ -219,10 +197,16 @@ def draw_pairs(table: Table, plan: Plan, seed: int, emit: Emit, cancel: CancelTo
         numeric=tuple(v.numeric for v in before),
         original=original,
         sanitised=associations(after, cancel),
-        rows=some.rows,
+        rows=drawn.spaced.rows,
         of_rows=table.rows,
         left_out=len(leaving) - len(chosen),
     )
+
+
+def _leaving(table: Table, plan: Plan) -> list[str]:
+    """Return the names of the columns that leave, in the order of the table."""
+    dropped = {c.name for c in plan.columns if c.action == "drop"}
+    return [name for name in table.names if name not in dropped]
 
 
 def _variable(grid: Grid, cells: Any) -> Variable:

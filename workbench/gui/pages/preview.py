@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
@@ -10,15 +11,16 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayo
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import count
-from workbench.gui.widgets import Card, Elided, badge, button, label, named, row
+from workbench.gui.text import count, figure
+from workbench.gui.widgets import Card, Elided, badge, button, named, row
 
 if TYPE_CHECKING:
     from workbench.gui.actions.preview import PreviewColumn, PreviewPairs, PreviewRows
 
 FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
-DETAIL = 204
+DETAIL = 208
+WIDEST_CHOICE = 220
 MOST = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not name
 SPREAD, PAIRS = "distribution", "correlations"
 
@@ -39,8 +41,9 @@ class PreviewPage(PageFrame):
         self.header.addWidget(self._again)
         self.draw = 1
         self._stale = {SPREAD, PAIRS}
+        self._asked = self._rows_of = 0
         self._view = SPREAD
-        self._told = {SPREAD: "", PAIRS: ""}
+        self._told = {SPREAD: ("", ""), PAIRS: ("", "")}
         self._rows_note = FREE
         self._column = ""
         self.sides = Sides(session)
@@ -48,6 +51,7 @@ class PreviewPage(PageFrame):
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)
         self._choice = named(QComboBox(), "preview_column", "Column whose distribution is shown")
+        self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")
@@ -69,9 +73,8 @@ class PreviewPage(PageFrame):
             segment.setCheckable(True)
             group.addButton(segment)
             segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
-        self._key = label("▇ original    ● sanitised", "muted", name="preview_key")
-        top = row(*self._segments.values(), 4, self._choice, 8, self._key, 8, self._facts, badge())
-        top.setStretch(7, 1)
+        top = row(*self._segments.values(), 4, self._choice, 8, self._facts, badge())
+        top.setStretch(5, 1)
         self._pictures = QStackedWidget()
         self._pictures.addWidget(self.distribution)
         self._pictures.addWidget(self.correlations)
@@ -99,11 +102,10 @@ class PreviewPage(PageFrame):
         self._segments[name].setChecked(True)
         self.sides.setVisible(spread)
         self._choice.setVisible(spread)
-        self._key.setVisible(spread)
         self._detail.setMinimumHeight(DETAIL)
         self._detail.setMaximumHeight(DETAIL if spread else MOST)
         self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
-        self._facts.set_whole(self._told[name])
+        self._facts.set_whole(*self._told[name])
         if self._views.currentWidget() is self._whole:
             self._say_note()
         if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
@@ -118,6 +120,7 @@ class PreviewPage(PageFrame):
 
     def refresh(self) -> None:
         """Show whether there is something to draw, and draw it while the page is in sight."""
+        self._outdate()
         session = self.session
         can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
         self._views.setCurrentWidget(self._whole if can else self._nothing)
@@ -141,7 +144,6 @@ class PreviewPage(PageFrame):
         if self._column not in names:
             self._column = names[0]
         self._choice.setCurrentText(self._column)
-        self._stale = {SPREAD, PAIRS}
         if self.isVisible():
             self._ask()
 
@@ -157,13 +159,29 @@ class PreviewPage(PageFrame):
             return
         self._column = name
         self._choice.setCurrentText(name)
-        self._ask_column()
+        if self._rows_of == self._asked:  # else the rows of the present draw ask for it when they come
+            self._ask_column()
 
     def draw_again(self) -> None:
         """Draw once more."""
         self.draw += 1
-        self._stale = {SPREAD, PAIRS}
+        self._outdate()
         self._ask()
+
+    def _outdate(self) -> None:
+        """Take nothing any more that belongs to another draw or plan than the present ones."""
+        self._asked += 1
+        self._stale = {SPREAD, PAIRS}
+
+    def _present(self, show: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return ``show`` for a result that is asked for now: it shows nothing once that is out of date."""
+        asked = self._asked
+
+        def show_if_present(result: Any) -> None:
+            if asked == self._asked:
+                show(result)
+
+        return show_if_present
 
     def _ask(self) -> None:
         from workbench.gui.actions.preview import preview_pairs, preview_rows
@@ -173,10 +191,10 @@ class PreviewPage(PageFrame):
         self._stale.discard(self._view)
         what = opened.table, self.session.plan, self.draw, self.jobs
         if self._view == SPREAD:
-            preview_rows(*what, self._show_rows, on_failure=self.session.report)
+            preview_rows(*what, self._present(self._show_rows), on_failure=self.session.report)
         else:
             self._say(PAIRS, "comparing…")
-            preview_pairs(*what, self._show_pairs, on_failure=self.session.report)
+            preview_pairs(*what, self._present(self._show_pairs), on_failure=self.session.report)
 
     def _ask_column(self) -> None:
         from workbench.gui.actions.preview import preview_column
@@ -189,12 +207,16 @@ class PreviewPage(PageFrame):
             self._column,
             self.draw,
             self.jobs,
-            self._show_column,
+            self._present(self._show_column),
             on_failure=lambda error: self.distribution.show_column(None),
         )
 
     def _show_rows(self, rows: PreviewRows) -> None:
         self.sides.show_rows(rows)
+        if self._rows_of != self._asked:
+            self.distribution.await_draw()
+            self._say(SPREAD, "drawing…")
+        self._rows_of = self._asked
         self._ask_column()  # after the rows, whose tables it uses again
         seen = rows.original.height
         first = f"the first {seen:,} of {rows.rows:,} rows" if seen < rows.rows else count(seen, "row")
@@ -206,9 +228,9 @@ class PreviewPage(PageFrame):
     def _say_note(self) -> None:
         self.set_note(self._rows_note if self._view == SPREAD else FREE)
 
-    def _say(self, view: str, text: str) -> None:
-        self._told[view] = text
-        self._facts.set_whole(self._told[self._view])
+    def _say(self, view: str, text: str, told: str = "") -> None:
+        self._told[view] = text, told
+        self._facts.set_whole(*self._told[self._view])
 
     def _show_pairs(self, pairs: PreviewPairs) -> None:
         self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")
@@ -216,7 +238,8 @@ class PreviewPage(PageFrame):
     def _show_column(self, column: PreviewColumn) -> None:
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
-        self._say(SPREAD, f"{part:.3g} % of {count(column.rows, 'row')} changed")
+        share = figure(f"{part:.3g}", "%")
+        self._say(SPREAD, f"{share} changed", f"{share} of {count(column.rows, 'row')} changed in this draw")
 
 
 def _state(session: Session) -> State:

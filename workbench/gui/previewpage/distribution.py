@@ -13,6 +13,8 @@ from workbench.render.palette import STYLES
 
 FILL = 0.35
 DOT = 3.0
+KEY = 20
+"""Pixels above the bars for what bar and dot stand for."""
 
 
 class Distribution(QWidget):
@@ -25,12 +27,18 @@ class Distribution(QWidget):
         self.setMouseTracking(True)
         self._session = session
         self._column: PreviewColumn | None = None
+        self._drawn = False
         session.theme_changed.connect(self.update)
 
     def show_column(self, column: PreviewColumn | None) -> None:
         """Draw the spread of one column, or nothing."""
-        self._column = column
+        self._column, self._drawn = column, column is not None
         self.setAccessibleName(f"Distribution of {column.name}, original and sanitised" if column else "")
+        self.update()
+
+    def await_draw(self) -> None:
+        """Show the original alone until the column of another draw comes."""
+        self._drawn = False
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -50,7 +58,8 @@ class Distribution(QWidget):
         if column is None or not column.labels or not box.left() <= x < box.right():
             return ""
         at = int((x - box.left()) / box.width() * len(column.labels))
-        return f"{column.labels[at]}: {column.original[at]:,} rows, {column.sanitised[at]:,} after the draw"
+        before = f"{column.labels[at]}: {column.original[at]:,} rows"
+        return f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw both, the labels of the axis and the ends."""
@@ -68,13 +77,30 @@ class Distribution(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(vermilion, 2))
         painter.setBrush(vermilion)
-        for at, size in enumerate(column.sanitised):
+        for at, size in enumerate(column.sanitised if self._drawn else ()):
             level = box.bottom() - box.height() * size / most
             left = box.left() + at * width
             painter.drawLine(QPointF(left + 1, level), QPointF(left + width - 1, level))
             painter.drawEllipse(QPointF(left + width / 2, level), DOT, DOT)
         painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), QColor(theme.line))
         self._write_labels(painter, box, width, column)
+        self._write_key(painter, box, grey, vermilion)
+
+    def _write_key(self, painter: QPainter, box: QRectF, grey: QColor, vermilion: QColor) -> None:
+        painter.setFont(font(12))
+        left, middle = box.left(), (KEY - 4) / 2
+        for words, colour in (("original", grey), ("sanitised", vermilion))[: 1 + self._drawn]:
+            if colour is grey:
+                painter.fillRect(QRectF(left, middle - 5, 10, 10), grey)
+            else:
+                painter.setPen(QPen(vermilion, 2))
+                painter.setBrush(vermilion)
+                painter.drawLine(QPointF(left - 4, middle), QPointF(left + 14, middle))
+                painter.drawEllipse(QPointF(left + 5, middle), DOT, DOT)
+            painter.setPen(QColor(self._session.theme.muted))
+            wide = painter.fontMetrics().horizontalAdvance(words)
+            painter.drawText(QRectF(left + 18, 0, wide + 2, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
+            left += wide + 44
 
     def _write_labels(self, painter: QPainter, box: QRectF, width: float, column: PreviewColumn) -> None:
         painter.setPen(QColor(self._session.theme.muted))
@@ -94,4 +120,4 @@ class Distribution(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, last)
 
     def _box(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(2, 6, -2, -22)
+        return QRectF(self.rect()).adjusted(2, KEY, -2, -22)

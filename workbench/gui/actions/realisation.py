@@ -1,0 +1,114 @@
+"""One draw of a preview as one realisation: rows, spread and correlations are looks at the same drawn cells.
+
+Every look asks for a part of the rows only: the first ones, evenly spaced ones, or all. To draw a million rows of forty
+columns for the two thousand that are shown would take seconds, so the rows are split into parts, each of which is drawn
+from a stream of its own, keyed by the number of the draw, the column and the part. What two looks have in common is the
+same then, whichever was taken first, and nothing has to be kept between them. The streams are seeded: nothing of it can
+be released.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.params import ParameterError
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from workbench.data.grid import CellArray, Grid
+    from workbench.data.table import Table
+    from workbench.sanitize.plan import Plan
+    from workbench.sanitize.randomisers import ProtectedColumn
+
+FIRST_ROWS = 2000
+SPACED_ROWS = 100_000
+"""Most rows, evenly spaced, from which the correlations of a large table are computed: enough for two decimals."""
+
+FIRST, SPACED, REST = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Some rows of one protected column.
+
+    Attributes:
+        grid: its cells.
+        before: (n,) the cells as they are.
+        after: (n,) the cells as they were drawn.
+    """
+
+    grid: Grid
+    before: CellArray
+    after: CellArray
+
+
+class Realisation:
+    """Draw ``number`` of a plan for a table; a column is drawn when it is asked for.
+
+    Attributes:
+        every: evenly spaced rows are so many rows apart.
+        first: the table of the first rows. spaced: the table of the evenly spaced rows.
+    """
+
+    def __init__(self, table: Table, plan: Plan, number: int, cancel: CancelToken) -> None:
+        from workbench.sanitize.engine import check_columns
+
+        check_columns(plan, table)
+        self._table, self._plan, self._number, self._cancel = table, plan, number, cancel
+        self.every = max(1, -(-table.rows // SPACED_ROWS))
+        self.first = dataclasses.replace(table, frame=table.frame.head(FIRST_ROWS))
+        self.spaced = table
+        if self.every > 1:
+            self.spaced = dataclasses.replace(table, frame=table.frame.gather_every(self.every), first_line=None)
+
+    def first_rows(self, name: str) -> Drawn:
+        """Return the first rows of a protected column."""
+        column = self._column(name)
+        before = column.grid.encode(self.first)
+        return Drawn(column.grid, before, self._part(column, before, FIRST))
+
+    def spaced_rows(self, name: str) -> Drawn:
+        """Return evenly spaced rows of a protected column."""
+        import numpy as np
+
+        column = self._column(name)
+        before = column.grid.encode(self.spaced)
+        first = self._part(column, column.grid.encode(self.first), FIRST)[:: self.every]
+        return Drawn(column.grid, before, np.concatenate([first, self._part(column, before[first.size :], SPACED)]))
+
+    def all_rows(self, name: str) -> Drawn:
+        """Return all rows of a protected column."""
+        import numpy as np
+
+        column = self._column(name)
+        before = column.grid.encode(self._table)  # in a long table this is most of the wait
+        after = np.empty_like(before)
+        begin = min(FIRST_ROWS, before.size)
+        after[:begin] = self._part(column, before[:begin], FIRST)
+        spaced = slice(-(-begin // self.every) * self.every, None, self.every)
+        after[spaced] = self._part(column, before[spaced], SPACED)
+        if self.every > 1:
+            rest = np.ones(before.size, dtype=np.bool_)
+            rest[:begin] = rest[spaced] = False
+            after[rest] = self._part(column, before[rest], REST)
+        return Drawn(column.grid, before, after)
+
+    def _column(self, name: str) -> ProtectedColumn:
+        from workbench.sanitize.randomisers import protected_column
+
+        self._cancel.check()
+        if self._plan.column(name).action != "protect":
+            raise ParameterError("only a protected column is drawn", f"column {name}")
+        return protected_column(self._plan, name)
+
+    def _part(self, column: ProtectedColumn, cells: CellArray, part: int) -> CellArray:
+        import numpy as np
+
+        from workbench.privacy.entropy import SeededEntropy
+        from workbench.sanitize.engine import sampled
+
+        named = int.from_bytes(b"\1" + column.column.name.encode(), "big")  # an empty name is a name too
+        stream = np.random.SeedSequence(named, spawn_key=(self._number, part))
+        return sampled(column, cells, None, SeededEntropy(stream), self._cancel)
