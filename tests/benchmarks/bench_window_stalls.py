@@ -26,7 +26,7 @@ SECONDS = 20.0
 ROUNDS = 3
 TARGET_MS = 50.0
 PAUSE_MS = 120
-REPEATS = 400
+REPEATS = 1000
 
 
 def retype(window: MainWindow, name: str, text: str) -> None:
@@ -119,8 +119,13 @@ def beats(folder: Path) -> list[tuple[float, str]]:
 
 
 @pytest.mark.benchmark
-def test_the_window_answers_while_a_study_and_a_training_run(tmp_path: Path) -> None:
-    rounds = [beats(tmp_path / f"net-{i}") for i in range(ROUNDS)]
+def test_the_window_answers_while_a_study_and_a_training_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+    for number in range(ROUNDS):
+        # A ledger of its own: the training that was stopped stays charged, and its cap would refuse the next.
+        for variable in ("HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "APPDATA"):
+            monkeypatch.setenv(variable, str(tmp_path / f"home-{number}"))
+        rounds.append(beats(tmp_path / f"net-{number}"))
     lines = [
         f"Lateness of a timer of {BEAT_MS} ms on the GUI thread, in ms, over {SECONDS:g} s, while accuracy against ε",
         f"(people, 3 regimes, {REPEATS} repeats) and a DP-SGD network are computed and somebody switches pages,",

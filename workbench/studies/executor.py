@@ -169,7 +169,7 @@ def _workers(count: int) -> Iterator[list[_Worker]]:
     context = multiprocessing.get_context("spawn")
     workers: list[_Worker] = []
     try:
-        with _no_ctrl_c_at_birth():
+        with no_ctrl_c_at_birth():
             for number in range(count):
                 ours, theirs = context.Pipe()
                 process = context.Process(target=serve, args=(theirs,), name=f"worker {number + 1}", daemon=True)
@@ -193,7 +193,7 @@ def _workers(count: int) -> Iterator[list[_Worker]]:
 
 
 @contextmanager
-def _no_ctrl_c_at_birth() -> Iterator[None]:
+def no_ctrl_c_at_birth() -> Iterator[None]:
     """Let children be born with Ctrl+C blocked: Python would print a traceback before the worker's own code runs.
 
     The mask belongs to this thread alone and is inherited through ``exec``. Where a system has no such masks

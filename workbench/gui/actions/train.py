@@ -24,13 +24,14 @@ from workbench.signals.events import Emit, Notice
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import NetworkOutcome
     from workbench.release.account import Release
+    from workbench.release.model import ModelRelease
     from workbench.sanitize.plan import Plan
 
 PREFLIGHT, TRAIN = "preflight", "train"
 TORCH = "torch"
 ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
-NETWORKS = "workbench.deep.trainer"
 INSTALL = 'pip install "privacy-workbench[deep]"'
 
 
@@ -46,8 +47,8 @@ class Preflight:
         sample_rate: expected share of the rows in a batch.
         steps: steps that will be run.
         steps_asked: steps of all epochs; more than ``steps`` where the cap ends the run.
-        memory: predicted peak in bytes, above what the program holds.
-        libraries: bytes that PyTorch takes on top at its first use; 0 where it was used before.
+        memory: predicted peak in bytes of the run itself.
+        libraries: bytes on top of the process that trains, before it begins: of Python and of PyTorch.
         free: bytes that the system can still give.
     """
 
@@ -127,8 +128,9 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     """Return the figures; runs in a worker."""
     import psutil
 
-    from workbench.deep.memory import predict
+    from workbench.deep.memory import LIBRARIES, predict
     from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import PROCESS
     from workbench.learners import NAIVE_BAYES
     from workbench.release.fit import columns_of, fit_cost, outside
 
@@ -155,7 +157,7 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
         steps=schedule.steps,
         steps_asked=schedule.steps_asked,
         memory=memory.peak,
-        libraries=memory.libraries,
+        libraries=PROCESS + LIBRARIES,
         free=int(psutil.virtual_memory().available),
     )
 
@@ -187,7 +189,7 @@ def train_model(
 
     def apply(result: Any) -> None:
         if session.opened is opened:
-            kind = "dpsgd" if hasattr(result, "training") else "fit"
+            kind = "dpsgd" if hasattr(result, "steps") else "fit"
             session.add_run(RunRecord(kind, title, epsilon, result))
             session.add_release(_step(title, result, draft))
         if handle.too_late:
@@ -229,30 +231,23 @@ def released(
     folder: Path,
     emit: Emit,
     cancel: CancelToken,
-) -> Any:
-    """Train and release; runs in a worker. Returns a ``ModelRelease``, of a network a ``NetworkRelease``."""
+) -> ModelRelease | NetworkOutcome:
+    """Train and release; runs in a worker. A network is trained in a process of its own."""
     from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import NetworkTask, train_network
     from workbench.learners import NAIVE_BAYES
     from workbench.release.fit import columns_of, outside, release_fit
     from workbench.release.ledger import Ledger
-    from workbench.release.training import release_training
 
     cancel.check()
-    with Ledger.open() as ledger:
-        if not isinstance(parameters, DpSgdPlan):
-            return release_fit(NAIVE_BAYES, parameters, plan, target, opened.table, folder, ledger)
-        load(*ACCOUNTING, NETWORKS, cancel=cancel)
-        return release_training(
-            parameters,
-            _features(plan, target),
-            opened.table,
-            folder,
-            ledger,
-            rows_per_person=plan.rows_per_person,
-            outside=outside(*columns_of(plan, target)),
-            emit=emit,
-            cancel=cancel,
+    if isinstance(parameters, DpSgdPlan):
+        beyond = outside(*columns_of(plan, target))
+        task = NetworkTask(
+            parameters, _features(plan, target), opened.table, folder, plan.rows_per_person, outside=beyond
         )
+        return train_network(task, emit, cancel)
+    with Ledger.open() as ledger:
+        return release_fit(NAIVE_BAYES, parameters, plan, target, opened.table, folder, ledger)
 
 
 def releases_into(folder: Path) -> tuple[Release, ...]:

@@ -83,9 +83,9 @@ class RunCard(Card):
 
     def show_result(self, result: Any) -> None:
         """Draw the whole of ε where the run had steps."""
-        training = getattr(result, "training", None)
-        if training is not None:
-            self.epsilon.show_points([(0, 0.0), *((record.step, record.epsilon) for record in training.records)])
+        epsilons = getattr(result, "epsilons", ())
+        if epsilons:
+            self.epsilon.show_points([(0, 0.0), *epsilons])
 
     def tell_end(self, end: object) -> None:
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""

@@ -39,13 +39,13 @@ def question(title: str, target: str | None, folder: Path, found: Preflight) -> 
 
 def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
-    training = getattr(result, "training", None)
-    model = result.model if training is not None else result
+    network = result if hasattr(result, "steps") else None
+    model = result if network is None else network.model
     told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {entered(model.remaining)} remain."
-    if training is not None:
-        told += f" {training.steps:,} steps: {WHY[training.stopped]}."
-    if getattr(result, "accuracy", None) is not None:
-        told += f" Accuracy on the last epoch's batches {result.accuracy:.3f} (private)."
+    if network is not None:
+        told += f" {network.steps:,} steps: {WHY[network.stopped]}."
+        if network.accuracy is not None:
+            told += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
     return told
 
 

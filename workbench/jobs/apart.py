@@ -1,0 +1,178 @@
+"""Work in a process of its own, spoken to over a pipe.
+
+A thread would do for work that spends its time in libraries. A training does not: thousands of short steps of Python
+take the interpreter from the window again and again. In a process of its own it also gives all of its memory back,
+and where the system has none left, it is that process that ends and not the window.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar, cast
+
+from workbench.jobs.trace import trace_of
+from workbench.params import WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Event, Memory
+from workbench.studies.executor import no_ctrl_c_at_birth
+from workbench.studies.worker import NICE, WorkerFaultError
+
+A = TypeVar("A")
+R = TypeVar("R")
+Work = Callable[[A, Emit, CancelToken], R]
+
+LOOK = 0.05
+"""Seconds between two looks at the cancel token."""
+
+PATIENCE = 10.0
+"""Seconds that the process has to end once it has answered, or was told to stop because of a fault here."""
+
+STOP = "stop"
+EVENT, RESULT, ERROR = "event", "result", "error"
+
+
+def apart(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
+    """Return ``work(argument, emit, cancel)``, done in a process that is started for it and ends with it.
+
+    A stop that is asked for here is asked for there, and ``work`` ends as it would have ended here. When this process
+    dies, in whatever way, ``work`` is told to stop as well. Argument, events and result pass between processes of one
+    run and are never stored.
+
+    Args:
+        work: a function of a module that imports no Qt (the new process imports it by name).
+        argument: what it is given; it must pickle, and so must what it emits and returns.
+        emit: hears its events; its memory comes with that of this process added, as both are in use.
+        cancel: asks it to stop.
+
+    Raises:
+        WorkbenchError: ``work`` raised it, or its process died.
+        MemoryError: the process had not enough memory.
+        WorkerFaultError: ``work`` raised anything else.
+    """
+    cancel.check()
+    with _started() as (process, pipe):
+        try:
+            pipe.send((work, argument))
+            return cast("R", _listen(process, pipe, emit, cancel))
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            raise _died(process) from None
+
+
+def _listen(process: BaseProcess, pipe: Connection, emit: Emit, cancel: CancelToken) -> Any:
+    own = _resident()
+    told = False
+    while True:
+        if cancel.cancelled and not told:
+            pipe.send(STOP)
+            told = True
+        if not pipe.poll(LOOK):
+            continue
+        kind, value = pipe.recv()
+        if kind == EVENT:
+            emit(_with_ours(value, own()))
+        elif kind == RESULT:
+            return value
+        else:
+            raise value
+
+
+def _with_ours(event: Event, ours: int) -> Event:
+    if not isinstance(event, Memory) or event.device != "cpu":
+        return event
+    predicted = None if event.predicted is None else event.predicted + ours
+    return dataclasses.replace(
+        event, now=event.now + ours, peak=event.peak + ours, before=event.before + ours, predicted=predicted
+    )
+
+
+def _resident() -> Callable[[], int]:
+    import psutil
+
+    process = psutil.Process()
+    return lambda: int(process.memory_info().rss)
+
+
+def _died(process: BaseProcess) -> WorkbenchError:
+    process.join(PATIENCE)
+    return WorkbenchError(
+        f"the process that did the work has ended (exit code {process.exitcode})",
+        mend="the system may be short of memory: close other programs and run again",
+    )
+
+
+@contextlib.contextmanager
+def _started() -> Iterator[tuple[BaseProcess, Connection]]:
+    """Start the process; whatever happens, it is not alive after the block."""
+    # Spawned on every system: a fork copies locks that other threads hold at that instant.
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), name="work apart", daemon=False)
+    try:
+        with no_ctrl_c_at_birth():
+            process.start()
+        theirs.close()  # only the child holds this end now, so that its death is an end of file here
+        yield process, ours
+    finally:
+        ours.close()  # where it is still at work, that tells it to stop
+        if process.pid is not None:
+            process.join(PATIENCE)
+            if process.is_alive():
+                process.terminate()
+                process.join(PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            process.close()
+
+
+def _serve(pipe: Connection) -> None:
+    """Do the one piece of work that comes over ``pipe``; runs in the new process."""
+    # Ctrl+C reaches the whole foreground group; stopping is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    # Nobody is left to listen where the pipe is gone; what was charged is settled by then.
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        work, argument = pipe.recv()
+        cancel = CancelToken()
+        threading.Thread(target=_hear_stop, args=(pipe, cancel), daemon=True).start()
+        pipe.send(_answer(work, argument, _Emitter(pipe, cancel), cancel))
+
+
+class _Emitter:
+    """Sends events; where nobody listens any more, asks the work to stop in the orderly way."""
+
+    def __init__(self, pipe: Connection, cancel: CancelToken) -> None:
+        self._pipe, self._cancel = pipe, cancel
+
+    def __call__(self, event: Event) -> None:
+        try:
+            self._pipe.send((EVENT, event))
+        except (BrokenPipeError, ConnectionResetError):
+            self._cancel.cancel()
+
+
+def _hear_stop(pipe: Connection, cancel: CancelToken) -> None:
+    """Wait for the word to stop, or for the end of the parent, which says the same."""
+    with contextlib.suppress(EOFError, OSError):
+        pipe.recv()
+    cancel.cancel()
+
+
+def _answer(work: Work[Any, Any], argument: Any, emit: Emit, cancel: CancelToken) -> tuple[str, Any]:
+    try:
+        return RESULT, work(argument, emit, cancel)
+    except WorkbenchError as error:
+        return ERROR, error
+    except MemoryError:
+        return ERROR, MemoryError()
+    except Exception as error:  # noqa: BLE001 - raised again in the parent, without the values in its text
+        return ERROR, WorkerFaultError(trace_of(error))

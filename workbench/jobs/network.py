@@ -1,0 +1,93 @@
+"""Train and release a network in a process of its own; what comes back needs no PyTorch to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.jobs.apart import apart
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new process's to load
+    from workbench.data.table import Table
+    from workbench.deep.features import Features
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.release.model import ModelRelease
+
+PROCESS = 80_000_000
+"""Bytes of the new process before it has used PyTorch: Python and the reader of tables (measured, Linux, CPU)."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkTask:
+    """What is to be trained; the arguments of :func:`workbench.release.training.release_training`.
+
+    Attributes:
+        plan: what to do.
+        features: the public map from rows to inputs.
+        table: the rows.
+        folder: a new folder; it appears whole or not at all.
+        rows_per_person: most rows of one person.
+        outside: sentences on what ε does not cover.
+    """
+
+    plan: DpSgdPlan
+    features: Features
+    table: Table
+    folder: Path
+    rows_per_person: int = 1
+    outside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NetworkOutcome:
+    """What a training gave, without the weights, which are in the folder.
+
+    Attributes:
+        model: what the ledger says.
+        steps: steps run.
+        stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
+        epsilons: (step, ε so far), evenly over the run.
+        accuracy: mean over the batches of the last epoch, private; ``None`` where all were empty.
+    """
+
+    model: ModelRelease
+    steps: int
+    stopped: str
+    epsilons: tuple[tuple[int, float], ...]
+    accuracy: float | None
+
+
+def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+    """Charge, train and release ``task`` in a process of its own.
+
+    Raises:
+        WorkbenchError: as :func:`workbench.release.training.release_training`, or its process died.
+        MemoryError: there was not enough memory.
+    """
+    return apart(release_here, task, emit, cancel)
+
+
+def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+    """Do ``task`` in this process."""
+    from workbench.release.ledger import Ledger
+    from workbench.release.training import release_training
+
+    cancel.check()
+    with Ledger.open() as ledger:
+        done = release_training(
+            task.plan,
+            task.features,
+            task.table,
+            task.folder,
+            ledger,
+            rows_per_person=task.rows_per_person,
+            outside=task.outside,
+            emit=emit,
+            cancel=cancel,
+        )
+    training = done.training
+    epsilons = tuple((record.step, record.epsilon) for record in training.records)
+    return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy)
