@@ -140,6 +140,34 @@ def test_a_released_step_is_locked_against_undo(ready, press, answer, idle, qtbo
     assert ready.rail.buttons["release"].state == "ready"
 
 
+def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready, press, answer, idle, qtbot):
+    def highlighted() -> list[str]:
+        shown = [b for b in ready.page.findChildren(QAbstractButton) if b.isVisible()]
+        return [b.objectName() for b in shown if b.property("look") == "primary"]
+
+    assert highlighted() == ["release_now"]
+    assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
+    release(ready, press, answer, idle, qtbot)
+    assert highlighted() == ["to_ledger"]
+    assert ready.findChild(QAbstractButton, "release_now").text() == "Release again…"
+    assert text(ready, "release_published_title") == "WHAT ANOTHER RELEASE WOULD PUBLISH"
+    press(ready, "to_ledger")
+    assert ready.page.objectName() == "page_ledger"
+    press(ready, "rail_release")
+    ready.activateWindow()  # as a window manager does once a question is answered
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None, timeout=PATIENCE)
+    qtbot.keyClick(ready, Qt.Key.Key_Return, CTRL)
+    idle(ready)
+    assert ready.page.objectName() == "page_ledger"
+    assert spent() == ["1"]
+    ready.session.set_epsilon(Decimal("0.5"))
+    ready.show_page("release")
+    idle(ready)
+    assert highlighted() == ["release_now"]
+    assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
+    assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
+
+
 def test_escape_at_the_question_releases_nothing(ready, target, qtbot, idle):
     seen = []
 

@@ -67,6 +67,47 @@ def text_of(window, name):
     return window.findChild(QLabel, name).text()
 
 
+def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
+    window, tmp_path, press, idle, qtbot
+):
+    source = tmp_path / "towns.csv"
+    lines = [f"{i % 90};{i % 7},5;{'yes' if i % 3 else 'no'}" for i in range(300)]
+    source.write_text("\n".join(["age;hours;label", *lines]) + "\n", "utf-8")
+    window.open(str(source))
+    idle(window)
+    session = window.session
+    assert session.opened.table.doubts
+    for name, facts in (
+        ("age", {"lower": 0.0, "upper": 100.0}),
+        ("hours", {"lower": 0.0, "upper": 24.0}),
+        ("label", {"domain": ("no", "yes")}),
+    ):
+        session.edit_column(name, f"declare {name}", **facts)
+    session.set_target("label")
+    assert not session.plan.problems()
+
+    press(window, "rail_utility")
+    note = window.findChild(QWidget, "note_utility").accessibleName()
+    assert "guessed" not in note
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=30_000)  # a study releases nothing
+    press(window, "rail_train")
+    told = window.findChild(QWidget, "note_train").accessibleName()
+    press(window, "rail_release")
+    assert told == window.findChild(QWidget, "note_release").accessibleName()
+    assert "guessed: confirm it on the Data page" in told
+    press(window, "rail_train")
+    press(window, "train_start")
+    assert window.page.objectName() == "page_data"
+    idle(window)
+    while session.opened.table.doubts:
+        press(window, "to_protect")
+        idle(window)
+    press(window, "rail_train")
+    retype(window, qtbot, "train_folder", str(tmp_path / "model"))
+    forecast(window, qtbot)
+    assert window.page.primary.text() == "Start"
+
+
 def test_without_a_table_the_button_leads_to_the_data(window, press):
     press(window, "rail_train")
     assert window.page.primary.text() == "Data →"

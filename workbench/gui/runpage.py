@@ -9,13 +9,16 @@ from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
 
 TO_DATA = "Data →"
+GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."
+"""Of a table that only a release must not be made of: one row could turn a guess, and with it all other rows."""
 
 
 class RunPage(PageFrame):
     """The frame of a page that runs something on the table that is open.
 
     A subclass calls :meth:`set_run` once, :meth:`follow` with each job it starts, and :meth:`show_buttons` whenever it
-    shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has more to do, :meth:`job_ended`.
+    shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has more to do, :meth:`job_ended` and
+    :meth:`missing`.
     """
 
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
@@ -44,6 +47,10 @@ class RunPage(PageFrame):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         raise NotImplementedError
+
+    def missing(self) -> str:
+        """Return what stands in the way and is mended on the Data page; empty where nothing does."""
+        return what_is_missing(self.session)
 
     def job_ended(self, handle: JobHandle) -> None:
         """Do what is to be done when the job that was followed has ended, however it did."""
@@ -79,7 +86,7 @@ class RunPage(PageFrame):
         return True
 
     def _press(self) -> None:
-        if what_is_missing(self.session):
+        if self.missing():
             self.session.go("data")
         elif self._handle is None:
             self.start()
@@ -92,13 +99,20 @@ class RunPage(PageFrame):
 
 
 def what_is_missing(session: Session) -> str:
-    """Return what stands in the way of any model; empty where nothing does."""
+    """Return what stands in the way of any model, be it released or only studied; empty where nothing does."""
     if session.opened is None:
         return "Open a table on the Data page first."
     if session.target is None:
         return "Choose the column to predict on the Data page first."
     first = next(iter(session.plan.problems()), None)
     return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
+
+
+def what_keeps_from_release(session: Session) -> str:
+    """Return what stands in the way of a model that is released; empty where nothing does."""
+    if session.opened is not None and session.opened.table.doubts:
+        return GUESSED
+    return what_is_missing(session)
 
 
 def has_run(session: Session, *kinds: str) -> bool:

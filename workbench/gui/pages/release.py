@@ -23,6 +23,7 @@ from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, con
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
+from workbench.gui.runpage import GUESSED
 from workbench.gui.state import Session, State, sentence
 from workbench.gui.text import entered
 from workbench.gui.widgets import Card, button, label, look, named, row, stack
@@ -54,6 +55,9 @@ class ReleasePage(PageFrame):
         self._release = self.set_primary(
             "Release…", "release_now", self._ask_and_release, "Charge the budget, draw the table, certify and write it"
         )
+        self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
+        self._onward.clicked.connect(lambda: session.go("ledger"))
+        self.foot.addWidget(self._onward)
         self._cancel = button("Cancel the release", "release_cancel", tip="Stop before anything is published")
         self._cancel.clicked.connect(self._stop)
         self._cancel.hide()
@@ -144,11 +148,15 @@ class ReleasePage(PageFrame):
     def refresh(self) -> None:
         """Show the present plan against the present account."""
         plan, opened, account = self.session.plan, self.session.opened, self.session.account
-        self._published.show_plan(self._forecast)
+        released = self.session.has_released(plan)
+        self._published.show_plan(self._forecast, again=released)
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
-        released = self.session.has_released(plan)
+        # What is highlighted, and what Ctrl+Return presses, must not be to pay twice.
+        self.primary = self._onward if released and not running else self._release
+        look(self._release, "primary" if self.primary is self._release else "")
+        self._onward.setVisible(self.primary is self._onward)
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
@@ -162,7 +170,7 @@ class ReleasePage(PageFrame):
         elif running:
             self.set_note("Until the file stands, cancelling costs nothing.")
         elif opened.table.doubts:
-            self.set_note("⚠ How the file is written was guessed: confirm it on the Data page.")
+            self.set_note(GUESSED)
         elif plan.problems():
             first = plan.problems()[0]
             self.set_note(f"{first.column or 'The plan'}: {first.text}.")

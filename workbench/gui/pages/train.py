@@ -12,7 +12,7 @@ from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import confirm
 from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.page import Page
-from workbench.gui.runpage import RunPage, has_run, what_is_missing
+from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
 from workbench.gui.state import Session, State, sentence
 from workbench.gui.text import plain
 from workbench.gui.widgets import button, row, stack
@@ -89,7 +89,7 @@ class TrainPage(RunPage):
 
     def _forecast(self) -> None:
         parameters = self.forms.value()
-        if parameters is not None and not what_is_missing(self.session):
+        if parameters is not None and not self.missing():
             actions.forecast_training(self.session, self.jobs, parameters, self._show_forecast, self._refuse)
 
     def _show_forecast(self, found: actions.Preflight) -> None:
@@ -102,6 +102,10 @@ class TrainPage(RunPage):
         else:
             self.session.report(error)
         self.refresh()
+
+    def missing(self) -> str:
+        """Return what stands in the way of a model that is released."""
+        return what_keeps_from_release(self.session)
 
     # -- the run --------------------------------------------------------------------------------------------------
 
@@ -137,7 +141,7 @@ class TrainPage(RunPage):
 
     def refresh(self) -> None:
         """Show the cost, what stands in the way, and what can be pressed."""
-        missing, found, network = what_is_missing(self.session), self._preflight, self.forms.is_network
+        missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
         self.before.show_figures(found, network=network, torch_missing=no_torch)
         self.going.show_kind(network=network)

@@ -29,8 +29,8 @@ class PublishedCard(Card):
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=8)
         self.setObjectName("release_published")
-        self.setAccessibleName("What will be published")
         self._session = session
+        self._title = label("", "caption", name="release_published_title")
         self._size = label("", "muted", name="release_size")
         self._lines = QGridLayout()
         self._lines.setContentsMargins(0, 0, 0, 0)
@@ -41,12 +41,20 @@ class PublishedCard(Card):
         self._lines.setColumnStretch(1, 3)
         holder = QWidget()
         holder.setLayout(self._lines)
-        for part in (label("WHAT WILL BE PUBLISHED", "caption"), self._size, holder):
+        for part in (self._title, self._size, holder):
             self.body.addWidget(part)
         self.body.addStretch(1)
 
-    def show_plan(self, forecast: Forecast | None) -> None:
-        """Show the plan; mechanisms and shares once the forecast knows them."""
+    def show_plan(self, forecast: Forecast | None, *, again: bool) -> None:
+        """Show the plan; mechanisms and shares once the forecast knows them.
+
+        Args:
+            forecast: what is known of it, or ``None`` until it is.
+            again: whether this very plan was released, so that this is what another release would publish.
+        """
+        title = "What another release would publish" if again else "What will be published"
+        self._title.setText(title.upper())
+        self.setAccessibleName(title)
         while (item := self._lines.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
