@@ -149,6 +149,13 @@ def releasing(
         turn.enter_context(naming(target.parent))  # as another release into the folder would
         answer("yes")
         press(people, "release_now")
-        drawn = lambda: any(p.stat().st_size for p in target.parent.glob("*.part"))  # noqa: E731 - said once
-        qtbot.waitUntil(lambda: drawn() and statuses() == ["reserved"], timeout=PATIENCE)
+
+        def certified() -> bool:
+            """Whether the release has looked for a cancel for the last time."""
+            said = [job.latest for job in people.jobs.running if job.title.startswith("Releasing")]
+            return any(progress is not None and progress.label == "certified" for progress in said)
+
+        qtbot.waitUntil(certified, timeout=PATIENCE)
+        assert any(p.stat().st_size for p in target.parent.glob("*.part"))
+        assert statuses() == ["reserved"]
         yield people, target, turn

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 
 from workbench.gui.entry import PrivacyEntry
 from workbench.gui.form import Form
-from workbench.gui.text import entered, plain
+from workbench.gui.text import entered, plain, unbroken
+from workbench.gui.widgets import label
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
 
 
@@ -139,3 +140,16 @@ def test_a_high_epsilon_is_warned_of_and_a_low_one_is_not(people):
     people.session.set_epsilon(Decimal(12))
     assert warning.isVisible()
     assert "ε = 12 is high" in warning.text()
+
+
+def test_no_line_ends_between_a_figure_and_its_sign_or_unit(qtbot):
+    wide = "This costs ε = 3, ± 26.8 for 45 % of 2,000 rows, in 22.0 GB; σ is no figure"
+    assert unbroken(wide).replace("\u00a0", "~") == (
+        "This costs ε~=~3, ±~26.8 for 45~% of 2,000~rows, in 22.0~GB; σ is no figure"
+    )
+    shown = label(wide, wrap=True)
+    qtbot.addWidget(shown)
+    assert shown.text() == wide
+    assert QLabel.text(shown) == unbroken(wide)
+    shown.setText("15.5 %")
+    assert (shown.text(), QLabel.text(shown)) == ("15.5 %", "15.5\u00a0%")

@@ -132,7 +132,7 @@ def test_rows_and_bars_are_looks_at_one_draw(preview, press, idle):
         page, model = preview.page, preview.page.sides.right.model()
         tinted = sum(model.is_changed(row, 0) for row in range(model.rowCount()))
         facts = preview.findChild(QLabel, "preview_facts")
-        assert facts.text() == f"{100 * tinted / 2000:.3g}\u00a0% changed"
+        assert facts.text() == f"{100 * tinted / 2000:.3g} % changed"
         assert facts.toolTip() == facts.accessibleName() == f"{facts.text()[:-8]} of 2,000 rows changed in this draw"
         drawn = [model.index(row, 0).data() for row in range(model.rowCount())]
         bars = {page.distribution.words_at(x) for x in range(page.distribution.width())} - {""}
@@ -173,7 +173,7 @@ def test_a_column_that_is_chosen_while_rows_are_drawn_waits_for_them(preview, qt
     assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
     model = preview.page.sides.right.model()
     tinted = sum(model.is_changed(row, 1) for row in range(model.rowCount()))
-    assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g}\u00a0% changed"
+    assert preview.findChild(QLabel, "preview_facts").text() == f"{100 * tinted / 2000:.3g} % changed"
 
 
 def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one(preview, press, idle):

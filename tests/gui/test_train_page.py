@@ -67,9 +67,7 @@ def text_of(window, name):
     return window.findChild(QLabel, name).text()
 
 
-def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
-    window, tmp_path, press, idle, qtbot
-):
+def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(window, tmp_path, press, idle, qtbot):
     source = tmp_path / "towns.csv"
     lines = [f"{i % 90};{i % 7},5;{'yes' if i % 3 else 'no'}" for i in range(300)]
     source.write_text("\n".join(["age;hours;label", *lines]) + "\n", "utf-8")

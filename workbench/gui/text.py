@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_HALF_EVEN, Decimal
 
 _DIGITS = 4
 
 
 NO_BREAK = "\u00a0"
-"""The space between a figure and its unit: a line is never broken there."""
+_SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)")
+_UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
 
 
-def figure(number: str, unit: str) -> str:
-    """Return a number and its unit, which stay on one line: ``22.0 GB``, ``45 %``."""
-    return f"{number}{NO_BREAK}{unit}"
+def unbroken(text: str) -> str:
+    """Return ``text`` with spaces at which no line is broken between a figure and its sign or unit: ε = 3, 22.0 GB."""
+    text = _SIGNS.sub(lambda found: NO_BREAK.join([*filter(None, found.groups()), ""]), text)
+    return _UNITS.sub(NO_BREAK, text)
 
 
 def plain(value: Decimal | float | None) -> str:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.stylesheet import PAD
+from workbench.gui.text import unbroken
 
 W = TypeVar("W", bound=QWidget)
 
@@ -56,9 +57,8 @@ def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "")
 
     The text is plain: what comes from a table is never read as markup.
     """
-    out = QLabel(text)
+    out = Paragraph(text) if wrap else QLabel(text)
     out.setTextFormat(Qt.TextFormat.PlainText)
-    out.setWordWrap(wrap)
     if kind:
         look(out, kind)
     if name:
@@ -156,6 +156,24 @@ class Facts(QWidget):
         """Hide the line ``key``."""
         if key in self._values:
             self._values[key][0].hide()
+
+
+class Paragraph(QLabel):
+    """A text of several lines, none of which ends between a figure and its unit; :meth:`text` is what was set."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.setWordWrap(True)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
+        """Show ``text``."""
+        self._text = text
+        super().setText(unbroken(text))
+
+    def text(self) -> str:
+        """Return the text as it was set: how its lines may be broken is no part of it."""
+        return self._text
 
 
 class Elided(QLabel):

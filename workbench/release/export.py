@@ -110,6 +110,7 @@ def release_table(
             output = _write(drawn, part, kind, emit, cancel or CancelToken())
             account = ledger.account(dataset)
             document = _certificate(drawn, release_id, ledger, account, output)
+            emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
             with naming(target.parent), _certified(certificate_path(target), encode(document), part):
                 part.publish()
         except BaseException as error:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayo
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import count, figure
+from workbench.gui.text import count
 from workbench.gui.widgets import Card, Elided, badge, button, named, row
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class PreviewPage(PageFrame):
     def _show_column(self, column: PreviewColumn) -> None:
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
-        share = figure(f"{part:.3g}", "%")
+        share = f"{part:.3g} %"
         self._say(SPREAD, f"{share} changed", f"{share} of {count(column.rows, 'row')} changed in this draw")
 
 
