@@ -14,7 +14,7 @@ from mishaps import PATIENCE, Heard, banner, retype, statuses
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
-from workbench.gui.actions.release import release_plan
+from workbench.gui.actions.release import Outlook, look_before_release, release_plan
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
@@ -219,8 +219,12 @@ def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people
     other.open("sample:people")
     idle(other)
     failures: list[BaseException] = []
+    looks: list[Outlook] = []
     for window, name in ((people, "one.csv"), (other, "two.csv")):
-        release_plan(window.session, window.jobs, tmp_path / name, failures.append)
+        look_before_release(window.session, window.jobs, tmp_path / name, looks.append)
+        idle(window)
+    for window, look in zip((people, other), looks, strict=True):
+        release_plan(window.session, window.jobs, look, failures.append)
     idle(people)
     idle(other)
     assert sorted(statuses()) == ["charged", "refused"]

@@ -119,9 +119,8 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
     jobs.start(Job("Exporting the ledger", work), on_result=done)
 
 
-def set_cap(session: Session, jobs: JobCenter, epsilon: Decimal) -> None:
-    """Set the cap of the dataset that is open; the ledger records it for good."""
-    dataset = session.account.dataset
+def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal) -> None:
+    """Set the cap of ``dataset``, the one the person was asked about; the ledger records it for good."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.ledger import Ledger

@@ -48,19 +48,31 @@ class EarlierRelease:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is known before a release.
+    """What is known before a release, and of which table, plan and file it is known.
 
     Attributes:
+        opened: the table that would be released.
+        plan: the plan it would be released by.
+        target: the file it would be released into.
+        outside: sentences on what the ε does not cover.
         earlier: the newest release of the same table by the same plan, or ``None``.
         replaces: whether a file already stands where the release will.
         refusal: what the ledger would say to the charge, ``None`` where the cap allows it.
         source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
     """
 
+    opened: OpenTable
+    plan: DraftPlan
+    target: Path
+    outside: tuple[str, ...]
     earlier: EarlierRelease | None
     replaces: bool
     refusal: BudgetRefusedError | None = None
     source_changed: str = ""
+
+    def stands(self, session: Session) -> bool:
+        """Return whether table and plan are still those that were looked at."""
+        return session.opened is self.opened and session.plan == self.plan
 
 
 def suggested_target(opened: OpenTable) -> Path:
@@ -98,11 +110,16 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
 
     def work(emit: Emit, cancel: CancelToken) -> Outlook:
         from workbench.release.export import format_of
+        from workbench.sanitize.forecast import outside_guarantee
 
         format_of(target)
         _keep_source(target, opened)
         plan = draft.plan()
         return Outlook(
+            opened,
+            draft,
+            target,
+            outside_guarantee(plan),
             earlier_release(opened.table, plan),
             target.exists(),
             _refusal(opened.table, plan),
@@ -110,7 +127,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
         )
 
     def apply(outlook: Outlook) -> None:
-        if session.opened is opened and session.plan == draft:
+        if outlook.stands(session):
             decide(outlook)
 
     jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply)
@@ -159,11 +176,10 @@ def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
 
 
 def release_plan(
-    session: Session, jobs: JobCenter, target: Path, on_failure: Callable[[BaseException], None]
+    session: Session, jobs: JobCenter, outlook: Outlook, on_failure: Callable[[BaseException], None]
 ) -> JobHandle:
-    """Release the open table as the plan says into ``target``; the budget gauge follows whatever the end."""
-    opened, draft = session.opened, session.plan
-    assert opened is not None
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
+    opened, draft, target = outlook.opened, outlook.plan, outlook.target
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
         from workbench.release.export import release_table

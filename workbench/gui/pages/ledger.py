@@ -194,7 +194,7 @@ class LedgerPage(PageFrame):
         former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
         text = f"This sets the cap of {opened.title} {former} ε = {entered(cap)}. The ledger records it for good."
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
-            set_cap(self.session, self.jobs, cap)
+            set_cap(self.session, self.jobs, account.dataset, cap)
 
 
 def _dataset(dataset: str, present: str) -> tuple[str, str, str]:

@@ -42,6 +42,7 @@ class ReleasePage(PageFrame):
         super().__init__(session, jobs, PAGE)
         self._forecast: Forecast | None = None
         self._running: JobHandle | None = None
+        self._asking = False
         self._cards: list[ReleasedCard] = []
         self._published = PublishedCard(session)
         self._cost = CostCard(session)
@@ -196,7 +197,7 @@ class ReleasePage(PageFrame):
             self.session.set_epsilon(what_remains(self.session.plan, remaining))
 
     def _ask_and_release(self) -> None:
-        if self._running is None and _payable(self.session):
+        if self._running is None and not self._asking and _payable(self.session):
             self._refusal.hide()
             look_before_release(self.session, self.jobs, self._path(), self._looked)
 
@@ -205,26 +206,37 @@ class ReleasePage(PageFrame):
         QTimer.singleShot(0, self, lambda: self._decide(outlook))
 
     def _decide(self, outlook: Outlook) -> None:
-        """Ask for the last word, and do as it says."""
-        cost = self.session.plan.cost()
+        """Ask for the last word, once, and do as it says."""
+        if self._asking or self._running is not None or not outlook.stands(self.session):
+            return
+        if self._path() != outlook.target:  # another name was typed meanwhile: nobody has looked what stands there
+            self._ask_and_release()
+            return
+        self._asking = True
+        try:
+            self._ask(outlook)
+        finally:
+            self._asking = False
+
+    def _ask(self, outlook: Outlook) -> None:
+        cost, path = outlook.plan.cost(), outlook.target
         assert cost is not None
-        path = self._path()
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
         if outlook.earlier is not None:
-            self._ask_again(outlook.earlier, entered(cost), replaced)
+            self._ask_again(outlook, outlook.earlier, entered(cost), replaced)
             return
         if outlook.refusal is not None:
             self._failed(outlook.refusal)
             return
         text = (
             f"This charges ε = {entered(cost)} and publishes into {path.name}. "
-            f"It cannot be undone.{_outside(self._forecast)}{replaced}"
+            f"It cannot be undone.{_outside(outlook.outside)}{replaced}"
         )
         if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
-            self._start(path)
+            self._start(outlook)
 
-    def _ask_again(self, earlier: EarlierRelease, cost: str, replaced: str) -> None:
+    def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: str, replaced: str) -> None:
         text = (
             f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
             f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
@@ -237,7 +249,7 @@ class ReleasePage(PageFrame):
             {"copy": "Copy the file that exists…", "yes": f"Pay ε = {cost} again"},
         )
         if answer == "yes":
-            self._start(self._path())
+            self._start(outlook)
         elif answer == "copy":
             folder = ask_for_folder(self, "Copy the release into")
             if folder:
@@ -246,8 +258,13 @@ class ReleasePage(PageFrame):
     def _copied(self, path: Path) -> None:
         self.session.tell("info", f"Copied to {path}; nothing was charged.")
 
-    def _start(self, path: Path) -> None:
-        self._running = release_plan(self.session, self.jobs, path, self._failed)
+    def _start(self, outlook: Outlook) -> None:
+        if not outlook.stands(self.session):  # other work has ended while the question stood
+            self.session.tell(
+                "warning", "The table or its plan changed while the question stood: nothing was released."
+            )
+            return
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed)
         self._running.ended.connect(self._ended)
         self.refresh()
 
@@ -294,10 +311,10 @@ def _payable(session: Session) -> bool:
     return session.plan.cost() is not None and not session.account.problem
 
 
-def _outside(forecast: Forecast | None) -> str:
-    if forecast is None or not forecast.outside:
+def _outside(sentences: tuple[str, ...]) -> str:
+    if not sentences:
         return ""
-    return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in forecast.outside)
+    return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in sentences)
 
 
 def _state(session: Session) -> State:

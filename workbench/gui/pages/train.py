@@ -90,13 +90,27 @@ class TrainPage(RunPage):
     def _forecast(self) -> None:
         parameters = self.forms.value()
         if parameters is not None and not self.missing():
-            actions.forecast_training(self.session, self.jobs, parameters, self._show_forecast, self._refuse)
+            what = self._what()
+            actions.forecast_training(
+                self.session,
+                self.jobs,
+                parameters,
+                lambda found: self._show_forecast(what, found),
+                lambda error: self._refuse(what, error),
+            )
 
-    def _show_forecast(self, found: actions.Preflight) -> None:
-        self._preflight = found
-        self.refresh()
+    def _what(self) -> object:
+        """Return what would be trained, to be compared: a cost or a consent is for that and for nothing else."""
+        return self.session.opened, self.session.plan, self.forms.value()
 
-    def _refuse(self, error: BaseException) -> None:
+    def _show_forecast(self, what: object, found: actions.Preflight) -> None:
+        if what == self._what():
+            self._preflight = found
+            self.refresh()
+
+    def _refuse(self, what: object, error: BaseException) -> None:
+        if what != self._what():
+            return
         if isinstance(error, WorkbenchError):
             self.before.set_problem(sentence(error))
         else:
@@ -116,9 +130,12 @@ class TrainPage(RunPage):
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
             return
-        title = self.forms.title
+        title, what = self.forms.title, self._what()
         text = question(title, self.session.target, folder, found)
         if not confirm(self, "Train and release?", text, "Train and release"):
+            return
+        if what != self._what():  # other work has ended while the question stood
+            self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
         handle = actions.train_model(self.session, self.jobs, title, parameters, folder, found.epsilon)
         self.going.begin(found, handle)
