@@ -204,3 +204,23 @@ def test_rows_are_fetched_only_where_they_are_seen(people, press):
     assert people.page.frame_model.index(1999, 0).data() == "P02000"
     held = sum(len(piece) for piece in people.page.frame_model._blocks.values())
     assert held <= 3 * 128 * people.page.frame_model.columnCount()
+
+
+def test_bounds_line_up_on_the_right_and_lists_of_values_begin_on_the_left(people, qtbot):
+    table, right = people.page.table, Qt.AlignmentFlag.AlignRight
+    model, align = table.model(), Qt.ItemDataRole.TextAlignmentRole
+    assert [bool(model.headerData(c, Qt.Orientation.Horizontal, align) & right) for c in range(7)] == [
+        *(False, False, False),
+        *(True, True, True),
+        False,
+    ]
+    rows = {model.index(row, 0).data().split()[0]: row for row in range(model.rowCount())}
+    assert all(model.index(rows[name], c).data(align) & right for name in ("age", "income") for c in (3, 4))
+    assert not any(model.index(rows[name], 3).data(align) & right for name in ("id", "sex", "zip"))
+    place = table.visualRect(model.index(rows["age"], 4)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseDClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    editor = table.findChild(QLineEdit, "fact_editor")
+    assert editor.text() == "100"
+    assert editor.alignment() & right
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)

@@ -30,6 +30,8 @@ HELP = (
 OPEN_TEXT = "not declared"
 NO_ROLE = "–"
 NOWHERE = QModelIndex()
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 HISTOGRAM = Qt.ItemDataRole.UserRole + 1
 
 
@@ -90,9 +92,7 @@ class AttributeModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return HELP[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignVCenter | (
-                Qt.AlignmentFlag.AlignRight if section == MISSING else Qt.AlignmentFlag.AlignLeft
-            )
+            return _RIGHT if section in (LOWER, UPPER, MISSING) else _LEFT
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -110,8 +110,8 @@ class AttributeModel(QAbstractTableModel):
             return self._value(index, column)
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._ink(index, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() == MISSING:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if index.column() == MISSING or self.fact_of(index) in ("lower", "upper") else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(index, column)
         if role == HISTOGRAM and index.column() == BARS:

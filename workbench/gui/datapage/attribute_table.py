@@ -73,6 +73,7 @@ class FactDelegate(QStyledItemDelegate):
         field = QLineEdit(parent)
         field.setObjectName("fact_editor")
         field.setFrame(False)
+        field.setAlignment(index.data(Qt.ItemDataRole.TextAlignmentRole))  # a figure stays where it stands
         model = index.model()
         if isinstance(model, AttributeModel) and model.fact_of(index) == "domain":
             field.setPlaceholderText("value, value, …")

@@ -99,8 +99,8 @@ class Distribution(QWidget):
                 painter.drawEllipse(QPointF(left + 5, middle), DOT, DOT)
             painter.setPen(QColor(self._session.theme.muted))
             wide = painter.fontMetrics().horizontalAdvance(words)
-            painter.drawText(QRectF(left + 18, 0, wide + 2, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
-            left += wide + 44
+            painter.drawText(QRectF(left + 20, 0, wide + 2, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
+            left += wide + 46
 
     def _write_labels(self, painter: QPainter, box: QRectF, width: float, column: PreviewColumn) -> None:
         painter.setPen(QColor(self._session.theme.muted))
