@@ -118,3 +118,14 @@ def test_a_line_break_within_a_value_has_a_sign_of_its_own():
 def test_a_list_in_a_cell_is_read_as_it_was_written(values):
     column = DraftColumn(name="town", kind="category", domain=values)
     assert read(column, "domain", written(column, "domain")) == values
+
+
+def test_a_list_from_the_data_that_was_cleared_and_brought_back_still_warns(editing, qtbot, press):
+    press(editing, "domain_from_data")
+    qtbot.keyClick(text(editing), Qt.Key.Key_A, CTRL)
+    qtbot.keyClick(text(editing), Qt.Key.Key_Delete)
+    assert said(editing, "domain_warning") == ""
+    qtbot.keyClick(text(editing), Qt.Key.Key_Z, CTRL)
+    assert "outside the guarantee" in said(editing, "domain_warning")
+    press(editing, "domain_take")
+    assert editing.session.plan.column("town").bounds_origin == "data"

@@ -210,3 +210,30 @@ def test_what_is_written_is_what_is_read(town, tmp_path):
     path = tmp_path / "again.toml"
     path.write_text(project_text(town.session.opened, town.session.plan, tmp_path), "utf-8")
     assert read_project(path).plan == town.session.plan
+
+
+def test_a_file_with_facts_from_the_rows_says_that_it_is_private(town, tmp_path):
+    opened = town.session.opened
+    assert "PRIVATE" not in project_text(opened, town.session.plan, tmp_path)
+    taken = town.session.plan.with_column("town", domain=("a", "b"), bounds_origin="data")
+    text = project_text(opened, taken, tmp_path)
+    assert text.startswith("# ")
+    assert "PRIVATE" in text
+    assert "no value" not in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows_per_person = 1.9",
+        "rows_per_person = inf",
+        'rows_per_person = "2"',
+        'keep_order = "false"',
+        "epsilon = nan",
+    ],
+)
+def test_what_a_plan_refuses_a_project_refuses_in_one_sentence(tmp_path, line):
+    path = tmp_path / "town.workbench.toml"
+    path.write_text(f'project = 1\ntable = "town.csv"\n{line}\n', "utf-8")
+    with pytest.raises(ParameterError, match=line.split()[0]):
+        read_project(path)

@@ -140,8 +140,14 @@ class DraftPlan:
         Raises:
             ParameterError: a key or a value is refused.
         """
-        from workbench.sanitize.plan import Column
+        from workbench.sanitize.plan import Column, Plan
 
+        # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
+        given_whole = {
+            key: Plan.declared()[key].check(raw[key], key)
+            for key in ("epsilon", "keep_order", "rows_per_person")
+            if key in raw
+        }
         columns = []
         for table in raw.get("column", []):
             given = {k: v for k, v in table.items() if not (k in (*FACTS, *WAYS) and v in (OPEN, [OPEN]))}
@@ -151,9 +157,9 @@ class DraftPlan:
             made = _draft_of(dataclasses.replace(checked), str(given.get("action", "protect")))
             columns.append(dataclasses.replace(made, **ways))
         return cls(
-            epsilon=Decimal(repr(float(raw.get("epsilon", 1.0)))),
-            keep_order=bool(raw.get("keep_order", False)),
-            rows_per_person=int(raw.get("rows_per_person", 1)),
+            epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),
+            keep_order=given_whole.get("keep_order", False),
+            rows_per_person=given_whole.get("rows_per_person", 1),
             columns=tuple(columns),
         )
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workbench.gui.actions.project import SUFFIX, Saved, open_as, project_of, project_raw
+from workbench.gui.actions.project import SUFFIX, Saved, holds_values, open_as, project_of, project_raw
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, Session
@@ -28,6 +28,8 @@ from workbench.signals.events import Emit
 KEY = "autosave"
 _COMMENT = """Unsaved work of a window of the privacy workbench, kept against a crash.
 It holds no value of the table and is removed when the window is closed."""
+_FROM_DATA = """Unsaved work of a window of the privacy workbench, kept against a crash.
+It is removed when the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows."""
 _NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
 
 
@@ -111,7 +113,8 @@ def _text(opened: OpenTable, plan: DraftPlan, project: Path | None, digest: str)
     from workbench.params.codec import write_toml
 
     raw: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-    return write_toml(raw | project_raw(opened, plan, _folder()), _COMMENT)
+    comment = _FROM_DATA if holds_values(plan) else _COMMENT
+    return write_toml(raw | project_raw(opened, plan, _folder()), comment)
 
 
 @dataclass(frozen=True)

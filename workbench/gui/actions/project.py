@@ -1,4 +1,7 @@
-"""Save and open a project: where the table is, how it is read, and the plan. No value of the table is in it."""
+"""Save and open a project: where the table is, how it is read, and the plan.
+
+No value of the table is in it, but for facts that the person took from the rows; then the file says so.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.actions.account import read_account
 from workbench.gui.actions.open_table import KEY, load
 from workbench.gui.bridge import JobCenter
-from workbench.gui.draft import DraftPlan
+from workbench.gui.draft import FACTS, DraftPlan
 from workbench.gui.state import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params import InputError, ParameterError
@@ -27,6 +30,9 @@ VERSION = 1
 _KEYS = ("project", "table", "reading")
 _COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
 It holds no value of the table; what is declared below is public. "?" is not declared yet."""
+_FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
+PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so values of the table stand here.
+What is declared of the other columns is public. "?" is not declared yet."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,12 @@ def project_text(opened: OpenTable, plan: DraftPlan, folder: Path) -> str:
     """Return the project as TOML."""
     from workbench.params.codec import write_toml
 
-    return write_toml(project_raw(opened, plan, folder), _COMMENT)
+    return write_toml(project_raw(opened, plan, folder), _FROM_DATA if holds_values(plan) else _COMMENT)
+
+
+def holds_values(plan: DraftPlan) -> bool:
+    """Return whether facts of the plan were read off the rows, so that its file is as private as they are."""
+    return any(c.bounds_origin == "data" and any(getattr(c, f) is not None for f in FACTS) for c in plan.columns)
 
 
 def project_raw(opened: OpenTable, plan: DraftPlan, folder: Path) -> dict[str, Any]:
@@ -100,7 +111,7 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     options = ReadOptions.from_plain(require_table(reading[0], "reading", str(path))) if reading else None
     try:
         plan = DraftPlan.from_raw({k: v for k, v in raw.items() if k not in _KEYS})
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(f"a value is not a number: {error}", str(path), "mend the line") from None

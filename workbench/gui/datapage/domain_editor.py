@@ -74,6 +74,8 @@ class DomainEditor(Card):
         self._name = ""
         self._found: tuple[str, ...] = ()
         self._from_data = False
+        self._cleared: frozenset[str] = frozenset()
+        self._last: frozenset[str] = frozenset()
         self._title = Elided("", "heading")
         self._help = label(HELP, "muted", wrap=True)
         self.text = named(QPlainTextEdit(), "domain_text", "The values, one per line", HELP)
@@ -140,6 +142,8 @@ class DomainEditor(Card):
         """Begin to edit the list of ``column``; ``found`` are the values its rows hold, as far as they are known."""
         self._name, self._found = column.name, tuple(found)
         self._from_data = column.bounds_origin == "data" and column.domain is not None
+        self._cleared = frozenset()
+        self._last = frozenset(column.domain or ())
         self._public.setChecked(False)
         self._title.set_whole(f"What {column.name} can be")
         self._from.setEnabled(bool(found))
@@ -178,8 +182,7 @@ class DomainEditor(Card):
 
     def _look(self) -> None:
         found = listed(self.text.toPlainText())
-        if not found.values:
-            self._from_data = False
+        self._follow_origin(frozenset(found.values))
         self._count.setText(count(len(found.values), "value"))
         told = []
         if found.twice:
@@ -205,6 +208,14 @@ class DomainEditor(Card):
         self._tools["split"].setEnabled(bool(found.with_commas))
         self._tools["sort"].setEnabled(len(found.values) > 1)
         self._say(found)
+
+    def _follow_origin(self, values: frozenset[str]) -> None:
+        """Forget that the list is from the data once it is cleared; brought back, by Ctrl+Z or pasted, it is again."""
+        if not values and self._from_data:
+            self._from_data, self._cleared = False, self._last
+        elif values and values == self._cleared:
+            self._from_data = True
+        self._last = values or self._last
 
     def _say(self, found: Listed) -> None:
         text = ""
