@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.state import Session
@@ -68,6 +68,10 @@ class LinesModel(QAbstractTableModel):
         return side | Qt.AlignmentFlag.AlignVCenter
 
 
+MOST_SPREAD = 1.8
+"""How much wider than its least width a column gets: figures far apart are hard to read as one line."""
+
+
 class LinesTable(QTableView):
     """A table of :class:`LinesModel`; Ctrl+C copies the selected rows."""
 
@@ -88,11 +92,24 @@ class LinesTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setStretchLastSection(True)
+        self._widths: tuple[int, ...] = ()
 
     def set_widths(self, widths: Sequence[int]) -> None:
-        """Give the first columns their widths; the last takes what is left."""
-        for column, width in enumerate(widths):
-            self.setColumnWidth(column, width)
+        """Give every column its least width; a wider table gives each its part of the rest."""
+        self._widths = tuple(widths)
+        self._share_out()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Share out the new width."""
+        super().resizeEvent(event)
+        self._share_out()
+
+    def _share_out(self) -> None:
+        if not self._widths:
+            return
+        more = max(1.0, min(self.viewport().width() / sum(self._widths), MOST_SPREAD))
+        for column, width in enumerate(self._widths[:-1]):
+            self.setColumnWidth(column, int(width * more))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Copy the selected rows, tab-separated."""

@@ -20,7 +20,7 @@ from workbench.gui.text import count, entered
 from workbench.gui.widgets import Card, button, label, look, row
 
 LOW, HIGH = Decimal("1e-4"), Decimal(100)
-NAME = 12
+NAME = 8
 """Digits of a fingerprint that are shown."""
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
@@ -49,7 +49,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((174, 124, 80, 56, 56, 100))
+        self._releases.set_widths((142, 92, 124, 96, 62, 100, 120))
         self._accounts = LinesTable(
             session,
             "ledger_caps",
@@ -57,7 +57,7 @@ class LedgerPage(PageFrame):
             ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
             right=(1, 2, 3, 4, 5),
         )
-        self._accounts.set_widths((244, 92, 92, 92, 92))
+        self._accounts.set_widths((220, 92, 92, 92, 92, 92))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
@@ -204,7 +204,7 @@ def _dataset(dataset: str, present: str) -> tuple[str, str, str]:
 
 def _release_cells(line: LedgerLine, present: str) -> tuple[tuple[str, str, str], ...]:
     return (
-        (line.time[:19].replace("T", " "), "text", line.time),
+        (line.time[:16].replace("T", " "), "text", line.time),
         (line.dataset[:NAME], "accent" if line.dataset == present else "text", line.dataset),
         (line.work, "text", ""),
         (entered(line.epsilon), "text", ""),

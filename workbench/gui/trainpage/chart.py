@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -16,6 +17,9 @@ from workbench.render.palette import STYLES
 
 MOST = 2000
 """Points that are kept: more than pixels. When they are reached, every second one goes."""
+
+PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
+"""Figures whose half is a plain figure too."""
 
 
 class StepChart(QWidget):
@@ -96,7 +100,7 @@ class StepChart(QWidget):
         newest = plain(self._points[-1][1]) if self._points else "–"
         painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
         box = QRectF(40, 30, self.width() - 48, self.height() - 54)
-        top = 1.08 * max([self._top / 1.08, self._cap or 0.0, *(v for _, v in self._points)]) or 1.0
+        top = rounded_up(max([self._top / 1.08, self._cap or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
 
         def place(step: float, value: float) -> QPointF:
@@ -124,3 +128,11 @@ class StepChart(QWidget):
             pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
             painter.setPen(pen)
             painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
+
+
+def rounded_up(value: float) -> float:
+    """Return the next plain figure: the ends of an axis are to be read at a glance."""
+    if value <= 0:
+        return 0.0
+    unit = 10.0 ** math.floor(math.log10(value))
+    return next(step * unit for step in PLAIN if step * unit >= value * (1 - 1e-9))
