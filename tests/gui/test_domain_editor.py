@@ -129,3 +129,13 @@ def test_a_list_from_the_data_that_was_cleared_and_brought_back_still_warns(edit
     assert "outside the guarantee" in said(editing, "domain_warning")
     press(editing, "domain_take")
     assert editing.session.plan.column("town").bounds_origin == "data"
+
+
+def test_a_list_of_thousands_is_shown_in_short_and_edited_whole(editing):
+    values = tuple(f"town {i}" for i in range(5000))
+    editing.session.edit_column("town", "many towns", domain=values, bounds_origin="declared")
+    index = editing.page.table.attributes.index(1, 3)
+    assert index.data().startswith("5,000 values: town 0, town 1, ")
+    for role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        assert len(index.data(role)) < 500
+    assert index.data(Qt.ItemDataRole.EditRole).count(",") == 4999

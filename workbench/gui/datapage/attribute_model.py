@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.datapage.facts import FROM_DATA, changes, kind_changes, read, role_changes, written
+from workbench.gui.datapage.facts import FROM_DATA, changes, in_short, kind_changes, read, role_changes, written
 from workbench.gui.draft import DraftColumn
 from workbench.gui.state import Session
 from workbench.params import ParameterError
@@ -185,7 +185,7 @@ class AttributeModel(QAbstractTableModel):
             return ""
         if (column.name, fact) in self._wrong:
             return "✕ " + self._wrong[column.name, fact][0]
-        text = written(column, fact)
+        text = in_short(column, fact)
         sign = " (data) ⚠" if text and column.bounds_origin == "data" else ""
         return text + sign if text else OPEN_TEXT
 
@@ -225,7 +225,7 @@ class AttributeModel(QAbstractTableModel):
             return FROM_DATA
         if index.column() == MISSING and "missing" in column.unfilled:
             return "Say below the table what a missing value means: an error, or a value of its own"
-        return written(column, fact) if fact == "domain" else HELP[index.column()]
+        return in_short(column, fact) if fact == "domain" else HELP[index.column()]
 
     def _reset(self) -> None:
         self.beginResetModel()

@@ -52,6 +52,7 @@ class ReadingFacts(QWidget):
         super().__init__()
         self._session = session
         self._column: DraftColumn | None = None
+        self._others: list[str] = []
         self.missing = named(QComboBox(), "fact_missing", "What a missing value means", HELP["missing"])
         self.order = named(QComboBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
         self.other = named(QComboBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
@@ -124,7 +125,8 @@ class ReadingFacts(QWidget):
         listed = [REFUSED, *(column.domain or ())]
         if column.other is not None and column.other not in listed:
             listed.append(column.other)
-        if [self.other.itemText(i) for i in range(self.other.count())] != listed:
+        if self._others != listed:
+            self._others = listed
             self.other.clear()
             self.other.addItems(listed)
         self.other.setCurrentIndex(0 if column.other is None else listed.index(column.other, 1))
