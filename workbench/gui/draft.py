@@ -189,21 +189,17 @@ class DraftPlan:
 
     def plan(self) -> Plan:
         """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
-        from workbench.sanitize.plan import Plan
-
-        if self.problems():
-            first = self.problems()[0]
+        made, problems = _planned(self)
+        if problems:
+            first = problems[0]
             raise ParameterError(first.text, f"column {first.column}" if first.column else "plan")
-        return Plan(
-            epsilon=float(self.epsilon),
-            keep_order=self.keep_order,
-            rows_per_person=self.rows_per_person,
-            columns=tuple(c.column() for c in self.columns),
-        )
+        if made is None:
+            raise ParameterError("the plan names no columns", mend="open a table first")
+        return made
 
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that keeps the draft from being a plan."""
-        return _problems(self)
+        return _planned(self)[1]
 
     @property
     def ready(self) -> bool:
@@ -241,11 +237,7 @@ class DraftPlan:
 
     def cost(self) -> Decimal | None:
         """Return the ε a release would be charged, or ``None`` while the draft is no plan."""
-        if not self.ready or not self.protected:
-            return None
-        from workbench.sanitize.forecast import charge_of
-
-        return charge_of(self.plan())
+        return _cost(self)
 
 
 def _draft_of(column: Column, action: str) -> DraftColumn:
@@ -278,14 +270,18 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
 
 
 @lru_cache(maxsize=64)
-def _problems(draft: DraftPlan) -> tuple[Problem, ...]:
+def _planned(draft: DraftPlan) -> tuple[Plan | None, tuple[Problem, ...]]:
+    """Return the plan, or what keeps the draft from being one; neither of a draft without columns.
+
+    Cached, because every view asks for it after every edit, and checking hundreds of columns takes a while.
+    """
     from workbench.sanitize.plan import Plan
 
     found = tuple(p for c in draft.columns for p in c.problems())
     if found or not draft.columns:
-        return found
+        return None, found
     try:
-        Plan(
+        made = Plan(
             epsilon=float(draft.epsilon),
             keep_order=draft.keep_order,
             rows_per_person=draft.rows_per_person,
@@ -293,5 +289,14 @@ def _problems(draft: DraftPlan) -> tuple[Problem, ...]:
         )
     except ParameterError as error:
         mend = f"; {error.mend}" if error.mend else ""
-        return (Problem("", "epsilon", error.what + mend),)
-    return ()
+        return None, (Problem("", "epsilon", error.what + mend),)
+    return made, ()
+
+
+@lru_cache(maxsize=64)
+def _cost(draft: DraftPlan) -> Decimal | None:
+    if not draft.ready or not draft.protected:
+        return None
+    from workbench.sanitize.forecast import charge_of
+
+    return charge_of(draft.plan())

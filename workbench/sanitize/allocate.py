@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -41,13 +42,16 @@ def shares(plan: Plan) -> dict[str, Decimal]:
             f"first of them {open_columns[0].name}",
             "lower a fixed share or raise epsilon",
         )
-    weights = sum((Fraction(c.weight) for c in open_columns), Fraction(0))
-    split: dict[str, Decimal] = {}
-    for column in open_columns:
-        portion = Fraction(left) * Fraction(column.weight) / weights
-        split[column.name] = (Decimal(portion.numerator) / Decimal(portion.denominator)).quantize(
+    # Each different weight once: fractions are slow, and of hundreds of columns most weigh the same.
+    times = Counter(c.weight for c in open_columns)
+    weights = sum((Fraction(weight) * n for weight, n in times.items()), Fraction(0))
+    portions: dict[float, Decimal] = {}
+    for weight in times:
+        portion = Fraction(left) * Fraction(weight) / weights
+        portions[weight] = (Decimal(portion.numerator) / Decimal(portion.denominator)).quantize(
             _DIGITS, rounding=ROUND_FLOOR
         )
+    split = {c.name: portions[c.weight] for c in open_columns}
     if open_columns:
         first = open_columns[0].name
         split[first] += left - sum(split.values(), Decimal(0))

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workbench.gui.draft import DraftColumn, DraftPlan
 from workbench.gui.text import entered, plain
 from workbench.params import ParameterError
+
+if TYPE_CHECKING:
+    from workbench.sanitize.plan import Column
 
 LEAST = Decimal("1e-6")
 """The least share a table can be built for."""
@@ -25,16 +29,20 @@ def split(draft: DraftPlan) -> dict[str, Decimal]:
         ParameterError: the locked shares exceed ε, or leave too little for the others.
     """
     from workbench.sanitize.allocate import shares
-    from workbench.sanitize.plan import Column, Plan
+    from workbench.sanitize.plan import Plan
 
     if not draft.protected:
         return {}
-    # The split depends on locks and weights alone, so every column stands here as one that needs no facts.
-    columns = tuple(
-        Column(name=c.name, kind="boolean", epsilon=None if c.epsilon is None else float(c.epsilon), weight=c.weight)
-        for c in draft.protected
-    )
+    columns = tuple(_bare(c.name, None if c.epsilon is None else float(c.epsilon), c.weight) for c in draft.protected)
     return shares(Plan(epsilon=float(draft.epsilon), columns=columns))
+
+
+@lru_cache(maxsize=4096)
+def _bare(name: str, epsilon: float | None, weight: float) -> Column:
+    """Return a column that needs no facts: the split depends on locks and weights alone."""
+    from workbench.sanitize.plan import Column
+
+    return Column(name=name, kind="boolean", epsilon=epsilon, weight=weight)
 
 
 def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> DraftPlan:

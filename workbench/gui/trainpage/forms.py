@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QScrollArea, QStackedWidget, QWidget
 
 from workbench.deep.networks import NETWORKS
@@ -132,4 +132,5 @@ def _scrolled(form: Form) -> QScrollArea:
     area = QScrollArea()
     area.setWidget(holder)
     area.setWidgetResizable(True)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
     return area
