@@ -114,3 +114,21 @@ def test_both_sides_of_a_preview_have_the_same_widths(people, press, idle, qtbot
     qtbot.waitUntil(lambda: right.model().columnCount() > 0)
     assert [left.columnWidth(c) for c in range(5)] == [right.columnWidth(c) for c in range(5)]
     assert len({left.columnWidth(c) for c in range(5)}) > 1
+
+
+def test_row_numbers_are_as_wide_as_the_last_one_and_are_not_measured_one_by_one(people, press, idle, monkeypatch):
+    people.rail.buttons["preview"].click()
+    idle(people)
+    view = people.page.sides.left
+    head = view.verticalHeader()
+    assert head.width() == head.sectionSizeFromContents(1999).width() >= head.sectionSizeFromContents(8).width()
+    asked = []
+    former = RowsModel.headerData
+
+    def counted(self, section, orientation, role=Qt.ItemDataRole.DisplayRole):
+        asked.append(orientation)
+        return former(self, section, orientation, role)
+
+    monkeypatch.setattr(RowsModel, "headerData", counted)
+    people.theme.set_mode("dark")
+    assert asked.count(Qt.Orientation.Vertical) < 1000  # a change of colours waits for it

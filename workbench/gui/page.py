@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import Session, State
 from workbench.gui.stylesheet import MARGIN
-from workbench.gui.theme import title_font
 from workbench.gui.widgets import Elided, button, label, row
 
 GAP = 12
@@ -58,10 +57,7 @@ class PageFrame(QWidget):
         self.primary: QPushButton | None = None
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
-        title = label(page.title, name=f"title_{page.name}")
-        title.setFont(title_font())
-        # A font that is set on a widget gives way to the style sheet's, so the size is said there as well.
-        title.setStyleSheet("font-size: 24px; font-weight: 600;")
+        title = label(page.title, "title", name=f"title_{page.name}")
         self.header: QHBoxLayout = row(title, None)
         self.body = QVBoxLayout()
         self.body.setSpacing(GAP)

@@ -6,9 +6,9 @@ picture lasts on the screen. Here a page is a few rectangles and one text for ea
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from workbench.gui.rows_model import RowsModel
 from workbench.gui.state import Session
@@ -49,6 +49,24 @@ class _Widths(dict[str, int]):
         return width
 
 
+class RowNumbers(QHeaderView):
+    """The numbers of the rows, as wide as the last one.
+
+    Qt measures two hundred of them, at every change of style and several times over: each asks the model for five
+    things, and a change of colours waits for all of it.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical, parent)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(True)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return what the last number asks for: figures are of equal width."""
+        last = self.count() - 1
+        return self.sectionSizeFromContents(last) if last >= 0 else QSize(0, 0)
+
+
 class RowsTable(QTableView):
     """A view of a :class:`RowsModel`: plain cells of one line, changed ones tinted and bold, none of them edited."""
 
@@ -65,6 +83,7 @@ class RowsTable(QTableView):
         super().__init__()
         named(self, name, accessible)
         self._session, self._rows = session, model
+        self.setVerticalHeader(RowNumbers(self))
         self.setModel(model)
         self.setShowGrid(False)
         self.setWordWrap(False)

@@ -33,6 +33,7 @@ QMessageBox QLabel#qt_msgbox_label { font-weight: 600; font-size: 15px; min-widt
 QMessageBox QLabel#qt_msgbox_informativelabel { min-width: 380px; padding: 4px 0 8px 0; }
 QLabel[look="muted"], QCheckBox[look="muted"] { color: $muted; }
 QLabel[look="caption"] { color: $muted; font-weight: 600; font-size: 12px; }
+QLabel[look="title"] { font-weight: 600; font-size: 24px; }
 QLabel[look="heading"] { font-weight: 600; font-size: 15px; }
 QLabel[look="figure"] { font-weight: 600; font-size: 26px; }
 QLabel[look="problem"] { color: $danger; font-size: 13px; }

@@ -15,9 +15,6 @@ MODES = ("system", "light", "dark")
 BASE = 14
 """Pixels of the base font: 10.5 points at 96 dots per inch."""
 
-TITLE = 24
-"""Pixels of a page's title: 18 points."""
-
 
 def mixed(one: str, other: str, share: float) -> str:
     """Return the colour that is ``share`` of ``other`` and the rest of ``one``."""
@@ -62,11 +59,6 @@ def palette(theme: Theme) -> QPalette:
 def base_font() -> QFont:
     """Return the typeface of the window, with figures of equal width."""
     return font(BASE)
-
-
-def title_font() -> QFont:
-    """Return the typeface of a page's title."""
-    return font(TITLE, QFont.Weight.DemiBold)
 
 
 class ThemeSwitch(QObject):

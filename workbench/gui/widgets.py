@@ -53,7 +53,7 @@ def named(widget: W, name: str, accessible: str = "", tip: str = "") -> W:
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "") -> QLabel:
-    """Return a text in one of the looks muted, caption, heading, figure, problem, warn, danger, accent or badge.
+    """Return a text in one of the looks muted, caption, title, heading, figure, problem, warn, danger, accent or badge.
 
     The text is plain: what comes from a table is never read as markup.
     """
