@@ -207,3 +207,15 @@ def test_the_explanation_fits_the_column(people, qtbot, epsilon):
     assert top >= 0
     assert top + panel.height() <= people.gauges.viewport().height()
     assert people.findChild(QAbstractButton, "explain_close").isVisible()
+
+
+def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people, press):
+    plan = people.session.plan
+    people.session.edit("count three rows", plan.with_(rows_per_person=3))
+    told = people.explain_panel.findChild(QLabel, "explain_text")
+    for page, name in (("protect", "protect_explain"), ("release", "release_explain")):
+        people.show_page(page)
+        press(people, name)
+        assert explained(people) == "ε = 3"
+        assert f"at most {percent(posterior(3.0, 0.1).high)}" in told.text()
+        assert "up to 3 rows" in told.text()

@@ -31,6 +31,17 @@ class Asked:
     about: str = ""
 
 
+def of_one_row(session: Session, epsilon: Decimal, about: str = "") -> Asked:
+    """Return the question about an ε that is spent on each row: for one person it is spent on all of hers."""
+    return Asked(epsilon * session.plan.rows_per_person, about=about)
+
+
+def of_plan(session: Session) -> Asked:
+    """Return the question about what a release by the present plan is charged, ready or not."""
+    cost = session.plan.cost()
+    return Asked(cost) if cost is not None else of_one_row(session, session.plan.epsilon)
+
+
 class BeliefCurve(QWidget):
     """Belief before (across) and the range in which it stays after the release (upwards)."""
 
@@ -130,7 +141,9 @@ class ExplainPanel(Card):
         """Say what ``epsilon`` means."""
         of = f" for {about}" if about else ""
         self._title.set_whole(f"ε = {plain(epsilon)}{of}")
-        self._text.setText(in_words(epsilon, delta, about))
+        rows = self._session.plan.rows_per_person
+        counted = f" One person has up to {rows:,} rows here, and ε counts them together." if rows > 1 else ""
+        self._text.setText(in_words(epsilon, delta, about) + counted)
         for prior in PRIORS:
             reached = posterior(float(epsilon), prior)
             self._facts.show_line(f"prior_{prior}", f"from {percent(prior)}", f"to at most {percent(reached.high)}")
@@ -143,7 +156,7 @@ class ExplainPanel(Card):
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
         """Offer the other amounts of the account, each by its name and number."""
         session, account = self._session, self._session.account
-        plan = (session.plan.cost() or session.plan.epsilon) if session.opened is not None else None
+        plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
         told = (
             ("whole", plan, "this plan"),

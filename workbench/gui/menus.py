@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.dialogs import ask_for_table
-from workbench.gui.explain import Asked, asked_at
+from workbench.gui.explain import asked_at, of_plan
 from workbench.gui.theme import MODES
 
 if TYPE_CHECKING:
@@ -170,5 +170,5 @@ class Menus:
     def _explain(self) -> None:
         """Explain the ε that has the focus, else that of the plan."""
         session = self._window.session
-        found = asked_at(QApplication.focusWidget()) or Asked(session.plan.cost() or session.plan.epsilon)
+        found = asked_at(QApplication.focusWidget()) or of_plan(session)
         session.explain(found.epsilon, found.delta, found.about)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.explain import Asked, Explainable, percent
+from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
 from workbench.gui.text import plain
@@ -31,8 +31,8 @@ class BudgetGauge(Card):
         self._facts = Facts()
         self._warning = label("", "warn", wrap=True, name="budget_warning")
         self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
-        self._explain.clicked.connect(lambda: session.explain(self._shown()))
-        Explainable(self, session, lambda: Asked(self._shown()) if session.opened is not None else None)
+        self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
+        Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
         for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):
@@ -40,10 +40,6 @@ class BudgetGauge(Card):
         for signal in (session.table_changed, session.plan_changed, session.account_changed, session.released_changed):
             signal.connect(self.refresh)
         self.refresh()
-
-    def _shown(self) -> Decimal:
-        """Return the ε that the question below the numbers is about: the whole charge of one release."""
-        return self._session.plan.cost() or self._session.plan.epsilon
 
     def refresh(self) -> None:
         """Show the present numbers."""
@@ -58,7 +54,7 @@ class BudgetGauge(Card):
         cost = None if released else session.plan.cost()
         told = "released" if released else f"ε {plain(cost)}" if cost is not None else "not ready"
         self._facts.show_line("plan", "this plan", told, "accent")
-        self._explain.setText(f"What does ε = {plain(self._shown())} mean?")
+        self._explain.setText(f"What does ε = {plain(of_plan(session).epsilon)} mean?")
         if account.problem:
             self._show_problem(account.problem)
         elif account.cap is None:

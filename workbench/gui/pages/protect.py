@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
 from workbench.gui.entry import PrivacyEntry
-from workbench.gui.explain import Asked, Explainable, explain_button
+from workbench.gui.explain import Explainable, explain_button, of_one_row
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
@@ -50,7 +50,7 @@ class ProtectPage(PageFrame):
             slider_high=SLIDER_MOST,
         )
         self.entry.value_changed.connect(session.set_epsilon)
-        Explainable(self.entry.field, session, lambda: Asked(session.plan.epsilon))
+        Explainable(self.entry.field, session, lambda: of_one_row(session, session.plan.epsilon))
         self.shares = ShareModel(session)
         self.table = ShareTable(session, self.shares)
         self.detail = ShareDetail(session, self.shares)
@@ -68,7 +68,9 @@ class ProtectPage(PageFrame):
     def _arrange(self) -> None:
         caption = label("Privacy budget of one whole row,  ε")
         budget = Card(pad=12)
-        ask = explain_button(self.session, "protect_explain", lambda: Asked(self.session.plan.epsilon))
+        ask = explain_button(
+            self.session, "protect_explain", lambda: of_one_row(self.session, self.session.plan.epsilon)
+        )
         line = row(caption, self.entry, ask, spacing=12)
         line.setStretch(1, 1)
         budget.body.addLayout(line)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_where_to_save
-from workbench.gui.explain import Asked, Explainable, explain_button
+from workbench.gui.explain import Explainable, explain_button, of_one_row
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_is_missing
 from workbench.gui.state import Session, State
@@ -38,7 +38,7 @@ class UtilityPage(RunPage):
 
         self.setup = CurveSetup()
         self.plot = CurvePlot()
-        Explainable(self.plot, session, lambda: Asked(self.plot.epsilon or session.plan.epsilon))
+        Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable()
         self._live = LiveCurve()
         self._snapshot: Snapshot | None = None
@@ -96,7 +96,9 @@ class UtilityPage(RunPage):
         holder = QWidget()
         line = row(spacing=16)
         line.addWidget(self._words, 1)
-        line.addWidget(explain_button(self.session, "curve_explain", lambda: Asked(self.session.plan.epsilon)))
+        line.addWidget(
+            explain_button(self.session, "curve_explain", lambda: of_one_row(self.session, self.session.plan.epsilon))
+        )
         line.addWidget(self._take)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from workbench.gui.actions.forecast import Outlook
 from workbench.gui.datapage.facts import FROM_DATA, protect_changes
 from workbench.gui.draft import DraftColumn
-from workbench.gui.explain import Asked
+from workbench.gui.explain import Asked, of_one_row
 from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
 from workbench.gui.state import Session
 from workbench.gui.text import entered, plain
@@ -70,7 +70,7 @@ class ShareModel(QAbstractTableModel):
     def asked_at(self, at: int) -> Asked | None:
         """Return the share of an attribute as a question about what it means, ``None`` where it has none."""
         name = self.column_at(at).name if 0 <= at < self.rowCount() else ""
-        return Asked(self._split[name], about=name) if name in self._split else None
+        return of_one_row(self._session, self._split[name], name) if name in self._split else None
 
     def outlook_at(self, at: int) -> Outlook | None:
         """Return the newest outlook of an attribute; :meth:`current` tells whether it is up to date."""

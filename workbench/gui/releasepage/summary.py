@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from workbench.gui.explain import Asked, Explainable, percent
+from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
 from workbench.gui.text import count, entered, plain
@@ -109,8 +109,8 @@ class CostCard(Card):
         )
         self.raise_cap.clicked.connect(lambda: session.go("ledger"))
         self._explain = button("What does this ε mean?", "release_explain", "link")
-        self._explain.clicked.connect(lambda: session.explain(session.plan.cost() or session.plan.epsilon))
-        Explainable(self, session, lambda: Asked(session.plan.cost() or session.plan.epsilon))
+        self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
+        Explainable(self, session, lambda: of_plan(session))
         for part in (
             label("WHAT IT COSTS", "caption"),
             self._figure,
