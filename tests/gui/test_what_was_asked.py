@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from mishaps import PATIENCE, banner, retype, statuses, text_of
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMessageBox
 
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.actions.train import PREFLIGHT
@@ -174,3 +174,19 @@ def test_the_cap_is_set_of_the_table_that_was_asked_about(people, when_asked, ir
         others = {e.dataset for e in book.entries() if e.kind != "version"} - {dataset}
         assert not others
         assert book.account(dataset).cap in (None, (Decimal(1), None))
+
+
+def test_another_table_that_opens_under_the_chooser_is_not_saved_instead(
+    people, iris_opens, idle, tmp_path, monkeypatch
+):
+    path = tmp_path / "people.workbench.toml"
+
+    def choose(*_):  # the system's chooser, which a test cannot drive
+        iris_opens(people)
+        return str(path), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
+    people.menus.actions["save_as"].trigger()
+    idle(people)
+    assert not path.exists()
+    assert "nothing was saved" in banner(people)

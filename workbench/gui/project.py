@@ -13,7 +13,7 @@ from workbench.gui.actions.project import SUFFIX, Saved, open_project, save_proj
 from workbench.gui.bridge import JobCenter
 from workbench.gui.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 from workbench.gui.draft import DraftPlan
-from workbench.gui.state import Session
+from workbench.gui.state import OpenTable, Session
 
 
 class Project(QObject):
@@ -62,7 +62,7 @@ class Project(QObject):
         folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
         chosen = ask_where_to_save(self._window, "Save the project", str(suggested), PROJECTS)
-        if chosen:
+        if chosen and self._still(opened):
             self._save_into(Path(chosen if chosen.endswith(".toml") else chosen + SUFFIX), then)
 
     def ask_and_open(self) -> None:
@@ -119,6 +119,7 @@ class Project(QObject):
 
     def _ask_to_replace(self, path: Path, then: Callable[[], object] | None) -> None:
         """Ask what to do about a file that somebody else has changed since it was read."""
+        opened = self._session.opened
         answer = choose(
             self._window,
             "Replace the changed file?",
@@ -126,11 +127,20 @@ class Project(QObject):
             "those changes.",
             {"replace": "Replace it", "as": "Save as…"},
         )
+        if not answer or not self._still(opened):
+            return
         if answer == "replace":
             self._digest = ""
             self._save_into(path, then)
         elif answer == "as":
             self.save_as(then)
+
+    def _still(self, opened: OpenTable | None) -> bool:
+        """Return whether ``opened``, which a question was about, is still open; say so where it is not."""
+        if self._session.opened is opened:
+            return True
+        self._session.tell("warning", "Another table was opened while the question stood: nothing was saved.")
+        return False
 
     def _keep(self, path: Path, saved: Saved) -> None:
         self.path, self._saved, self._digest = path, saved.plan, saved.digest
