@@ -65,11 +65,48 @@ def test_what_is_no_delta_is_refused_with_a_sentence_and_changes_nothing(entry, 
     assert not text or entry.problem().startswith("Write δ as a number from 1e-12 to 0.1")
 
 
-def test_leaving_a_refused_text_brings_the_last_value_back(entry, qtbot):
-    retype(qtbot, entry.field, "nan")
+@pytest.mark.parametrize("text", ["nan", "-5", "abc", "0.05x", "0,01,2", " "])
+def test_a_refused_text_stays_with_its_reason_and_the_former_value_holds(entry, qtbot, text):
+    retype(qtbot, entry.field, text)
     qtbot.keyClick(entry.field, Qt.Key.Key_Return)
-    assert entry.field.text() == "1e-5"
-    assert entry.problem() == ""
+    assert entry.field.text() == text
+    assert entry.value() == Decimal("1e-5")
+    assert entry.problem().endswith("δ = 1e-5 is still in force.")
+    entry.set_value(Decimal("1e-5"))  # the page shows the same plan anew
+    assert entry.field.text() == text
+    entry.set_value(Decimal("1e-4"))  # undo
+    assert (entry.field.text(), entry.problem()) == ("0.0001", "")
+
+
+def test_an_empty_field_is_refused_too(entry, qtbot):
+    entry.field.selectAll()
+    qtbot.keyClick(entry.field, Qt.Key.Key_Delete)
+    qtbot.keyClick(entry.field, Qt.Key.Key_Return)
+    assert "δ = 1e-5 is still in force" in entry.problem()
+
+
+@pytest.fixture
+def epsilon(qtbot):
+    made = PrivacyEntry("epsilon", Decimal("1e-4"), Decimal(1000), Decimal(1000))
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def test_a_decimal_comma_is_read_and_written_as_a_point(epsilon, qtbot):
+    retype(qtbot, epsilon.field, "4,5")
+    qtbot.keyClick(epsilon.field, Qt.Key.Key_Return)
+    assert (epsilon.value(), epsilon.field.text(), epsilon.problem()) == (Decimal("4.5"), "4.5", "")
+    retype(qtbot, epsilon.field, "0,125")
+    assert epsilon.value() == Decimal("0.125")
+
+
+@pytest.mark.parametrize("text", ["1,000", "4,", "4,5,6", "1,234.5"])
+def test_a_comma_that_may_mean_thousands_is_refused(epsilon, qtbot, text):
+    retype(qtbot, epsilon.field, text)
+    qtbot.keyClick(epsilon.field, Qt.Key.Key_Return)
+    assert epsilon.value() == (4 if text == "4," else 1000)
+    assert bool(epsilon.problem()) == (text != "4,")
 
 
 def test_the_slider_moves_by_ratios_and_stays_in_range(entry, qtbot):

@@ -18,10 +18,15 @@ DIGITS = 15
 """Most digits of an entry: a double still tells such decimals apart."""
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)
+_THOUSANDS = re.compile(r"[1-9]\d{0,2},\d{3}\Z", re.ASCII)
+"""A comma that may stand before thousands as well as before decimals: 1,000."""
 
 
 class PrivacyEntry(QWidget):
-    """A number on a log scale between two bounds, exact as it was typed.
+    """A number on a log scale between two bounds, exact as it was typed; 4,5 is read as 4.5.
+
+    A text that is refused stays in the field with the reason below it, and the value from before it was typed holds:
+    never that of its first digits.
 
     Signals:
         value_changed: (Decimal) the person has entered or dragged to another valid value.
@@ -59,6 +64,7 @@ class PrivacyEntry(QWidget):
         super().__init__()
         named(self, name, symbol, help_text)
         self._low, self._high, self._value, self._symbol = low, high, value, symbol
+        self._former = value  # what holds where the text that is being typed is refused in the end
         self._from, self._to = math.log(slider_low or low), math.log(slider_high or high)
         self.field = named(QLineEdit(), f"{name}_field", f"{symbol}, a number from {entered(low)} to {entered(high)}")
         self.field.setToolTip(help_text)
@@ -91,11 +97,14 @@ class PrivacyEntry(QWidget):
 
     def set_value(self, value: Decimal) -> None:
         """Show ``value`` without a signal (undo, a click in a plot)."""
+        if value == self._value and self.problem():
+            return  # it is in force already, as the reason below the refused text says
         self._value = value
-        if not (self.field.hasFocus() and self._parsed(self.field.text()) == value):
-            self._show()
-        else:
+        if self.field.hasFocus() and self._parsed(self.field.text()) == value:
             self._show_slider()
+        else:
+            self._former = value
+            self._show()
 
     def problem(self) -> str:
         """Return what is wrong with what stands in the field; empty where nothing is."""
@@ -103,6 +112,8 @@ class PrivacyEntry(QWidget):
 
     def _parsed(self, text: str) -> Decimal | None:
         text = text.strip()
+        if text.count(",") == 1 and "." not in text and not _THOUSANDS.match(text):
+            text = text.replace(",", ".")
         if not _NUMBER.match(text):
             return None
         value = Decimal(text)
@@ -110,24 +121,35 @@ class PrivacyEntry(QWidget):
         return value if inside and len(value.normalize().as_tuple().digits) <= DIGITS else None
 
     def _typed(self, text: str) -> None:
-        value = self._parsed(text)
-        wrong = value is None
+        read = self._parsed(text)
+        wrong = read is None
         mark_wrong(self.field, wrong)
-        self._problem.setText(
-            f"Write {self._symbol} as a number from {entered(self._low)} to {entered(self._high)}, such as 0.5 or 1e-6."
-            if wrong
-            else ""
-        )
+        self._problem.setText(self._reason(text) if wrong else "")
         self._problem.setVisible(wrong)
-        if value is not None and value != self._value:
+        value = self._former if read is None else read
+        if value != self._value:
             self._value = value
             self._show_slider()
             self.value_changed.emit(value)
 
+    def _reason(self, text: str) -> str:
+        """Return why ``text`` is refused, how to write it, and what holds meanwhile."""
+        if _THOUSANDS.match(text.strip()):
+            mend = f"Write {self._symbol} without a comma, such as {text.strip().replace(',', '.')}."
+        else:
+            low, high = entered(self._low), entered(self._high)
+            mend = f"Write {self._symbol} as a number from {low} to {high}, such as 0.5 or 1e-6."
+        return f"{mend} {self._symbol} = {entered(self._former)} is still in force."
+
     def _finish(self) -> None:
-        """Put the last valid value back where something else was left standing."""
-        if self._parsed(self.field.text()) is None:
-            self._show()
+        """Write a decimal comma as the point that it was read as; a refused text stays with its reason."""
+        value = self._parsed(self.field.text())
+        if value is None:
+            self._typed(self.field.text())
+            return
+        self._former = value
+        if "," in self.field.text():
+            self._show_field()
 
     def _dragged(self, step: int) -> None:
         low, high = float(self._low), float(self._high)
@@ -135,7 +157,7 @@ class PrivacyEntry(QWidget):
         value = Decimal(f"{min(max(math.exp(share), low), high):.2g}")
         value = min(max(value, self._low), self._high)
         if value != self._value:
-            self._value = value
+            self._value = self._former = value
             self._show_field()
             self.value_changed.emit(value)
 
