@@ -293,3 +293,22 @@ def test_an_unknown_suffix_is_refused_before_anything_happens(tmp_path: Path) ->
         with pytest.raises(InputError, match=r"suffix .* is not known .*use one of \.csv, \.tsv, \.parquet"):
             release(tmp_path / "ledger.sqlite", tmp_path / name)
     assert statuses(tmp_path / "ledger.sqlite") == []
+
+
+def test_facts_of_a_dropped_column_are_not_published(tmp_path: Path) -> None:
+    plan = columns_of(
+        {"name": "city", "kind": "category", "domain": list(CITIES)},
+        {
+            "name": "person",
+            "kind": "category",
+            "domain": ["Ana Secret", "Jo Hidden"],
+            "bounds_origin": "data",
+            "action": "drop",
+        },
+    )
+    cells: dict[str, list[str | None]] = {"city": [CITIES[0]] * 5, "person": ["Ana Secret"] * 5}
+    released(plan, cells, tmp_path / "out.csv")
+    written = "".join(path.read_text("utf-8", "replace") for path in tmp_path.iterdir())
+    assert "person" in written, "that it was dropped is said"
+    assert "Secret" not in written
+    assert "Hidden" not in written

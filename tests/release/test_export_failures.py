@@ -169,6 +169,7 @@ def test_a_cancel_is_heard_at_every_step_and_costs_nothing(folder: Path, ledger:
     with Ledger.open(ledger) as opened:
         release_table(plan_of(), table_of(30), folder / "a.csv", opened, lambda e: steps.append(label(e)))
     raise_cap(ledger, "100")
+    assert steps.pop() == "certified", "the word after the last look at a stop"
     assert len(steps) >= 5
     for number, step in enumerate(steps):
         cancel = CancelToken()

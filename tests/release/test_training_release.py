@@ -14,7 +14,7 @@ from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import Mechanism
-from workbench.params import CancelledError
+from workbench.params import CancelledError, WorkbenchError
 from workbench.release.ledger import Ledger
 from workbench.release.training import release_training
 from workbench.signals import Event, Metric, Progress
@@ -72,7 +72,7 @@ def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
 
     monkeypatch.setattr(Mechanism, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-        with pytest.raises(MemoryError):
+        with pytest.raises(WorkbenchError, match="not enough memory"):
             release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)
         assert statuses(ledger) != ["void"]
     assert not (tmp_path / "net").exists()

@@ -90,6 +90,7 @@ def release_table(
     """
     kind = format_of(target)
     started = time.monotonic()
+    plan = plan.published()
     check_columns(plan, table)
     table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
     protected_columns(plan)  # calibrated now: a plan that does not work is not charged

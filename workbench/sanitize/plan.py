@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,6 +115,17 @@ class Plan(Parameters):
             if column.name == name:
                 return column
         raise ParameterError(f"the plan has no column {name!r}", mend="add it")
+
+    def published(self) -> Self:
+        """Return the plan as a certificate tells of it: of a column that no mechanism needs facts of, no facts.
+
+        Such facts may have been read off the rows before the column was dropped, and they serve nobody.
+        """
+        kept = ("name", "action", "kind", "role")
+        columns = tuple(
+            c if c.action == "protect" else Column(**{name: getattr(c, name) for name in kept}) for c in self.columns
+        )
+        return dataclasses.replace(self, columns=columns)
 
     def to_toml(self, comment: str = "") -> str:
         """Return the plan as TOML."""

@@ -150,7 +150,7 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
             continue
         try:
             document = read_certificate(certificate)
-            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan
+            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan.published()
             whole = same and not verify_release(output)
         except WorkbenchError:
             continue  # a certificate that cannot be read vouches for no file
