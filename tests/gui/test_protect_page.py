@@ -198,3 +198,14 @@ def test_all_locked_by_another_page_frees_the_largest(people):
     for column in plan.protected:
         plan = plan.with_column(column.name, epsilon=Decimal("0.1"))
     assert sum(split(settled(plan)).values()) == 1
+
+
+def test_a_share_at_which_nothing_is_hidden_is_warned_of(protect, qtbot, idle):
+    field = protect.findChild(QLineEdit, "plan_epsilon_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "1000")
+    idle(protect)
+    assert protect.page.shares.index(SEX, ERROR).data().endswith("⚠")
+    choose(protect, SEX, ERROR)
+    warning = protect.findChild(QLabel, "share_warning")
+    qtbot.waitUntil(lambda: "nearly every value leaves as it is" in warning.text())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.data.grid import Grid
 
 KEY = "forecast"
+BARE = 0.05
 BARS = 41
 """Most bars of an example."""
 
@@ -91,6 +92,11 @@ class Outlook:
     def useless(self) -> bool:
         """Whether a constant answer, which costs nothing, is as near."""
         return not self.used.error < self.constant_error
+
+    @property
+    def bare(self) -> bool:
+        """Whether nearly every value leaves as it is: the error is small beside that of knowing nothing."""
+        return self.used.error < BARE * self.constant_error
 
     def in_words(self, error: float) -> str:
         """Return an error as a person reads it: in the attribute's unit, or as a share of changed values."""

@@ -62,7 +62,7 @@ class BudgetGauge(Card):
         else:
             self._show_account(account, account.cap, cost)
         if cost is not None and cost > HIGH:
-            self._warn(f"ε = {plain(cost)} is high: a suspicion of 10 % can grow to {_believed(cost)}.")
+            self._warn(high_words(cost))
 
     def _show_nothing(self) -> None:
         self._figure.setText("–")
@@ -125,6 +125,11 @@ class BudgetGauge(Card):
 
 
 _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
+
+
+def high_words(epsilon: Decimal) -> str:
+    """Return what a high ε allows, in words."""
+    return f"ε = {plain(epsilon)} is high: a suspicion of 10 % can grow to {_believed(epsilon)}."
 
 
 def _believed(epsilon: Decimal) -> str:

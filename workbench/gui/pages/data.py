@@ -29,6 +29,8 @@ from workbench.gui.widgets import Card, Elided, badge, button, look, row
 if TYPE_CHECKING:
     from workbench.data.options import ReadOptions
 
+EVERY = "Every public fact is declared."
+
 
 class DataPage(PageFrame):
     """An inviting start while no table is open; then its attributes, or its rows, or how it was read."""
@@ -241,7 +243,9 @@ class DataPage(PageFrame):
         else:
             dropped = [c.name for c in plan.columns if c.action == "drop"]
             told = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
-            self.set_note(f"Every public fact is declared.{told}")
+            taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
+            said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
+            self.set_note(f"{said}{told}")
             self._next.setText("Protect →")
         self._next.setAccessibleName(self._next.text())
 

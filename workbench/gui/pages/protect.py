@@ -151,6 +151,9 @@ class ProtectPage(PageFrame):
             note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
         elif plan.epsilon > HIGH:
             note = f"⚠ At ε = {plain(plan.epsilon)} the guarantee says little about any one row."
+        elif any(c.bounds_origin == "data" for c in plan.protected):
+            taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
+            note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."
         else:
             note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
         self.set_note(note)

@@ -20,6 +20,7 @@ from workbench.gui.actions.release import (
 )
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
+from workbench.gui.gauges.budget import HIGH, high_words
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
@@ -229,9 +230,10 @@ class ReleasePage(PageFrame):
         if outlook.refusal is not None:
             self._failed(outlook.refusal)
             return
+        high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         text = (
             f"This charges ε = {entered(cost)} and publishes into {path.name}. "
-            f"It cannot be undone.{_outside(outlook.outside)}{replaced}"
+            f"It cannot be undone.{high}{_outside(outlook.outside)}{replaced}"
         )
         if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
             self._start(outlook)

@@ -205,6 +205,11 @@ def _warning(column: DraftColumn, outlook: Outlook | None) -> str:
             f"Always answering “{outlook.constant}” is as near as this and costs nothing: at this share nothing of "
             f"{column.name} survives. Give it more ε, or drop it."
         )
+    if outlook is not None and outlook.bare:
+        return (
+            f"At this share nearly every value leaves as it is: whoever sees the release can be almost sure of "
+            f"anybody's {column.name}. Give it less ε, or ask whether it has to be published."
+        )
     if column.protected and column.bounds_origin == "data":
         return FROM_DATA
     if outlook is not None and outlook.served is not None:

@@ -35,6 +35,7 @@ NOTHING = "–"
 NOWHERE = QModelIndex()
 KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
 USELESS = "A constant answer is as near as this and costs nothing: give it more ε, or drop it."
+BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -234,7 +235,7 @@ class ShareModel(QAbstractTableModel):
             return "…"
         if kind == MECHANISM:
             return outlook.used.title + ("  ★" if outlook.advised else "")
-        return outlook.in_words(outlook.used.error) + ("  ⚠" if outlook.useless else "")
+        return outlook.in_words(outlook.used.error) + ("  ⚠" if outlook.useless or outlook.bare else "")
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ACTION:
@@ -252,7 +253,9 @@ class ShareModel(QAbstractTableModel):
             return QColor(theme.muted)
         if index.column() == NAME and column.bounds_origin == "data":
             return QColor(theme.warn)
-        if index.column() == ERROR and (column.problems() or (outlook is not None and outlook.useless)):
+        if index.column() == ERROR and (
+            column.problems() or (outlook is not None and (outlook.useless or outlook.bare))
+        ):
             return QColor(theme.warn)
         if index.column() == ERROR and not self.current(index.row()):
             return QColor(theme.muted)
@@ -266,6 +269,8 @@ class ShareModel(QAbstractTableModel):
             return FROM_DATA
         if index.column() == ERROR and outlook is not None and outlook.useless:
             return USELESS
+        if index.column() == ERROR and outlook is not None and outlook.bare:
+            return BARE
         if index.column() == SHARE and column.name in self._split:
             return f"{entered(self._split[column.name])} exactly"
         return HELP[index.column()]
