@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
 from workbench.gui.ledgerpage.lines_model import LinesTable
 from workbench.privacy.event import Cost, PureDp
@@ -49,6 +49,68 @@ def test_every_release_and_cap_is_listed(ledger):
     (cap,) = cells(ledger, "ledger_caps")
     assert cap[1:] == ["2", "1.2", "0", "0.8", "1"]
     assert cap[0].endswith("(open now)")
+
+
+def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idle, qtbot, press):
+    with Ledger.open() as book:
+        cost = Cost(Decimal(1000), Decimal(0), PureDp(Decimal(1000), "sanitised table"))
+        book.void(book.reserve(people.session.account.dataset, cost, work="sanitize"), "a value is outside")
+    from workbench.gui.actions.account import read_account
+
+    read_account(people.session, people.jobs)
+    press(people, "rail_ledger")
+    idle(people)
+    assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "0"]
+    assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
+    assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
+    assert "0 releases, and 1 that does not count" in people.findChild(QWidget, "note_ledger").accessibleName()
+    press(people, "rail_release")
+    assert people.findChild(QLabel, "fact_cap_left").text() == "this release sets it"
+
+
+def test_a_figure_is_never_cut_and_a_charge_without_a_file_says_so(people, idle, press, tmp_path):
+    with Ledger.open() as book:
+        dataset = people.session.account.dataset
+        book.set_cap(dataset, Decimal(100), Decimal("0.01"))
+        for epsilon in ("0.999748123", "1", "12.345678901234"):
+            cost = Cost(Decimal(epsilon), Decimal("0.00000123"), PureDp(Decimal(epsilon), "a network"))
+            details = {"output": str(tmp_path / "a-folder-of-a-long-name-that-was-never-made")}
+            if epsilon != "0.999748123":
+                details = {"output": str(people.session.account.dataset)[:4] + ".csv"}
+            release_id = book.reserve(dataset, cost, work="dpsgd", details=details)
+            book.complete(release_id, "" if epsilon == "0.999748123" else "checksum")
+    press(people, "rail_ledger")
+    idle(people)
+    table = people.findChild(LinesTable, "ledger_releases")
+    for row in range(3):
+        for column in (3, 4):
+            index = table.lines.index(row, column)
+            assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
+    assert [line[5] for line in cells(people, "ledger_releases")] == [
+        "✓ charged",
+        "✓ charged",
+        "✓ charged, nothing released",
+    ]
+    title = people.session.opened.title
+    assert title in cells(people, "ledger_releases")[0][1]
+    assert "released as" in table.lines.index(0, 1).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_what_was_verified_is_forgotten_when_the_ledger_changes(ledger, press, idle):
+    told = ledger.findChild(QLabel, "ledger_told")
+    press(ledger, "ledger_verify")
+    idle(ledger)
+    assert "Checked at" in told.text()
+    press(ledger, "rail_data")
+    press(ledger, "rail_ledger")
+    idle(ledger)
+    assert told.isVisible()
+    with Ledger.open() as book:
+        book.set_cap(ledger.session.account.dataset, Decimal(3))
+    press(ledger, "rail_data")
+    press(ledger, "rail_ledger")
+    idle(ledger)
+    assert not told.isVisible()
 
 
 def test_selected_releases_are_copied(ledger, qtbot):

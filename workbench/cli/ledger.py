@@ -119,8 +119,10 @@ def _show_account(account: Account) -> dict[str, Any]:
     used = account.spent[0] + account.reserved[0]
     return {
         "dataset": account.dataset,
-        "cap_epsilon": None if account.cap is None else float(account.cap[0]),
-        "cap_delta": None if account.cap is None or account.cap[1] is None else float(account.cap[1]),
+        "cap_epsilon": None if account.standing_cap is None else float(account.standing_cap[0]),
+        "cap_delta": None
+        if account.standing_cap is None or account.standing_cap[1] is None
+        else float(account.standing_cap[1]),
         "spent_epsilon": float(used),
         "remaining_epsilon": None if account.remaining is None else float(account.remaining),
     }

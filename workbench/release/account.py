@@ -46,7 +46,12 @@ class Account:
     @property
     def remaining(self) -> Decimal | None:
         """ε left under the cap, or ``None`` before the first release."""
-        return None if self.cap is None else minus(self.cap[0], self.used[0])
+        return None if self.standing_cap is None else minus(self.standing_cap[0], self.used[0])
+
+    @property
+    def standing_cap(self) -> tuple[Decimal, Decimal | None] | None:
+        """The cap that the next release must fit; ``None`` where that release sets it."""
+        return None if self.unused else self.cap
 
     @property
     def unused(self) -> bool:

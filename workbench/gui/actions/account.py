@@ -47,7 +47,7 @@ def account_of(table: Table, known: str, ledger: Path | None = None) -> AccountV
         counted = [r for r in book.releases(account.dataset) if r.status in COUNTED]
     return AccountView(
         dataset=dataset,
-        cap=None if account.cap is None else account.cap[0],
+        cap=None if account.standing_cap is None else account.standing_cap[0],
         spent=account.spent[0],
         reserved=account.reserved[0],
         releases=len(counted),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.gui.actions.account import read_account
 from workbench.gui.bridge import JobCenter
@@ -13,6 +14,9 @@ from workbench.gui.state import Session
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
+
+if TYPE_CHECKING:
+    from workbench.release.account import Release
 
 KEY = "ledger"
 
@@ -28,6 +32,8 @@ class LedgerLine:
     delta: Decimal
     status: str
     output: str
+    released: bool = True
+    """Whether the ledger knows of an output: a run that was stopped may stay charged for what it has shown."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,14 @@ def ledger_view(emit: Emit) -> LedgerView:
         releases = book.releases()
         lines = [
             LedgerLine(
-                r.time, r.dataset, r.body.get("work", ""), r.epsilon, r.delta, r.status, r.body.get("output", "")
+                r.time,
+                r.dataset,
+                r.body.get("work", ""),
+                r.epsilon,
+                r.delta,
+                r.status,
+                r.body.get("output", ""),
+                released=_has_output(r),
             )
             for r in reversed(releases)
         ]
@@ -80,11 +93,20 @@ def ledger_view(emit: Emit) -> LedgerView:
         for dataset in datasets:
             account = book.account(dataset)
             counted = sum(r.dataset == dataset and r.status in COUNTED for r in releases)
-            cap = None if account.cap is None else account.cap[0]
+            cap = None if account.standing_cap is None else account.standing_cap[0]
             accounts.append(
                 AccountLine(dataset, cap, account.spent[0], account.reserved[0], account.remaining, counted)
             )
         return LedgerView(book.path, tuple(lines), tuple(accounts))
+
+
+def _has_output(release: Release) -> bool:
+    """Return whether anything was released, of a training that may stay charged though it was stopped."""
+    if release.body.get("work") != "dpsgd" or release.status not in ("charged", "settled"):
+        return release.status in ("charged", "settled")
+    # A release that recovery found whole has a file and no checksum of its certificate.
+    output = release.body.get("output", "")
+    return bool(release.body.get("certificate")) or not output or Path(output).exists()
 
 
 def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:

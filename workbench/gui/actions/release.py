@@ -115,6 +115,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
         format_of(target)
         _keep_source(target, opened)
         plan = draft.plan()
+        _check_values(opened.table, plan, cancel)
         return Outlook(
             opened,
             draft,
@@ -131,6 +132,17 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
             decide(outlook)
 
     jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply)
+
+
+def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
+    """Refuse a value that its column's facts do not allow before anything is charged for it."""
+    from workbench.sanitize.engine import check_columns
+    from workbench.sanitize.randomisers import protected_column
+
+    check_columns(plan, table)
+    for column in plan.protected:
+        cancel.check()
+        protected_column(plan, column.name).grid.encode(table)
 
 
 def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
@@ -170,9 +182,9 @@ def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     with Ledger.open() as book:
         account = book.account(fingerprint(table, book.key))
     charge = charge_of(plan)
-    if account.cap is None or account.unused or account.remaining is None or charge <= account.remaining:
+    if account.standing_cap is None or account.remaining is None or charge <= account.remaining:
         return None
-    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.cap, account.used)
+    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.standing_cap, account.used)
 
 
 def release_plan(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.state import Session
@@ -63,13 +63,23 @@ class LinesModel(QAbstractTableModel):
             return self._side(section)
         return None
 
+    def is_figure(self, column: int) -> bool:
+        """Return whether a column holds figures, which stand on the right."""
+        return column in self._right
+
     def _side(self, column: int) -> Qt.AlignmentFlag:
-        side = Qt.AlignmentFlag.AlignRight if column in self._right else Qt.AlignmentFlag.AlignLeft
+        side = Qt.AlignmentFlag.AlignRight if self.is_figure(column) else Qt.AlignmentFlag.AlignLeft
         return side | Qt.AlignmentFlag.AlignVCenter
 
 
 MOST_SPREAD = 1.8
 """How much wider than its least width a column gets: figures far apart are hard to read as one line."""
+
+LEAST_SHARE = 0.5
+"""How far a column of words gives way to figures before the table is scrolled."""
+
+PADDING = 28
+"""Room left and right of a figure."""
 
 
 class LinesTable(QTableView):
@@ -79,8 +89,10 @@ class LinesTable(QTableView):
         super().__init__()
         self.setObjectName(name)
         self.setAccessibleName(accessible)
+        self._widths: tuple[int, ...] = ()
         self.lines = LinesModel(session, headings, right)
         self.setModel(self.lines)
+        self.lines.modelReset.connect(self._share_out)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -92,7 +104,6 @@ class LinesTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.horizontalHeader().setHighlightSections(False)
         self.horizontalHeader().setStretchLastSection(True)
-        self._widths: tuple[int, ...] = ()
 
     def set_widths(self, widths: Sequence[int]) -> None:
         """Give every column its least width; a wider table gives each its part of the rest."""
@@ -107,9 +118,22 @@ class LinesTable(QTableView):
     def _share_out(self) -> None:
         if not self._widths:
             return
-        more = max(1.0, min(self.viewport().width() / sum(self._widths), MOST_SPREAD))
-        for column, width in enumerate(self._widths[:-1]):
-            self.setColumnWidth(column, int(width * more))
+        # A figure that is cut reads as another figure: figures come first, words give way.
+        least = [self._fitting(c) if self.lines.is_figure(c) else w for c, w in enumerate(self._widths)]
+        figures = sum(w for c, w in enumerate(least) if self.lines.is_figure(c))
+        words = sum(w for c, w in enumerate(least) if not self.lines.is_figure(c))
+        share = (self.viewport().width() - figures) / max(words, 1)
+        more = max(1.0, min(self.viewport().width() / max(figures + words, 1), MOST_SPREAD))
+        for column, width in enumerate(least[:-1]):
+            factor = more if more > 1 or self.lines.is_figure(column) else max(min(share, 1.0), LEAST_SHARE)
+            self.setColumnWidth(column, int(width * factor))
+
+    def _fitting(self, column: int) -> int:
+        """Return a width that every figure of a column fits into."""
+        metrics = QFontMetrics(self.font())
+        texts = (str(self.lines.index(r, column).data()) for r in range(self.lines.rowCount()))
+        widest = max(map(metrics.horizontalAdvance, texts), default=0)
+        return max(self._widths[column], widest + PADDING)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Copy the selected rows, tab-separated."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -31,6 +33,7 @@ SIGNS = {
     "charged": "✓ charged",
     "settled": "✓ settled",
 }
+NOTHING_RELEASED = "✓ charged, nothing released"
 
 
 class LedgerPage(PageFrame):
@@ -39,6 +42,7 @@ class LedgerPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._view: LedgerView | None = None
+        self._titles: dict[str, str] = {}  # of the tables that were open since the program began
         export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
         export.clicked.connect(self._export)
         self.header.addWidget(export)
@@ -49,7 +53,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((142, 92, 124, 96, 62, 100, 120))
+        self._releases.set_widths((142, 132, 96, 72, 56, 100, 120))
         self._accounts = LinesTable(
             session,
             "ledger_caps",
@@ -57,7 +61,7 @@ class LedgerPage(PageFrame):
             ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
             right=(1, 2, 3, 4, 5),
         )
-        self._accounts.set_widths((220, 92, 92, 92, 92, 92))
+        self._accounts.set_widths((260, 84, 84, 84, 84, 84))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
@@ -125,18 +129,27 @@ class LedgerPage(PageFrame):
         """Read the ledger and show it."""
         self._show_cap()
         if self.isVisible():
-            read_ledger(self.jobs, self._show, self.session.report)
+            read_ledger(self.jobs, self._show, self._not_read)
+
+    def _not_read(self, error: BaseException) -> None:
+        self._told.hide()
+        self.session.report(error)
 
     def _show(self, view: LedgerView) -> None:
+        if view != self._view:
+            self._told.hide()  # what was verified is not what stands there now
         self._view = view
-        present = self.session.account.dataset
+        opened, present = self.session.opened, self.session.account.dataset
+        if opened is not None and present:
+            self._titles[present] = opened.title
+        names = _names(view, self._titles)
         self._empty.setVisible(not view.releases)
         self._releases.setVisible(bool(view.releases))
-        self._releases.lines.show_lines([_release_cells(r, present) for r in view.releases])
+        self._releases.lines.show_lines([_release_cells(r, present, names) for r in view.releases])
         self._accounts.lines.show_lines(
             [
                 (
-                    _dataset(a.dataset, present),
+                    _dataset(a.dataset, present, names),
                     (entered(a.cap) if a.cap is not None else "none yet", "text", ""),
                     (entered(a.spent), "text", ""),
                     (entered(a.reserved), "warn" if a.reserved else "muted", "Work that is going on"),
@@ -146,7 +159,10 @@ class LedgerPage(PageFrame):
                 for a in view.accounts
             ]
         )
-        self.set_note(f"{count(len(view.releases), 'release')} in {view.path}")
+        counted = sum(a.releases for a in view.accounts)
+        rest = len(view.releases) - counted
+        void = f", and {rest:,} that {'does' if rest == 1 else 'do'} not count (void or refused)" if rest else ""
+        self.set_note(f"{count(counted, 'release')}{void} in {view.path}")
 
     def _show_cap(self) -> None:
         opened, account = self.session.opened, self.session.account
@@ -173,13 +189,15 @@ class LedgerPage(PageFrame):
 
     def _show_faults(self, faults: list[str]) -> None:
         self._told.show()
+        checked = f"Checked at {datetime.now(UTC):%H:%M:%S} UTC."
         if faults:
             look(self._told, "danger")
-            self._told.setText(f"✕ The ledger is not as it was written: {'; '.join(faults[:3])}.")
-            self.session.tell("error", self._told.text()[2:])
+            problem = f"The ledger is not as it was written: {'; '.join(faults[:3])}."
+            self._told.setText(f"✕ {problem} {checked}")
+            self.session.tell("error", problem)
         else:
             look(self._told, "accent")
-            self._told.setText("✓ Every entry is as it was written, and none is missing.")
+            self._told.setText(f"✓ Every entry is as it was written, and none is missing. {checked}")
             self.session.tell("info", "The ledger's hash chain is whole.")
 
     def _export(self) -> None:
@@ -197,20 +215,49 @@ class LedgerPage(PageFrame):
             set_cap(self.session, self.jobs, account.dataset, cap)
 
 
-def _dataset(dataset: str, present: str) -> tuple[str, str, str]:
+def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return of each dataset what it is called here and what it was released as; a fingerprint tells nobody."""
+    outputs: dict[str, dict[str, None]] = {}
+    for line in view.releases:
+        if line.output and line.released:
+            outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
+    found = {}
+    for dataset in {*outputs, *titles}:
+        told = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
+        found[dataset] = (titles.get(dataset, ""), told)
+    return found
+
+
+def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
+    title, released = names.get(dataset, ("", ""))
     same = dataset == present
-    return (f"{dataset[:NAME]}{'  (open now)' if same else ''}", "accent" if same else "text", dataset)
+    beside = f"{title} (open now)" if same else title or released
+    tip = "\n".join(part for part in (title, released, dataset) if part)
+    return (f"{dataset[:NAME]}  {beside}".rstrip(), "accent" if same else "text", tip)
 
 
-def _release_cells(line: LedgerLine, present: str) -> tuple[tuple[str, str, str], ...]:
+def _release_cells(
+    line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]
+) -> tuple[tuple[str, str, str], ...]:
+    title, _ = names.get(line.dataset, ("", ""))
+    _, look_of, tip = _dataset(line.dataset, present, names)
+    charged = line.status in ("charged", "settled")
+    status = (SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
+    if charged and not line.released:
+        status = (
+            NOTHING_RELEASED,
+            "warn",
+            "No model is known of it: stopped or failed after private figures were shown",
+        )
+    file = Path(line.output).name if line.output else ""
     return (
         (line.time[:16].replace("T", " "), "text", line.time),
-        (line.dataset[:NAME], "accent" if line.dataset == present else "text", line.dataset),
+        (f"{line.dataset[:NAME]}  {title}".rstrip(), look_of, tip),
         (line.work, "text", ""),
         (entered(line.epsilon), "text", ""),
         (entered(line.delta), "text" if line.delta else "muted", ""),
-        (SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status),
-        (Path(line.output).name if line.output else "–", "text" if line.output else "muted", line.output),
+        status,
+        (file or "–", "text" if file else "muted", line.output),
     )
 
 

@@ -113,10 +113,25 @@ class PreviewPage(PageFrame):
 
     def _start_over(self) -> None:
         self.draw, self._column = 1, ""
+        self._clear()
+        self.refresh()
+
+    def _clear(self) -> None:
+        """Show nothing of any draw."""
         self.sides.show_rows(None)
+        self.sides.drawn.setText("")
+        self.sides.setAccessibleName("")
         self.distribution.show_column(None)
         self.correlations.show_pairs(None)
-        self.refresh()
+        self._rows_note = FREE
+        for view in (SPREAD, PAIRS):
+            self._say(view, "")
+
+    def _failed(self, error: BaseException) -> None:
+        """Show no figure of a former draw beside the reason why there is no present one."""
+        self._clear()
+        self._say_note()
+        self.session.report(error)
 
     def refresh(self) -> None:
         """Show whether there is something to draw, and draw it while the page is in sight."""
@@ -128,6 +143,7 @@ class PreviewPage(PageFrame):
         self._next.setVisible(can)
         self.set_note(FREE if can else "")
         if not can:
+            self._clear()
             problems = session.plan.problems()
             self._nothing.say(
                 "Open a table first."
@@ -191,10 +207,10 @@ class PreviewPage(PageFrame):
         self._stale.discard(self._view)
         what = opened.table, self.session.plan, self.draw, self.jobs
         if self._view == SPREAD:
-            preview_rows(*what, self._present(self._show_rows), on_failure=self.session.report)
+            preview_rows(*what, self._present(self._show_rows), on_failure=self._present(self._failed))
         else:
             self._say(PAIRS, "comparing…")
-            preview_pairs(*what, self._present(self._show_pairs), on_failure=self.session.report)
+            preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
 
     def _ask_column(self) -> None:
         from workbench.gui.actions.preview import preview_column
@@ -208,7 +224,7 @@ class PreviewPage(PageFrame):
             self.draw,
             self.jobs,
             self._present(self._show_column),
-            on_failure=lambda error: self.distribution.show_column(None),
+            on_failure=self._present(self._failed),
         )
 
     def _show_rows(self, rows: PreviewRows) -> None:
