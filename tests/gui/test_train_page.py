@@ -166,6 +166,7 @@ def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot
     assert "all epochs" in text_of(train, "train_outcome")
 
 
+@pytest.mark.slow  # story D does the same in the default suite
 @needs_torch
 def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press, idle, tmp_path):
     network(train, qtbot, press, tmp_path, epochs="200")
@@ -178,6 +179,7 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
     assert train.session.account.spent <= 1
 
 
+@pytest.mark.slow  # story D does the same in the default suite
 @needs_torch
 def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
     network(train, qtbot, press, tmp_path, epochs="3000")

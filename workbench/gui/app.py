@@ -37,6 +37,13 @@ PySide are made when a module is imported, and a worker that makes some while th
 """
 
 
+PLOTS = "pyqtgraph"
+"""What draws curves makes types of Qt, so the window itself loads it, once, in a moment in which nobody waits for it:
+a quarter of a second that would else be paid at the first look at Utility."""
+
+QUIET_MS = 300
+
+
 def run(data: str | None = None) -> int:
     """Show the window until it is closed and return the exit code.
 
@@ -83,7 +90,8 @@ def settle(window: MainWindow, data: str | None) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     window.jobs.watch_memory()
     window.restore_panel.look_back()
-    window.jobs.start(Job("Loading", _load_libraries), shown=False)
+    loading = window.jobs.start(Job("Loading", _load_libraries), shown=False)
+    loading.ended.connect(lambda: QTimer.singleShot(QUIET_MS, lambda: load(PLOTS)))
     if data is not None:
         window.open(data)
 
