@@ -91,7 +91,9 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.jobs.watch_memory()
     window.restore_panel.look_back()
     loading = window.jobs.start(Job("Loading", _load_libraries), shown=False)
-    loading.ended.connect(lambda: QTimer.singleShot(QUIET_MS, lambda: load(PLOTS)))
+    quiet = QTimer(window, singleShot=True, interval=QUIET_MS)
+    quiet.timeout.connect(lambda: load(PLOTS))
+    loading.ended.connect(quiet.start)
     if data is not None:
         window.open(data)
 
