@@ -115,10 +115,10 @@ def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(n
     retype(network, qtbot, "train_logistic_noise", "4")
     retype(network, qtbot, "train_logistic_epochs", "200")
     start(network, qtbot, press)
-    assert "of 1,800: the cap ends it" in said(network, "fact_steps")
+    assert "of 1,800: its target ε ends it" in said(network, "fact_steps")
     idle(network)
     idle(network)
-    assert "stopped before the cap" in said(network, "train_outcome")
+    assert "stopped before its target ε" in said(network, "train_outcome")
     facts = read_card(tmp_path / "net")["training"]
     event = PoissonGaussian(facts["sample_rate"], 4.0, facts["steps"])
     assert loss(event, DELTA).epsilon <= 3 < loss(replace(event, steps=facts["steps"] + 1), DELTA).epsilon

@@ -123,6 +123,13 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert train.session.account.spent == 1
     assert [run.kind for run in train.session.runs] == ["fit"]
     assert "Charged ε = 1" in text_of(train, "train_outcome")
+    press(train, "train_show_release")
+    assert train.page.objectName() == "page_release"
+    assert train.findChild(QWidget, "released_1_verify").isVisible()
+    press(train, "rail_train")
+    press(train, "train_model_logistic")
+    assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model
+    assert not train.findChild(QWidget, "train_show_release").isVisible()
 
 
 def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path):
@@ -136,8 +143,19 @@ def test_another_epsilon_in_the_form_is_another_cost(train, qtbot):
     forecast(train, qtbot)
     retype(train, qtbot, "train_naive_bayes_epsilon", "0.25")
     assert not train.page.primary.isEnabled()
+    assert text_of(train, "fact_cost") == "working out the cost…"
     forecast(train, qtbot)
     assert text_of(train, "fact_cost") == "ε = 0.25"
+
+
+def test_a_delta_at_which_a_row_could_be_published_is_refused_beside_the_cost(train, qtbot, press):
+    press(train, "train_model_logistic")
+    retype(train, qtbot, "train_logistic_delta", "0.5")
+    problem = train.findChild(QLabel, "train_problem")
+    qtbot.waitUntil(problem.isVisible, timeout=30_000)
+    assert "a δ of 0.5 is not below 1/rows" in problem.text().replace("A δ", "a δ")
+    assert text_of(train, "fact_cost") == "–"
+    assert not train.page.primary.isEnabled()
 
 
 @needs_torch
@@ -172,10 +190,10 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
     network(train, qtbot, press, tmp_path, epochs="200")
     retype(train, qtbot, "train_logistic_noise", "3")
     start(train, qtbot, press)
-    assert "the cap ends it" in text_of(train, "fact_steps")
+    assert "its target ε ends it" in text_of(train, "fact_steps")
     idle(train)
     idle(train)
-    assert "stopped before the cap" in text_of(train, "train_outcome")
+    assert "stopped before its target ε" in text_of(train, "train_outcome")
     assert train.session.account.spent <= 1
 
 
@@ -185,6 +203,7 @@ def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press,
     network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
     qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0, timeout=30_000)
+    assert "Cancelling does not give ε back" in train.findChild(QWidget, "note_train").accessibleName()
     press(train, "train_cancel")
     assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
     told = train.findChild(QLabel, "train_outcome")
@@ -218,6 +237,8 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     note = train.findChild(QWidget, "note_train")
     qtbot.waitUntil(lambda: "left under the cap" in note.accessibleName(), timeout=10_000)
     assert not train.page.primary.isEnabled()
+    press(train, "train_raise_cap")
+    assert train.page.objectName() == "page_ledger"
 
 
 def test_a_folder_that_exists_is_refused_and_costs_nothing(train, qtbot, press, idle, tmp_path):

@@ -19,6 +19,9 @@ GAP = 8.0
 KEY = 26.0
 """Length of the piece of line drawn before a label."""
 
+LEADER = [1.0, 4.0]
+"""Dots and gaps between the last point of a line and its label."""
+
 LONGEST_LABEL = 190.0
 STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted": [1.0, 2.5]}
 """Dash and gap in multiples of the pen's width."""
@@ -174,7 +177,8 @@ class Scaffold(QGraphicsItem):
         colour = QColor(self._theme.series(label.style))
         middle = box.center().y()
         ends = QPointF(self._plot.right() if label.x is None else self._to_x(label.x) + 6, self._to_y(label.y))
-        leader = QPen(QColor(colour), 1)
+        leader = QPen(QColor(self._theme.muted), 1)
+        leader.setDashPattern(LEADER)  # in the colour of the line it would read as more of the line
         if label.x is None:
             leader = line_pen(label.style, colour)
         painter.setPen(leader)

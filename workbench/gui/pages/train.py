@@ -49,11 +49,15 @@ class TrainPage(RunPage):
         whole = row(self.forms, spacing=12)
         whole.addWidget(right, 1)
         self.body.addLayout(whole, 1)
-        cancel = button("Cancel", "train_cancel", "danger", tip="Stop; figures you have seen stay charged (Esc)")
+        cancel = button(
+            "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
+        )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        self.forms.chosen.connect(self._suggest_folder)
+        self._shown_model = self.forms.model
+        self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
         self.before.changed.connect(self.refresh)
+        self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self._edited)
         session.account_changed.connect(self.refresh)
@@ -75,6 +79,13 @@ class TrainPage(RunPage):
         self.going.clear()
         self._suggest_folder()
         self._edited()
+
+    def _choose(self) -> None:
+        """Show nothing of a run of another model."""
+        if self.forms.model != self._shown_model:
+            self._shown_model = self.forms.model
+            self.going.clear()
+        self._suggest_folder()
 
     def _suggest_folder(self) -> None:
         opened = self.session.opened
@@ -160,7 +171,9 @@ class TrainPage(RunPage):
         """Show the cost, what stands in the way, and what can be pressed."""
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
-        self.before.show_figures(found, network=network, torch_missing=no_torch)
+        beyond = found is not None and not self.running and self._beyond(found)
+        asked = not missing and self.forms.value() is not None
+        self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.going.show_kind(network=network)
         self.forms.lock(locked=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and not self._beyond(found)
@@ -168,8 +181,11 @@ class TrainPage(RunPage):
         self.set_note(missing or self._note_text(found))
 
     def _note_text(self, found: actions.Preflight | None) -> str:
+        from workbench.gui.trainpage.words import NOT_BACK
+
         if self.running:
-            return "Training. What is shown is private; the model appears in its folder at the end."
+            told = "Training. What is shown is private; the model appears in its folder at the end."
+            return f"{told} {NOT_BACK}" if self.forms.is_network else told
         if found is None:
             return ""
         if self._beyond(found):

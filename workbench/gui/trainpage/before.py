@@ -46,7 +46,11 @@ class BeforeCard(Card):
         place.setLayout(line)
         title = QWidget()
         title.setLayout(row(label("BEFORE IT STARTS", "caption"), None, explain))
-        for part in (title, self._facts, self._problem, self._missing, place):
+        self.raise_cap = button(
+            "Raise the cap…", "train_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
+        )
+        self.raise_cap.hide()
+        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, place):
             self.body.addWidget(part)
         self.set_problem("")
 
@@ -61,11 +65,23 @@ class BeforeCard(Card):
         self._problem.setText(text)
         self._problem.setVisible(bool(text))
 
-    def show_figures(self, found: Preflight | None, *, network: bool, torch_missing: bool) -> None:
-        """Show what was worked out (``None``: not yet) for a network or a model without steps."""
+    def show_figures(
+        self, found: Preflight | None, *, network: bool, torch_missing: bool, asked: bool = False, beyond: bool = False
+    ) -> None:
+        """Show what was worked out (``None``: not yet) for a network or a model without steps.
+
+        Args:
+            found: the figures.
+            network: whether the model is trained step by step.
+            torch_missing: whether what networks need is not installed.
+            asked: whether the figures are being worked out unless there is a problem.
+            beyond: whether the cap does not pay for them.
+        """
+        self.raise_cap.setVisible(beyond)
+        working = asked and not self._problem.text()
         self._missing.setText(NO_TORCH if torch_missing else "")
         self._missing.setVisible(torch_missing)
-        self._facts.show_line("cost", "cost", cost(found), "accent")
+        self._facts.show_line("cost", "cost", cost(found, working=working), "accent")
         if not network:
             for key in OF_NETWORKS:
                 self._facts.hide_line(key)

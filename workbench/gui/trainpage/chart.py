@@ -23,7 +23,7 @@ PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 
 
 class StepChart(QWidget):
-    """One line over the steps of a run, its newest value written out, and a cap where there is one."""
+    """One line over the steps of a run, its newest value written out, and a target where there is one."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class StepChart(QWidget):
         self._rising = rising
         self._points: list[tuple[int, float]] = []
         self._steps = 0
-        self._cap: float | None = None
+        self._target: float | None = None  # the ε of this run, not the cap of the budget
         session.theme_changed.connect(self.update)
 
     @property
@@ -60,9 +60,9 @@ class StepChart(QWidget):
         """The (step, value) pairs that are drawn."""
         return tuple(self._points)
 
-    def begin(self, steps: int, cap: float | None = None) -> None:
-        """Begin a run of ``steps`` steps that stops before ``cap``."""
-        self._points, self._steps, self._cap = [], steps, cap
+    def begin(self, steps: int, target: float | None = None) -> None:
+        """Begin a run of ``steps`` steps that stops before ``target``."""
+        self._points, self._steps, self._target = [], steps, target
         self.update()
 
     def add(self, step: int, value: float) -> None:
@@ -89,7 +89,7 @@ class StepChart(QWidget):
         return QSize(140, 88)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw title, value, grid, cap and line."""
+        """Draw title, value, grid, target and line."""
         theme = self._session.theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -100,7 +100,7 @@ class StepChart(QWidget):
         newest = plain(self._points[-1][1]) if self._points else "–"
         painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
         box = QRectF(40, 30, self.width() - 48, self.height() - 54)
-        top = rounded_up(max([self._top / 1.08, self._cap or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
+        top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
 
         def place(step: float, value: float) -> QPointF:
@@ -118,12 +118,12 @@ class StepChart(QWidget):
         painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
         if self._steps:
             painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
-        if self._cap is not None:
+        if self._target is not None:
             painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
-            painter.drawLine(place(0, self._cap), place(last, self._cap))
+            painter.drawLine(place(0, self._target), place(last, self._target))
             painter.setPen(QColor(theme.danger))
-            at = place(0, self._cap)
-            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"cap {plain(self._cap)}")
+            at = place(0, self._target)
+            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {plain(self._target)}")
         if self._points:
             pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
             painter.setPen(pen)

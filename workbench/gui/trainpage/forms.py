@@ -35,7 +35,7 @@ FIELDS = (
     "device",
 )
 WORDS = {"lr": "learning rate", "clip": "clipping norm", "physical_batch": "rows in memory", "seconds": "stop after"}
-UNSAID = (("epsilon", "no cap"), ("noise", "from ε"), ("seconds", "never"))
+UNSAID = (("epsilon", "no target"), ("noise", "from ε"), ("seconds", "never"))
 SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
 
 

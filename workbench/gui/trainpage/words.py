@@ -8,23 +8,26 @@ from typing import Any
 from workbench.gui.actions.train import Preflight
 from workbench.gui.text import entered, plain
 
-WHY = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}
+WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 NO_STEPS = (
     "Naive Bayes takes no steps: it counts the rows once and adds noise to the counts. There is nothing private to "
     "watch on the way."
 )
 
 
-def cost(found: Preflight | None) -> str:
-    """Return the price of a run."""
+NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
+
+
+def cost(found: Preflight | None, *, working: bool = False) -> str:
+    """Return the price of a run, or that it is being worked out."""
     if found is None:
-        return "–"
+        return "working out the cost…" if working else "–"
     return f"ε = {plain(found.epsilon)}" + (f", δ = {entered(found.delta)}" if found.delta else "")
 
 
 def steps(found: Preflight) -> str:
     """Return how many steps there will be, and how much of the table each one sees."""
-    cut = f" of {found.steps_asked:,}: the cap ends it" if found.steps != found.steps_asked else ""
+    cut = f" of {found.steps_asked:,}: its target ε ends it" if found.steps != found.steps_asked else ""
     return f"{found.steps:,}{cut}, {plain(100 * (found.sample_rate or 0))} % of the rows each"
 
 
@@ -33,7 +36,7 @@ def question(title: str, target: str | None, folder: Path, found: Preflight) -> 
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     return (
         f"{title} is trained on {target} and released to {folder}. This charges ε = {entered(found.epsilon)}{delta} "
-        "for good: a release cannot be undone."
+        f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
     )
 
 
@@ -41,7 +44,8 @@ def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
-    told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {entered(model.remaining)} remain."
+    left = f"{entered(model.remaining)} remained under the cap"
+    told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {left}."
     if network is not None:
         told += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None:
