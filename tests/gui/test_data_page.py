@@ -89,7 +89,7 @@ def test_bounds_the_wrong_way_round_are_told_at_once(opened, qtbot):
     opened.session.edit_column("age", "bounds", lower=90.0, upper=10.0)
     problem = opened.findChild(QLabel, "detail_problem")
     assert problem.isVisible()
-    assert "Lower = 90 is not below upper = 10" in problem.text()
+    assert "The lower bound 90 is not below the upper bound 10" in problem.text()
     assert not opened.session.plan.ready
 
 

@@ -135,7 +135,8 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
     missing = cells.null_count() + words
     if words:
         listed = ", ".join(map(repr, sorted(values.filter(empty))[:4]))
-        trouble.append(Suspicion("missing", f"{words} cells say {listed} and count as missing"))
+        told = f"1 cell says {listed} and counts" if words == 1 else f"{words} cells say {listed} and count"
+        trouble.append(Suspicion("missing", f"{told} as missing"))
     values = values.filter(~empty)
     return ColumnProfile(
         name=name,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from workbench.gui.wording import in_the_window
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
@@ -101,12 +103,22 @@ class DraftColumn:
         open_ways = tuple(f for f in ways if getattr(self, f) == OPEN)
         return (*(f for f in self.needs if getattr(self, f) is None), *open_ways)
 
+    @property
+    def crossed(self) -> bool:
+        """Whether the lower bound is not below the upper one, which no plan can say."""
+        return self.lower is not None and self.upper is not None and not self.lower < self.upper
+
     def problems(self) -> tuple[Problem, ...]:
-        """Return what keeps this column from being planned, with the field it is about."""
-        if self.unfilled:
-            return tuple(Problem(self.name, f, _NOT_DECLARED[f], open=True) for f in self.unfilled)
-        problem = _made(self)[1]
-        return (problem,) if problem else ()
+        """Return what keeps this column from being planned, with the field it is about; one that is dropped has none.
+
+        Bounds that contradict each other are told of at once, whatever else is still open.
+        """
+        if not self.unfilled or self.crossed:
+            problem = _made(self)[1]
+            found = (problem,) if problem else ()
+        else:
+            found = ()
+        return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True) for f in self.unfilled), *found)
 
     def column(self) -> Column:
         """Return the checked column of a plan, or raise :class:`ParameterError`."""
@@ -221,9 +233,11 @@ class DraftPlan:
         return next(c for c in self.columns if c.name == name)
 
     def with_column(self, name: str, **changes: Any) -> DraftPlan:
-        """Return the draft with attributes of one column changed."""
-        columns = tuple(dataclasses.replace(c, **changes) if c.name == name else c for c in self.columns)
-        return dataclasses.replace(self, columns=columns)
+        """Return the draft with attributes of one column changed; one that is dropped is not predicted any more."""
+        changed = dataclasses.replace(self.column(name), **changes)
+        if changed.action == "drop" and changed.role == "target":
+            changed = dataclasses.replace(changed, role=None)
+        return dataclasses.replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
 
     def with_target(self, name: str | None) -> DraftPlan:
         """Return the draft with ``name`` as the only column to predict."""
@@ -234,6 +248,11 @@ class DraftPlan:
     def with_(self, **changes: Any) -> DraftPlan:
         """Return the draft with its own attributes changed (``epsilon``, ``keep_order``, …)."""
         return dataclasses.replace(self, **changes)
+
+    def writable(self) -> DraftPlan:
+        """Return the draft with bounds that contradict each other open again: a file of it can be read back."""
+        columns = tuple(dataclasses.replace(c, lower=None, upper=None) if c.crossed else c for c in self.columns)
+        return self if columns == self.columns else dataclasses.replace(self, columns=columns)
 
     def cost(self) -> Decimal | None:
         """Return the ε a release would be charged, or ``None`` while the draft is no plan."""
@@ -250,6 +269,8 @@ def _facts(draft: DraftColumn) -> dict[str, Any]:
     """Return the attributes of :class:`workbench.sanitize.plan.Column`; what is open takes its default."""
     facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft)}
     facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
+    if draft.action == "drop" and draft.crossed:  # what leaves nothing need not be mended
+        facts["lower"] = facts["upper"] = None
     facts["missing"] = "refuse" if draft.missing == OPEN else draft.missing
     facts["date_order"] = None if draft.date_order == OPEN or draft.kind != "date" else draft.date_order
     return facts
@@ -261,12 +282,15 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
     from workbench.sanitize.plan import Column
 
     facts = _facts(draft)
+    if draft.crossed and draft.kind == "date" and draft.action != "drop":
+        first, last = (datetime.date.fromordinal(int(bound)) for bound in (draft.lower or 0, draft.upper or 0))
+        return None, Problem(draft.name, "lower", f"the lower bound {first} is not below the upper bound {last}")
     try:
         return Column(**facts), None
     except ParameterError as error:
         field = next((f for f in facts if error.what.startswith((f"{f} ", f"the {f} "))), "")
         mend = f"; {error.mend}" if error.mend and "write" not in error.mend else ""
-        return None, Problem(draft.name, field, error.what + mend)
+        return None, Problem(draft.name, field, in_the_window(error.what + mend))
 
 
 @lru_cache(maxsize=64)
@@ -289,7 +313,7 @@ def _planned(draft: DraftPlan) -> tuple[Plan | None, tuple[Problem, ...]]:
         )
     except ParameterError as error:
         mend = f"; {error.mend}" if error.mend else ""
-        return None, (Problem("", "epsilon", error.what + mend),)
+        return None, (Problem("", "epsilon", in_the_window(error.what + mend)),)
     return made, ()
 
 

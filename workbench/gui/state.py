@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,6 +14,7 @@ from PySide6.QtGui import QUndoStack
 from workbench.gui.draft import DraftPlan
 from workbench.gui.recent import RecentFiles
 from workbench.gui.undo import PlanEdit
+from workbench.gui.wording import in_the_window
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
@@ -315,15 +315,5 @@ class Session(QObject):
 
 def sentence(error: WorkbenchError) -> str:
     """Return an error as the window says it: a capital first, a full stop last."""
-    text = _in_the_window(str(error))
+    text = in_the_window(str(error))
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")
-
-
-_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header)"
-
-
-def _in_the_window(text: str) -> str:
-    """Return a sentence with the options of the command line as the fields of the window they are."""
-    text = re.sub(rf" with --{_OPTIONS}\b", " under “How it is read”", text)
-    text = re.sub(rf"\bsay --{_OPTIONS}\b", r"set \1", text)
-    return re.sub(rf"--{_OPTIONS}\b", r"\1", text)

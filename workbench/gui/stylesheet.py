@@ -81,6 +81,8 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
 QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
 QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
+QComboBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
+QComboBox QLineEdit:focus { border: none; padding: 0; min-height: 0; }
 QComboBox::drop-down { border: none; width: 26px; }
 QComboBox::down-arrow { image: url($chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {
@@ -103,7 +105,7 @@ QTableView {
     selection-background-color: $selection; selection-color: $text;
 }
 QTableView::item { padding: 0 8px; border: none; }
-QTableView::item:selected { background: $selection; color: $text; }
+QTableView::item:selected { background: $selection; }
 QTableView:focus { border: none; }
 QHeaderView { background: $surface; border: none; }
 QHeaderView::section {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
@@ -74,6 +74,20 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
     out.setAutoDefault(False)
     out.setCursor(Qt.CursorShape.PointingHandCursor if kind == "link" else Qt.CursorShape.ArrowCursor)
     return named(out, name, accessible or text.replace("&", ""), tip)
+
+
+class _Once(QObject):
+    """Swallows the second press of a double click."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Keep the press from the button."""
+        return event.type() == QEvent.Type.MouseButtonDblClick
+
+
+def once(press: QPushButton) -> QPushButton:
+    """Let a double click press a button once, where what it does puts another offer under the pointer; return it."""
+    press.installEventFilter(_Once(press))
+    return press
 
 
 def badge(text: str = PRIVATE) -> QLabel:

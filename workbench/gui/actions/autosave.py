@@ -97,7 +97,7 @@ def keep_unsaved(
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        slot.keep(turn, _text(opened, plan, project, digest))
+        slot.keep(turn, _text(opened, plan.writable(), project, digest))
 
     job = Job("Keeping unsaved work", work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.datapage.facts import FROM_DATA, changes, in_short, kind_changes, read, role_changes, written
+from workbench.gui.datapage.facts import (
+    FROM_DATA,
+    changes,
+    in_short,
+    kind_changes,
+    protect_changes,
+    read,
+    role_changes,
+    written,
+)
 from workbench.gui.draft import DraftColumn
 from workbench.gui.state import Session
+from workbench.gui.wording import in_the_window
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -43,7 +53,7 @@ class AttributeModel(QAbstractTableModel):
         self._session = session
         self._wrong: dict[tuple[str, str], tuple[str, str]] = {}
         session.table_changed.connect(self._reset)
-        session.plan_changed.connect(self._refresh)
+        session.plan_changed.connect(self._forget)
         session.theme_changed.connect(self._refresh)
 
     def column_at(self, at: int) -> DraftColumn:
@@ -69,7 +79,16 @@ class AttributeModel(QAbstractTableModel):
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""
         column = self.column_at(at)
         typed = next((text for (name, _), (_, text) in self._wrong.items() if name == column.name), "")
-        return typed or next((p.text for p in column.problems() if not p.open), "")
+        return in_the_window(typed or next((p.text for p in column.problems() if not p.open), ""))
+
+    def leave(self, left: int) -> None:
+        """Forget what was refused, unless it was in the row that is ``left``: Tab refuses an entry as it goes on."""
+        if left < self.rowCount():
+            name = self.column_at(left).name if left >= 0 else ""
+            kept = {key: why for key, why in self._wrong.items() if key[0] == name}
+            if kept != self._wrong:
+                self._wrong = kept
+                self._refresh()
 
     # -- Qt's interface -------------------------------------------------------------------------------------------
 
@@ -127,7 +146,9 @@ class AttributeModel(QAbstractTableModel):
         if index.column() == ROLE:
             role_value = None if value in ("", NO_ROLE) else str(value)
             if role_value == "target":
-                session.set_target(column.name)
+                back = protect_changes(column, self._guessed(index)) if column.action == "drop" else {}
+                plan = session.plan.with_column(column.name, **back) if back else session.plan
+                session.edit(f"predict {column.name}", plan.with_target(column.name))
             else:
                 words = f"call {column.name} {role_value or 'nothing special'}"
                 session.edit_column(column.name, words, **role_changes(column, role_value, self._guessed(index)))
@@ -147,13 +168,13 @@ class AttributeModel(QAbstractTableModel):
     def _take_fact(self, column: DraftColumn, fact: str, text: str) -> bool:
         key = (column.name, fact)
         try:
-            value = read(column, fact, text)
+            value = read(column, fact, text, self._decimal())
         except ParameterError as error:
             mend = f"; {error.mend}" if error.mend else ""
-            self._wrong[key] = (text, f"{error.what}{mend}")
+            self._wrong = {key: (text, f"{error.what}{mend}")}
             self._refresh()
             return False
-        self._wrong.pop(key, None)
+        self._wrong = {}
         if value == getattr(column, fact):
             self._refresh()
             return True
@@ -186,8 +207,11 @@ class AttributeModel(QAbstractTableModel):
         if (column.name, fact) in self._wrong:
             return "✕ " + self._wrong[column.name, fact][0]
         text = in_short(column, fact)
-        sign = " (data) ⚠" if text and column.bounds_origin == "data" else ""
-        return text + sign if text else OPEN_TEXT
+        if not text:
+            return OPEN_TEXT
+        # The sign stands first: the end of a long list is cut off.
+        sign = "✕ " if self._contradicted(column, fact) else "⚠ (data) " if column.bounds_origin == "data" else ""
+        return sign + text
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ROLE:
@@ -206,7 +230,7 @@ class AttributeModel(QAbstractTableModel):
         if not column.protected:
             return QColor(theme.muted)
         fact = self.fact_of(index)
-        if (column.name, fact) in self._wrong:
+        if (column.name, fact) in self._wrong or self._contradicted(column, fact):
             return QColor(theme.danger)
         if fact and (getattr(column, fact) is None or column.bounds_origin == "data"):
             return QColor(theme.warn)
@@ -217,15 +241,29 @@ class AttributeModel(QAbstractTableModel):
     def _tip(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
-            return "\n".join(s.reason for s in profile.suspicions)
+            return "\n".join(in_the_window(s.reason) for s in profile.suspicions)
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong:
-            return self._wrong[column.name, fact][1]
+            return in_the_window(self._wrong[column.name, fact][1])
+        if self._contradicted(column, fact):
+            return self.problem_of(index.row())
         if fact and column.bounds_origin == "data":
             return FROM_DATA
         if index.column() == MISSING and "missing" in column.unfilled:
             return "Say below the table what a missing value means: an error, or a value of its own"
         return in_short(column, fact) if fact == "domain" else HELP[index.column()]
+
+    def _contradicted(self, column: DraftColumn, fact: str) -> bool:
+        return column.crossed and fact in ("lower", "upper")
+
+    def _decimal(self) -> str:
+        opened = self._session.opened
+        return opened.table.dialect.decimal if opened and opened.table.dialect else "."
+
+    def _forget(self) -> None:
+        """Show another plan: what was refused before the edit, or the undo, is no longer in question."""
+        self._wrong = {}
+        self._refresh()
 
     def _reset(self) -> None:
         self.beginResetModel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -65,7 +65,18 @@ class ChoiceDelegate(QStyledItemDelegate):
         self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
 
 
-class FactDelegate(QStyledItemDelegate):
+class InkDelegate(QStyledItemDelegate):
+    """Keeps the colour of a cell where its row is selected."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Draw what is selected in the ink of what is not."""
+        super().initStyleOption(option, index)
+        ink = index.data(Qt.ItemDataRole.ForegroundRole)
+        if ink is not None:
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, ink)
+
+
+class FactDelegate(InkDelegate):
     """Edits a public fact as text."""
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
@@ -126,6 +137,7 @@ class AttributeTable(QTableView):
             heads.resizeSection(column, width)
         self.setItemDelegateForColumn(ROLE, ChoiceDelegate((NO_ROLE, *ROLES), self))
         self.setItemDelegateForColumn(KIND, ChoiceDelegate(KINDS, self))
+        self.setItemDelegateForColumn(MISSING_COLUMN, InkDelegate(self))
         for column in (LOWER, UPPER):
             self.setItemDelegateForColumn(column, FactDelegate(self))
         self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self))

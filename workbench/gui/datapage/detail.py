@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
@@ -16,7 +17,7 @@ from workbench.gui.draft import OPEN, DraftColumn
 from workbench.gui.master_detail import DetailCard
 from workbench.gui.state import Session
 from workbench.gui.text import count
-from workbench.gui.widgets import Elided, badge, button, label, row
+from workbench.gui.widgets import Elided, badge, button, label, once, row
 from workbench.params import InputError
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class AttributeDetail(DetailCard):
         self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
         self._drop.clicked.connect(self._toggle_drop)
         self._bars = Histogram(session)
+        for press in (self._take, self._target, self._drop):
+            once(press)
         left = QVBoxLayout()
         left.setSpacing(4)
         head = row(self._name, self._kind)
@@ -103,7 +106,9 @@ class AttributeDetail(DetailCard):
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
         self.reading.show_column(column)
-        self._take.setVisible(column.protected and bool(column.needs) and not taken)
+        # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
+        self._take.setEnabled(column.protected and bool(column.needs) and not taken)
+        self._target.setEnabled(column.action != "drop")
         self._drop.setText("Drop it" if column.action != "drop" else "Protect it")
         self._target.setText("Predict this" if column.role != "target" else "Do not predict")
         self._bars.show_bars(profile.histogram if profile else (), column.name)
@@ -139,7 +144,7 @@ class AttributeDetail(DetailCard):
         if profile is None:
             return
         try:
-            read = attribute_from_data(profile)
+            read = attribute_from_data(_in_declared_order(profile, column))
         except InputError as error:
             self._session.report(error)
             return
@@ -155,6 +160,19 @@ class AttributeDetail(DetailCard):
             bounds_origin=read.bounds_origin,
             mechanism="auto",
         )
+
+
+def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnProfile:
+    """Return the profile as its dates are declared to be written, where the rows leave that open.
+
+    Raises:
+        InputError: the bounds were looked at in the other order.
+    """
+    if not profile.year_last or profile.date_order is not None or column.date_order in (None, OPEN):
+        return profile
+    if column.date_order != "day-first":  # which is how a profile reads what it cannot tell
+        raise InputError("its bounds are not known with the month first", f"column {column.name}", "type them")
+    return dataclasses.replace(profile, date_order=column.date_order)
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:

@@ -42,8 +42,10 @@ def in_short(column: DraftColumn, fact: str) -> str:
     return f"{len(values):,} values: {', '.join(map(_quoted, values[:SHOWN]))}, …"
 
 
-def read(column: DraftColumn, fact: str, text: str) -> Any:
+def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     """Return the value of ``fact`` that ``text`` writes; ``None`` for an empty text.
+
+    Numbers may be written with the file's ``decimal`` mark, and dates in the order that is declared for the column.
 
     Raises:
         ParameterError: the text is no number, no date, or no list of names.
@@ -54,11 +56,27 @@ def read(column: DraftColumn, fact: str, text: str) -> Any:
         return NAMES.check([n for n in _names(text) if n], f"the values of {column.name}")
     words = f"the {fact} bound of {column.name}"
     if column.kind == "date":
-        try:
-            return float(datetime.date.fromisoformat(text.strip()).toordinal())
-        except ValueError:
-            raise ParameterError(f"{words} = {text.strip()!r} is not a date", mend="write it as 1990-12-31") from None
-    return NUMBER.parse(text, words)
+        return _day(text.strip(), column.date_order, words)
+    if decimal == "," and text.count(",") == 1 and "." not in text:
+        text = text.replace(",", ".")
+    try:
+        return NUMBER.parse(text, words)
+    except ParameterError as error:
+        mend = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.mend
+        raise ParameterError(error.what, mend=mend) from None
+
+
+def _day(text: str, order: str | None, words: str) -> float:
+    """Return the number of the day that ``text`` writes with the year first, or in the declared ``order``."""
+    forms = {"day-first": (r"(?P<d>\d{1,2})([/.-])(?P<m>\d{1,2})\2(?P<y>\d{4})", " or 31/12/1990")}
+    forms["month-first"] = (r"(?P<m>\d{1,2})([/.-])(?P<d>\d{1,2})\2(?P<y>\d{4})", " or 12/31/1990")
+    form, example = forms.get(order or "", ("", ""))
+    try:
+        if form and (found := re.fullmatch(form, text, re.ASCII)):
+            return float(datetime.date(int(found["y"]), int(found["m"]), int(found["d"])).toordinal())
+        return float(datetime.date.fromisoformat(text).toordinal())
+    except ValueError:
+        raise ParameterError(f"{words} = {text!r} is not a date", mend=f"write it as 1990-12-31{example}") from None
 
 
 def _quoted(value: str) -> str:

@@ -13,7 +13,9 @@ from workbench.gui.text import count
 from workbench.gui.widgets import button, label, mark_wrong, named, row, stack
 from workbench.params import ParameterError
 
-WIDTH = 148
+WIDTH, NARROW = 164, 112
+"""Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
+
 NOT_DECLARED = "not declared"
 MISSING = (("refuse", "an error"), ("own-value", "a value of its own"))
 ORDERS = ((None, "year first"), ("day-first", "day first"), ("month-first", "month first"))
@@ -61,7 +63,7 @@ class ReadingFacts(QWidget):
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.cells = named(QLineEdit(), "fact_cells", "How many steps the values are rounded to", HELP["cells"])
         self.values = button("List of values…", "fact_values", tip=HELP["domain"])
-        self.problem = label("", "problem", name="fact_problem")
+        self.problem = label("", "problem", wrap=True, name="fact_problem")
         self.missing.activated.connect(lambda: self._choose("missing", self.missing))
         self.order.activated.connect(lambda: self._choose("date_order", self.order))
         self.other.activated.connect(self._take_other)
@@ -70,7 +72,7 @@ class ReadingFacts(QWidget):
         self.values.clicked.connect(self.list_asked)
         self._parts = {
             "missing": ("a missing value", self.missing),
-            "date_order": ("its dates", self.order),
+            "date_order": ("order of day and month", self.order),
             "other": ("a value not listed", self.other),
             "cells": ("rounded to steps", self.cells),
             "domain": ("what it can be", self.values),
@@ -83,9 +85,11 @@ class ReadingFacts(QWidget):
             title.setBuddy(field)
             holder = QWidget()
             holder.setLayout(stack(title, field, spacing=2))
-            holder.setFixedWidth(WIDTH)
+            field.setMinimumWidth(0)
+            holder.setMinimumWidth(NARROW)
+            holder.setMaximumWidth(WIDTH)
             holder.hide()  # all five side by side would widen the window for good
-            line.addWidget(holder)
+            line.addWidget(holder, WIDTH)
             self._holders[key] = holder
         line.addStretch(1)
         whole = QVBoxLayout(self)
@@ -98,8 +102,9 @@ class ReadingFacts(QWidget):
         """Show the facts of one attribute."""
         self._column = column
         shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
-        for key, holder in self._holders.items():
-            holder.setVisible(key in shown)
+        for key in sorted(self._holders, key=lambda key: key in shown):
+            # Those that go are hidden first: Qt lays the window out at each that comes, and never narrower again.
+            self._holders[key].setVisible(key in shown)
         self._fill(self.missing, MISSING, column.missing)
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)

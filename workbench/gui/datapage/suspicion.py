@@ -9,8 +9,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.facts import kind_changes
-from workbench.gui.draft import DraftColumn
-from workbench.gui.widgets import Elided, button, row
+from workbench.gui.draft import OPEN, DraftColumn
+from workbench.gui.widgets import Elided, button, once, row
+from workbench.gui.wording import in_the_window
 
 if TYPE_CHECKING:
     from workbench.data.profile import ColumnProfile, Suspicion
@@ -75,7 +76,7 @@ class SuspicionLines(QWidget):
         for at in range(MOST):
             text = Elided("")
             text.setObjectName(f"suspicion_{at}")
-            press = button("", f"suspicion_accept_{at}", "link")
+            press = once(button("", f"suspicion_accept_{at}", "link"))
             press.clicked.connect(lambda _checked, at=at: self.accepted.emit(self._remedies[at]))
             holder = QWidget()
             line = row(text, press)
@@ -87,7 +88,9 @@ class SuspicionLines(QWidget):
 
     def show_suspicions(self, column: DraftColumn, profile: ColumnProfile | None) -> int:
         """Show what is suspected of one attribute; return how many lines that takes."""
-        found = [(s, remedy(column, profile, s)) for s in profile.suspicions] if profile else []
+        settled = column.date_order not in (None, OPEN) or not column.protected
+        asked = [s for s in profile.suspicions if s.what != "date-order" or not settled] if profile else []
+        found = [(s, remedy(column, profile, s)) for s in asked] if profile else []
         found.sort(key=lambda pair: pair[1] is None)
         self._remedies = [mend for _, mend in found[:MOST]]
         for at, (holder, text, press) in enumerate(self._lines):
@@ -95,10 +98,11 @@ class SuspicionLines(QWidget):
             if at >= len(found):
                 continue
             suspicion, mend = found[at]
-            text.set_whole(f"⚠ {suspicion.reason[:1].upper()}{suspicion.reason[1:]}.")
+            reason = in_the_window(suspicion.reason)
+            text.set_whole(f"⚠ {reason[:1].upper()}{reason[1:]}.")
             press.setVisible(mend is not None)
             if mend is not None:
                 press.setText(mend.verb)
-                press.setAccessibleName(f"{mend.verb}: {suspicion.reason}")
+                press.setAccessibleName(f"{mend.verb}: {reason}")
         self.setVisible(bool(found))
         return min(len(found), MOST)

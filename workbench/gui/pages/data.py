@@ -71,7 +71,7 @@ class DataPage(PageFrame):
         self._views = QStackedWidget()
         self._views.setObjectName("data_views")
         self._arrange()
-        self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
+        self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary("Protect →", "to_protect", self._go_on, "Choose how each attribute is protected")
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.refresh)
@@ -248,6 +248,10 @@ class DataPage(PageFrame):
             self.set_note(f"{said}{told}")
             self._next.setText("Protect →")
         self._next.setAccessibleName(self._next.text())
+
+    def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
+        self.table.attributes.leave(before.row())
+        self.detail.show_attribute(now.row())
 
     def _go_on(self) -> None:
         """Go to the guess that is to be confirmed, else to the next open fact, else to the next page."""

@@ -1,0 +1,181 @@
+"""A table of another country, with semicolons, decimal commas and the day first, is declared by clicks and keys."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hands import CTRL, LEFT, Hands
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QLabel, QStyleOptionViewItem
+
+from workbench.gui.datapage.facts import read
+from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.wording import in_the_window
+from workbench.params import ParameterError
+from workbench.paths import user_state
+
+TABLE = "attribute_table"
+HEADER = "Name;E-Mail;Geburtsdatum;PLZ;Alter;Gehalt;Raucher;Diagnose"
+
+
+@pytest.fixture
+def hands(window, qtbot, tmp_path) -> Hands:
+    """Hands at a window in which such a table is open."""
+    made = random.Random(3)
+    lines = [HEADER]
+    for i in range(120):
+        day = f"{made.randint(1, 28):02}/{made.randint(1, 12):02}/{made.randint(1940, 2000)}"
+        pay = f"{made.randint(9000, 99000)},{made.randint(0, 99):02}"
+        smokes = ("Ja", "nein", "", "n/a")[0 if i % 9 else i % 4]
+        lines.append(f"Ana Peña;p{i}@mail.example;{day};{1000 + i % 30:05};{20 + i % 60};{pay};{smokes};Asthma {i % 3}")
+    path = tmp_path / "patienten.csv"
+    path.write_bytes(("\r\n".join(lines) + "\r\n").encode("cp1252"))
+    person = Hands(window, qtbot)
+    person.drop(path)
+    assert window.session.opened.table.dialect.decimal == ","
+    return person
+
+
+def choose(hands: Hands, name: str) -> None:
+    """Select an attribute by a click on its name."""
+    hands.click_cell(TABLE, name, "Attribute")
+
+
+def problem(hands: Hands) -> str:
+    """Return what the card says is wrong."""
+    shown = hands.window.findChild(QLabel, "detail_problem")
+    return shown.text() if shown.isVisible() else ""
+
+
+def test_no_attribute_makes_the_window_wider_than_the_display(hands):
+    hands.click_cell(TABLE, "PLZ", "Attribute")
+    for before, after in permutations(("Geburtsdatum", "PLZ", "Alter", "Raucher", "Name"), 2):
+        for name in (before, after):
+            choose(hands, name)
+            assert (hands.window.width(), hands.window.height()) == (1280, 800), f"{before}, then {after}"
+            assert hands.window.minimumSizeHint().width() <= 1280
+    for page in ("protect", "preview", "utility", "train", "release", "ledger", "data"):
+        hands.window.show_page(page)
+        hands.idle()
+        assert hands.window.minimumSizeHint().width() <= 1280, page
+        assert (hands.window.width(), hands.window.height()) == (1280, 800), page
+
+
+def test_a_double_click_on_take_from_data_drops_nothing(hands):
+    choose(hands, "Alter")
+    button = hands.see("take_from_data")
+    place = button.mapTo(hands.window, button.rect().center())
+    hands.qtbot.mouseClick(button, LEFT)
+    under = hands.window.childAt(place)
+    assert under is button
+    hands.qtbot.mouseDClick(under, LEFT)
+    age = hands.window.session.plan.column("Alter")
+    assert (age.action, age.bounds_origin) == ("protect", "data")
+
+
+def test_bounds_the_wrong_way_round_raise_no_banner_and_the_rest_is_kept(hands):
+    hands.type_in_cell(TABLE, "Gehalt", "Lower bound", "1,50")
+    assert hands.window.session.plan.column("Gehalt").lower == 1.5
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "120")
+    hands.type_in_cell(TABLE, "Alter", "Upper bound", "0")
+    assert hands.cell(TABLE, "Alter", "Lower bound").startswith("✕ 120")
+    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or mend them."
+
+    def kept() -> bool:
+        files = list((user_state() / "unsaved").glob("*"))
+        return any("lower = 1.5" in Path(f).read_text("utf-8") for f in files if f.is_file())
+
+    hands.until(kept)
+    hands.idle()
+    assert not hands.sees("banner")
+    hands.key(Qt.Key.Key_Z, CTRL)
+    assert problem(hands) == ""
+
+
+def test_a_refused_entry_is_forgotten_with_the_next_step(hands):
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "1,2,3")
+    assert "1234.5" in problem(hands)
+    choose(hands, "PLZ")
+    choose(hands, "Diagnose")
+    choose(hands, "Alter")
+    assert problem(hands) == ""
+    hands.type_in_cell(TABLE, "Alter", "Lower bound", "young")
+    assert problem(hands)
+    hands.click("detail_drop")
+    assert problem(hands) == ""
+
+
+def test_a_date_is_typed_in_the_order_that_was_declared(hands):
+    choose(hands, "Geburtsdatum")
+    assert "date_order" not in hands.text("suspicion_0")
+    hands.click("suspicion_accept_0")
+    assert not hands.sees("suspicion_0")
+    hands.type_in_cell(TABLE, "Geburtsdatum", "Lower bound", "01/12/1900")
+    assert hands.cell(TABLE, "Geburtsdatum", "Lower bound") == "1900-12-01"
+    hands.type_in_cell(TABLE, "Geburtsdatum", "Upper bound", "1899-01-01")
+    assert "1900-12-01 is not below the upper bound 1899-01-01" in problem(hands)
+
+
+def test_what_was_read_off_the_rows_says_so_first_and_in_its_colour(hands):
+    choose(hands, "PLZ")
+    hands.click("take_from_data")
+    index = hands.index(TABLE, "PLZ", "Lower bound")
+    assert index.data().startswith("⚠ (data) ")
+    view, option = hands.table(TABLE), QStyleOptionViewItem()
+    view.itemDelegateForIndex(index).initStyleOption(option, index)
+    assert option.palette.color(QPalette.ColorRole.HighlightedText) == QColor(hands.window.session.theme.warn)
+
+
+def test_a_column_that_is_dropped_is_not_predicted(hands):
+    choose(hands, "Diagnose")
+    hands.click("detail_target")
+    assert hands.window.session.target == "Diagnose"
+    hands.click("detail_drop")
+    assert hands.window.session.target is None
+    assert not hands.window.findChild(type(hands.see("detail_drop")), "detail_target").isEnabled()
+    hands.pick(TABLE, "Diagnose", "Role", "target")
+    assert hands.window.session.plan.column("Diagnose").protected
+
+
+def test_a_declared_order_reads_dates_and_the_other_is_refused_with_its_form():
+    column = DraftColumn(name="born", kind="date", date_order="month-first")
+    assert read(column, "lower", "12/31/1990") == read(column, "lower", "1990-12-31")
+    with pytest.raises(ParameterError, match="12/31/1990"):
+        read(column, "lower", "31/12/1990")
+    with pytest.raises(ParameterError, match=r"write it as 1990-12-31\b"):
+        read(DraftColumn(name="born", kind="date"), "lower", "01/02/1990")
+
+
+@pytest.mark.parametrize(("decimal", "text"), [(".", "1,20"), (",", "1.234,5"), (",", "1,2,3")])
+def test_a_comma_that_may_mean_two_things_is_refused_with_a_hint(decimal, text):
+    with pytest.raises(ParameterError) as refused:
+        read(DraftColumn(name="size", kind="real"), "lower", text, decimal)
+    assert "decimal point" in refused.value.mend
+
+
+def test_a_dropped_column_needs_no_mending():
+    crossed = DraftColumn(name="age", kind="integer", lower=9, upper=1)
+    assert [p.field for p in crossed.problems()] == ["lower"]
+    plan = DraftPlan(columns=(crossed,)).with_column("age", action="drop")
+    assert plan.problems() == ()
+    assert plan.to_raw()["column"][0]["action"] == "drop"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('mend it, add it to the domain, or write other = "…"', "“a value not listed”"),
+        ('declare date_order = "day-first" or date_order = "month-first"', "“order of day and month”"),
+        ("name its encoding with --encoding", "“How it is read”"),
+    ],
+)
+def test_keys_of_a_file_are_called_by_their_fields(said, shown):
+    text = in_the_window(said)
+    assert shown in text
+    assert "=" not in text
+    assert "--" not in text
+    assert "_" not in text
