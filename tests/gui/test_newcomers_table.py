@@ -75,6 +75,13 @@ def test_a_double_click_on_take_from_data_drops_nothing(hands):
     hands.qtbot.mouseDClick(under, LEFT)
     age = hands.window.session.plan.column("Alter")
     assert (age.action, age.bounds_origin) == ("protect", "data")
+    assert hands.focus.objectName() == "fact_missing"
+
+
+def test_a_double_click_drops_and_does_not_bring_back(hands):
+    choose(hands, "Diagnose")
+    hands.qtbot.mouseDClick(hands.see("detail_drop"), LEFT)
+    assert hands.window.session.plan.column("Diagnose").action == "drop"
 
 
 def test_bounds_the_wrong_way_round_raise_no_banner_and_the_rest_is_kept(hands):
@@ -169,7 +176,7 @@ def test_a_dropped_column_needs_no_mending():
     ("said", "shown"),
     [
         ('mend it, add it to the domain, or write other = "…"', "“a value not listed”"),
-        ('declare date_order = "day-first" or date_order = "month-first"', "“order of day and month”"),
+        ('declare date_order = "day-first" or date_order = "month-first"', "“day or month first”"),
         ("name its encoding with --encoding", "“How it is read”"),
     ],
 )

@@ -81,8 +81,10 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
 QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
 QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
-QComboBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
-QComboBox QLineEdit:focus { border: none; padding: 0; min-height: 0; }
+QComboBox { padding-right: 0; }
+QComboBox:focus { padding-right: 0; }
+QComboBox QLineEdit, QComboBox QLineEdit:focus { border: none; padding: 0 0 1px 0; margin-left: -2px; min-height: 0;
+    background: transparent; }
 QComboBox::drop-down { border: none; width: 26px; }
 QComboBox::down-arrow { image: url($chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView {

@@ -77,11 +77,21 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
 
 
 class _Once(QObject):
-    """Swallows the second press of a double click."""
+    """Takes the second press of a double click back, before its release makes it a click."""
+
+    _second = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Keep the press from the button."""
-        return event.type() == QEvent.Type.MouseButtonDblClick
+        """Lift the button again; Qt tells of a double click after its second press."""
+        kind = event.type()
+        if kind == QEvent.Type.MouseButtonDblClick:
+            self._second = True
+            return True
+        if kind == QEvent.Type.MouseButtonRelease and self._second:
+            self._second = False
+            assert isinstance(watched, QPushButton)
+            watched.setDown(False)
+        return False
 
 
 def once(press: QPushButton) -> QPushButton:

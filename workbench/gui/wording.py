@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 _OPTIONS = "(encoding|delimiter|quote|escape|decimal|header)"
-_ORDER = "“order of day and month”"
+_ORDER = "choose under “day or month first”"
 _QUOTED = r"[\"“][^\"”]*[\"”]"
 _WORDS: tuple[tuple[str, str], ...] = (
     (rf" with --{_OPTIONS}\b", " under “How it is read”"),
     (rf"\bsay --{_OPTIONS}\b", r"set \1"),
     (rf"--{_OPTIONS}\b", r"\1"),
-    (rf"\b(declare|write) date_order = {_QUOTED}( or date_order = {_QUOTED})?( in the plan)?", f"choose the {_ORDER}"),
-    (r"\bdeclare date_order\b", f"choose the {_ORDER}"),
+    (rf"\b(declare|write) date_order = {_QUOTED}( or date_order = {_QUOTED})?( in the plan)?", _ORDER),
+    (r"\bdeclare date_order\b", _ORDER),
     (rf"\bwrite other = {_QUOTED}", "choose one under “a value not listed”"),
     (rf"\b(write|declare) missing = {_QUOTED}", "choose “a value of its own” under “a missing value”"),
     (r'\bmissing = "own-value" gives', "“a value of its own” under “a missing value” gives"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.datapage.attribute_model import AttributeModel
@@ -97,7 +97,7 @@ class AttributeDetail(DetailCard):
         self._name.set_whole(column.name)
         self._kind.setText(_kind_text(column, profile))
         lines = self._suspicions.show_suspicions(column, profile)
-        self._notes.setText(_notes_text(column) if lines < 2 else "")
+        self._notes.setText(_notes_text(column) if lines < 2 and not column.crossed else "")
         self._notes.setVisible(bool(self._notes.text()))
         taken = column.protected and column.bounds_origin == "data"
         self._warning.setText(f"⚠ {FROM_DATA}" if taken else "")
@@ -148,6 +148,8 @@ class AttributeDetail(DetailCard):
         except InputError as error:
             self._session.report(error)
             return
+        if self._take.hasFocus():  # it is disabled now, and Qt would give the keys to “Drop it”
+            self.reading.missing.setFocus(Qt.FocusReason.OtherFocusReason)
         self._session.edit_column(
             column.name,
             f"take the facts of {column.name} from the data",

@@ -72,12 +72,12 @@ class ReadingFacts(QWidget):
         self.values.clicked.connect(self.list_asked)
         self._parts = {
             "missing": ("a missing value", self.missing),
-            "date_order": ("order of day and month", self.order),
+            "date_order": ("day or month first", self.order),
             "other": ("a value not listed", self.other),
             "cells": ("rounded to steps", self.cells),
             "domain": ("what it can be", self.values),
         }
-        line = row(spacing=12)
+        line = row(spacing=8)
         self._holders: dict[str, QWidget] = {}
         for key, (words, field) in self._parts.items():
             title = label(words, "muted")
