@@ -91,9 +91,8 @@ def settle(window: MainWindow, data: str | None) -> None:
     window.jobs.watch_memory()
     window.restore_panel.look_back()
     loading = window.jobs.start(Job("Loading", _load_libraries), shown=False)
-    quiet = QTimer(window, singleShot=True, interval=QUIET_MS)
-    quiet.timeout.connect(lambda: load(PLOTS))
-    loading.ended.connect(quiet.start)
+    window.quiet.timeout.connect(lambda: load(PLOTS))
+    loading.ended.connect(lambda: window.quiet.start(QUIET_MS))
     if data is not None:
         window.open(data)
 

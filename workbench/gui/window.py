@@ -46,6 +46,7 @@ class MainWindow(QMainWindow):
         project: where the plan is saved, and whether it differs from its file.
         rail: the list of pages.
         gauges: the panels on the right.
+        quiet: fires in a moment in which nobody waits for the window; stopped when it closes.
     """
 
     def __init__(self, pages: Sequence[Page] = PAGES) -> None:
@@ -55,6 +56,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.session = Session(self)
         self.jobs = JobCenter(self)
+        self.quiet = QTimer(self, singleShot=True)
         self.settings = Settings()
         self.session.recent = RecentFiles(self.settings, self)
         self.project = Project(self.session, self.jobs, self)
@@ -253,6 +255,7 @@ class MainWindow(QMainWindow):
         self.settings.save("gauges", "shown" if self.gauges.isVisibleTo(self) else "hidden")
         self.settings.sync()
         self.jobs.shut_down(0.0)
+        self.quiet.stop()
         event.accept()
 
     def _stop_jobs(self) -> None:
