@@ -77,21 +77,11 @@ def button(text: str, name: str, kind: str = "", *, tip: str = "", accessible: s
 
 
 class _Once(QObject):
-    """Takes the second press of a double click back, before its release makes it a click."""
-
-    _second = False
+    """Swallows the second press of a double click."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Lift the button again; Qt tells of a double click after its second press."""
-        kind = event.type()
-        if kind == QEvent.Type.MouseButtonDblClick:
-            self._second = True
-            return True
-        if kind == QEvent.Type.MouseButtonRelease and self._second:
-            self._second = False
-            assert isinstance(watched, QPushButton)
-            watched.setDown(False)
-        return False
+        """Keep it from the button, which would take it for a press like any other."""
+        return event.type() == QEvent.Type.MouseButtonDblClick
 
 
 def once(press: QPushButton) -> QPushButton:
