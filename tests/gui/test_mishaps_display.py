@@ -25,11 +25,14 @@ def sized(request, window) -> MainWindow:
 
 
 def check(window: MainWindow, qtbot, state: str) -> None:
-    """Fail with every text and widget that does not fit, now that the layouts have settled."""
+    """Fail with every text and widget that does not fit once the layouts have settled."""
     size = window.size()
-    qtbot.wait(1)
-    found = misfits(window)
-    assert not found, f"{state}:\n" + "\n".join(found)
+
+    def fits() -> None:
+        found = misfits(window)
+        assert not found, f"{state}:\n" + "\n".join(found)
+
+    qtbot.waitUntil(fits, timeout=5_000)  # layouts settle over several turns of the event loop
     assert window.size() == size, f"{state}: the window grew to {window.width()}×{window.height()}"
     hint = window.minimumSizeHint()
     assert hint.width() <= SMALL[0], f"{state} asks for a width of {hint.width()}"
