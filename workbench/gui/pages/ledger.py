@@ -53,7 +53,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((142, 132, 96, 72, 56, 100, 120))
+        self._releases.set_widths((156, 122, 92, 72, 52, 100, 116))
         self._accounts = LinesTable(
             session,
             "ledger_caps",

@@ -107,6 +107,9 @@ class RunCard(Card):
         """Say how the run ended."""
         self._outcome.setText(text)
         self._outcome.setVisible(bool(text))
+        if text:  # what was said on the way gives its room to the charts
+            self._memory.hide()
+            self._notice.hide()
 
     def _take_metric(self, metric: Metric) -> None:
         chart = {"accuracy": self.accuracy, "loss": self.loss}.get(metric.name)
