@@ -61,7 +61,7 @@ class LedgerPage(PageFrame):
             ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
             right=(1, 2, 3, 4, 5),
         )
-        self._accounts.set_widths((260, 84, 84, 84, 84, 84))
+        self._accounts.set_widths((232, 84, 84, 84, 84, 84))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
