@@ -89,6 +89,7 @@ class Guide:
         """Type into the cell that is being edited, and end it by Return."""
         self.until(lambda: isinstance(self.app.focusWidget(), QLineEdit), "no cell is being edited")
         field = self.app.focusWidget()
+        assert field is not None
         QTest.keyClicks(field, text)
         QTest.keyClick(field, Qt.Key.Key_Return)
         self.app.processEvents()

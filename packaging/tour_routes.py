@@ -7,6 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from tour_guide import Guide
 
+from workbench.gui.pages.train import TrainPage
+from workbench.gui.pages.utility import UtilityPage
+
 LOCK_COLUMN = 4
 FACTS = {
     "Pregnancies": ("0", "20"),
@@ -93,7 +96,9 @@ def diabetes(guide: Guide, table: Path) -> None:
     guide.type("curve_repeats", "20")
     guide.shot("utility")
     guide.press("curve_run")
-    guide.until(lambda: guide.window.page.figure is not None, "no curve appears")
+    utility = guide.window.page
+    assert isinstance(utility, UtilityPage)
+    guide.until(lambda: utility.figure is not None, "no curve appears")
     guide.shot("curve-grows")
     guide.calm()
     guide.shot("curve-whole")
@@ -113,7 +118,9 @@ def diabetes(guide: Guide, table: Path) -> None:
     guide.calm()
     guide.shot("preflight")
     guide.answer("confirm_yes", "network-question", asked="train_start")
-    run = guide.window.page.going
+    train = guide.window.page
+    assert isinstance(train, TrainPage)
+    run = train.going
     guide.until(lambda: 0 < run.steps <= 2 * run.step, "no training is seen")
     guide.shot("training")
     guide.calm()

@@ -165,3 +165,17 @@ def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):
     with Ledger.open() as book:
         history = book.account(ledger.session.account.dataset).cap_history
     assert [(c["epsilon"], c["origin"]) for c in history] == [("2", "steward"), ("3.5", "steward")]
+
+
+def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idle, qtbot, answer):
+    press(people, "rail_ledger")
+    idle(people)
+    field = people.findChild(QLineEdit, "ledger_cap_field")
+    field.selectAll()
+    qtbot.keyClicks(field, "2000")
+    answer("yes")
+    press(people, "ledger_set_cap")
+    qtbot.waitUntil(lambda: people.session.account.cap == 2000, timeout=30_000)
+    idle(people)
+    assert field.text() == "2000"
+    assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")

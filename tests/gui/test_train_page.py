@@ -167,6 +167,7 @@ def test_a_network_tells_noise_steps_and_memory_before_it_starts(train, qtbot, p
     assert "fits, " in text_of(train, "fact_memory")
 
 
+@pytest.mark.slow  # story D does the same in the default suite
 @needs_torch
 def test_a_network_is_trained_in_sight_and_stays_within_its_epsilon(train, qtbot, press, idle, tmp_path):
     network(train, qtbot, press, tmp_path)

@@ -21,7 +21,10 @@ from workbench.gui.state import Session
 from workbench.gui.text import count, entered
 from workbench.gui.widgets import Card, button, label, look, row
 
-LOW, HIGH = Decimal("1e-4"), Decimal(100)
+LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
+SLIDER = Decimal("0.01"), Decimal(100)
+"""What the slider offers; the field takes every cap that the ledger does."""
+
 NAME = 8
 """Digits of a fingerprint that are shown."""
 
@@ -88,6 +91,8 @@ class LedgerPage(PageFrame):
             Decimal(1),
             symbol="ε",
             help_text="ε of all releases of this dataset together",
+            slider_low=SLIDER[0],
+            slider_high=SLIDER[1],
             ends=("stricter", "laxer"),
         )
         self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
