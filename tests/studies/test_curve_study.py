@@ -14,7 +14,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, identity, run_curve
 from workbench.studies.journal import Journal
 from workbench.studies.regimes import Regime, StudyData
-from workbench.studies.rows import Row, aggregate
+from workbench.studies.rows import Row, Tally
 
 BOUNDS = Plan(
     epsilon=2.0,
@@ -48,7 +48,7 @@ def data() -> StudyData:
 
 
 def accuracy(rows: tuple[Row, ...]) -> dict[tuple[str, float], float]:
-    return {(p.regime, p.epsilon): p.mean for p in aggregate(rows) if p.metric == "accuracy"}
+    return {(p.regime, p.epsilon): p.mean for p in Tally(rows).points() if p.metric == "accuracy"}
 
 
 def test_rows_are_complete_ordered_and_repeatable(data: StudyData) -> None:

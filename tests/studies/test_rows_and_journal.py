@@ -3,6 +3,7 @@ import io
 import math
 import os
 import stat
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -13,13 +14,13 @@ from hypothesis import strategies as st
 
 from workbench.params import InputError
 from workbench.studies.journal import FORGET_AFTER, Journal
-from workbench.studies.rows import HEADER, Row, aggregate, to_csv
+from workbench.studies.rows import HEADER, Row, Tally, to_csv
 
 ROWS = [Row("private", 0.1, r, "accuracy", v) for r, v in enumerate((0.5, 0.7, 0.6, 0.6))]
 
 
 def test_a_point_holds_mean_spread_and_interval() -> None:
-    (point,) = aggregate(ROWS)
+    (point,) = Tally(ROWS).points()
     assert (point.count, point.mean) == (4, pytest.approx(0.6))
     assert point.sd == pytest.approx(math.sqrt(0.02 / 3))
     assert point.standard_error == pytest.approx(point.sd / 2)
@@ -28,8 +29,26 @@ def test_a_point_holds_mean_spread_and_interval() -> None:
     assert low + high == pytest.approx(2 * point.mean)
 
 
+@given(st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=50))
+def test_a_tally_agrees_with_exact_arithmetic(values: list[float]) -> None:
+    (point,) = Tally(Row("private", 1.0, r, "f1", v) for r, v in enumerate(values)).points()
+    assert point.count == len(values)
+    assert point.mean == pytest.approx(statistics.fmean(values), rel=1e-12, abs=1e-15)
+    assert point.sd == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-12)
+
+
+def test_a_tally_keeps_regimes_levels_and_metrics_apart() -> None:
+    rows = [Row(way, epsilon, 0, metric, 0.5) for way in ("b", "a") for epsilon in (1.0, 0.1) for metric in ("y", "x")]
+    tally = Tally(rows)
+    tally.add(Row("b", 1.0, 1, "x", 0.25))
+    points = tally.points()
+    assert [(p.regime, p.epsilon, p.metric) for p in points] == [(r.regime, r.epsilon, r.metric) for r in rows]
+    assert [p.count for p in points] == [1, 2, 1, 1, 1, 1, 1, 1]
+    assert points[1].mean == 0.375
+
+
 def test_a_single_repeat_has_no_interval() -> None:
-    (point,) = aggregate(ROWS[:1])
+    (point,) = Tally(ROWS[:1]).points()
     assert point.sd == 0
     assert point.interval() == (-math.inf, math.inf)
 

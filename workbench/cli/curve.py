@@ -25,7 +25,7 @@ from workbench.studies.executor import MOST_JOBS, cores
 from workbench.studies.journal import Journal
 from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import StudyData
-from workbench.studies.rows import aggregate, to_csv
+from workbench.studies.rows import to_csv
 
 _JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
 _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
@@ -119,7 +119,8 @@ def _source(data: str) -> str:
 def _accuracies(result: CurveResult) -> list[dict[str, Any]]:
     return [
         {"regime": p.regime, "epsilon": p.epsilon, "mean": p.mean, "standard_error": p.standard_error}
-        for p in aggregate(row for row in result.rows if row.metric == ACCURACY)
+        for p in result.points
+        if p.metric == ACCURACY
     ]
 
 

@@ -16,7 +16,7 @@ from workbench.jobs.log import log_trace
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0001
 """After how long a working thread hands the interpreter over; Python's own 5 ms, ten times while a page is painted,
 is a stutter."""
 

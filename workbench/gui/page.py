@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -65,7 +66,7 @@ class PageFrame(QWidget):
         self._note.setObjectName(f"note_{page.name}")
         self.foot: QHBoxLayout = row(self._note)
         self.foot.setStretch(0, 1)
-        whole = QVBoxLayout(self)
+        self._layers = whole = QVBoxLayout(self)
         whole.setContentsMargins(MARGIN, 16, MARGIN, 12)
         whole.setSpacing(GAP)
         whole.addLayout(self.header)
@@ -82,6 +83,16 @@ class PageFrame(QWidget):
     def set_note(self, text: str) -> None:
         """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
         self._note.set_whole(text)
+
+    @contextlib.contextmanager
+    def laid_out_once(self) -> Iterator[None]:
+        """Show and hide parts of the page inside: it is laid out once afterwards, not anew for each of them."""
+        was = self._layers.isEnabled()
+        self._layers.setEnabled(False)
+        try:
+            yield
+        finally:
+            self._layers.setEnabled(was)
 
     def run(self) -> None:
         """Do what Ctrl+Return asks for: press the primary button."""

@@ -22,7 +22,7 @@ from workbench.jobs.trace import trace_of
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, Memory
-from workbench.studies.executor import no_ctrl_c_at_birth
+from workbench.studies.executor import begin, close, no_ctrl_c_at_birth
 from workbench.studies.worker import NICE, WorkerFaultError
 
 A = TypeVar("A")
@@ -117,7 +117,7 @@ def _started() -> Iterator[tuple[BaseProcess, Connection]]:
     process = context.Process(target=_serve, args=(theirs,), name="work apart", daemon=False)
     try:
         with no_ctrl_c_at_birth():
-            process.start()
+            begin(process)
         theirs.close()  # only the child holds this end now, so that its death is an end of file here
         yield process, ours
     finally:
@@ -130,7 +130,7 @@ def _started() -> Iterator[tuple[BaseProcess, Connection]]:
             if process.is_alive():
                 process.kill()
                 process.join()
-            process.close()
+            close(process)
 
 
 def _serve(pipe: Connection) -> None:

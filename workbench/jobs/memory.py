@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 
 from workbench.signals.events import Memory
+from workbench.studies.executor import worker_processes
 
 INTERVAL = 0.5
-"""Seconds between two samples: asking the system for every process is not free."""
+"""Seconds between two samples: asking the system is not free."""
 
 
 class MemoryGauge:
@@ -17,6 +18,7 @@ class MemoryGauge:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         import psutil
 
+        self._at = psutil.Process
         self._process = psutil.Process()
         self._gone = (psutil.NoSuchProcess, psutil.AccessDenied)
         self._limit = int(psutil.virtual_memory().total)
@@ -30,9 +32,9 @@ class MemoryGauge:
             return None
         self._due = self._clock() + INTERVAL
         now = int(self._process.memory_info().rss)
-        for child in self._process.children(recursive=True):
+        for worker in worker_processes():
             try:
-                now += int(child.memory_info().rss)
+                now += int(self._at(worker).memory_info().rss)
             except self._gone:
                 continue  # a worker that has just ended uses nothing
         self._peak = max(self._peak, now)

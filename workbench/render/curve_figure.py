@@ -9,7 +9,7 @@ from workbench.render.values import Baseline, CurveFigure, Series
 from workbench.studies.curve import SANITIZED, CurveResult
 from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import Regime
-from workbench.studies.rows import Point, aggregate
+from workbench.studies.rows import Point
 
 METRICS = {ACCURACY: "Accuracy", "balanced_accuracy": "Balanced accuracy", "f1": "F1"}
 UNITS = {ACCURACY: "share correct", "balanced_accuracy": "mean recall of the classes", "f1": "0 to 1"}
@@ -31,8 +31,9 @@ def curve_figure(result: CurveResult, source: str, metric: str = ACCURACY) -> Cu
         raise ParameterError(f"the metric {metric!r} is not known", mend="choose one of " + ", ".join(METRICS))
     plan = result.plan
     points: dict[str, list[Point]] = {}
-    for point in aggregate(row for row in result.rows if row.metric == metric):
-        points.setdefault(point.regime, []).append(point)
+    for point in result.points:
+        if point.metric == metric:
+            points.setdefault(point.regime, []).append(point)
     ways = [way for way in plan.ways if way.kind != "none"]
     styles = _styles(ways)
     series = [_series(_name(way, ways), styles[way.name], points[way.name]) for way in ways]

@@ -7,7 +7,7 @@ uses, and nothing of it can be released.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ from workbench.studies.executor import run_tasks
 from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import classification_metrics
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
-from workbench.studies.rows import Row
+from workbench.studies.rows import Point, Row, Tally
 from workbench.studies.splits import seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
@@ -87,13 +87,15 @@ class CurveResult:
 
     Attributes:
         plan: what was compared.
-        rows: every figure, by regime (in the plan's order), ε, repeat and metric.
+        rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
+        points: what the repeats say together, by regime, ε and metric.
         majority: mean accuracy on the held-out rows of always naming the largest class of the training rows.
         table_rows: number of rows of the table.
     """
 
     plan: CurvePlan
     rows: tuple[Row, ...]
+    points: tuple[Point, ...]
     majority: float
     table_rows: int
 
@@ -167,8 +169,8 @@ def run_curve(
             if journal is not None:
                 journal.append(fit.name, values)
             take(fit, values)
-    rows = tuple(row for fit in fits for row in _rows_of(plan, fit, figures[fit]))
-    return CurveResult(plan, _in_order(plan, rows), majority(plan, data), len(data.y))
+    rows = in_order(plan, (row for fit in fits for row in _rows_of(plan, fit, figures[fit])))
+    return CurveResult(plan, rows, Tally(rows).points(), majority(plan, data), len(data.y))
 
 
 def _results(
@@ -213,9 +215,14 @@ def _rows_of(plan: CurvePlan, fit: Fit, values: Figures) -> Iterator[Row]:
             yield Row(fit.regime.name, epsilon, fit.repeat, metric, value)
 
 
-def _in_order(plan: CurvePlan, rows: tuple[Row, ...]) -> tuple[Row, ...]:
+def in_order(plan: CurvePlan, rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return ``rows`` by regime (in the plan's order), ε, repeat and metric (in the order given)."""
+    # Many short sorts: one long one would hold the interpreter, and with it a window, until its last comparison.
+    groups: dict[tuple[int, float], list[Row]] = {}
     place = {name: i for i, name in enumerate(plan.regimes)}
-    return tuple(sorted(rows, key=lambda r: (place[r.regime], r.epsilon, r.repeat)))
+    for row in rows:
+        groups.setdefault((place[row.regime], row.epsilon), []).append(row)
+    return tuple(row for key in sorted(groups) for row in sorted(groups[key], key=lambda row: row.repeat))
 
 
 def majority(plan: CurvePlan, data: StudyData) -> float:

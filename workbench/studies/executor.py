@@ -29,6 +29,31 @@ PATIENCE = 5.0
 """Seconds that a terminated process may take to end before it is killed."""
 
 
+_alive: set[int] = set()
+
+
+def worker_processes() -> tuple[int, ...]:
+    """Return the process numbers of the workers that this program has started and not yet seen end.
+
+    Known without asking the system, which would have to look at every process there is.
+    """
+    return tuple(_alive)
+
+
+def begin(process: BaseProcess) -> None:
+    """Start a worker process and count it among :func:`worker_processes`."""
+    process.start()
+    assert process.pid is not None
+    _alive.add(process.pid)
+
+
+def close(process: BaseProcess) -> None:
+    """Let go of a worker process that has ended."""
+    assert process.pid is not None
+    _alive.discard(process.pid)
+    process.close()
+
+
 def cores() -> int:
     """Return the number of cores that this process may use."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -174,7 +199,7 @@ def _workers(count: int) -> Iterator[list[_Worker]]:
                 ours, theirs = context.Pipe()
                 process = context.Process(target=serve, args=(theirs,), name=f"worker {number + 1}", daemon=True)
                 workers.append(_Worker(process, ours))
-                process.start()
+                begin(process)
                 # Only the child holds this end now, so that its death is an end of file here.
                 theirs.close()
         yield workers
@@ -189,7 +214,7 @@ def _workers(count: int) -> Iterator[list[_Worker]]:
                 if worker.process.is_alive():
                     worker.process.kill()
                     worker.process.join()
-                worker.process.close()
+                close(worker.process)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -64,15 +63,32 @@ class Point:
         return self.mean - reach, self.mean + reach
 
 
-def aggregate(rows: Iterable[Row]) -> tuple[Point, ...]:
-    """Return one point for each regime, ε and metric, in the order in which they first occur."""
-    groups: dict[tuple[str, float, str], list[float]] = {}
-    for row in rows:
-        groups.setdefault((row.regime, row.epsilon, row.metric), []).append(row.value)
-    return tuple(
-        Point(regime, epsilon, metric, len(v), statistics.fmean(v), statistics.stdev(v) if len(v) > 1 else 0.0)
-        for (regime, epsilon, metric), v in groups.items()
-    )
+class Tally:
+    """The points of rows that arrive one by one; a look at them costs nothing of the rows that came before.
+
+    Mean and spread grow with each row (Welford 1962, "Note on a method for calculating corrected sums of squares and
+    products", Technometrics 4(3), equation I).
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._sums: dict[tuple[str, float, str], tuple[int, float, float]] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        """Take one more row."""
+        key = row.regime, row.epsilon, row.metric
+        count, mean, squares = self._sums.get(key, (0, 0.0, 0.0))
+        off = row.value - mean
+        mean += off / (count + 1)
+        self._sums[key] = count + 1, mean, squares + off * (row.value - mean)
+
+    def points(self) -> tuple[Point, ...]:
+        """Return one point for each regime, ε and metric, in the order in which they first occurred."""
+        return tuple(
+            Point(*key, count, mean, math.sqrt(squares / (count - 1)) if count > 1 else 0.0)
+            for key, (count, mean, squares) in self._sums.items()
+        )
 
 
 def to_csv(rows: Iterable[Row]) -> str:

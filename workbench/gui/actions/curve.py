@@ -96,24 +96,29 @@ def study(
     cancel: CancelToken,
 ) -> Snapshot:
     """Run the study and leave snapshots on the way; runs in a worker."""
-    from workbench.studies.curve import majority, run_curve
+    from workbench.studies.curve import CurveResult, majority, run_curve
     from workbench.studies.executor import cores
     from workbench.studies.regimes import StudyData
+    from workbench.studies.rows import Tally
 
     data = StudyData.read(table, bounds, target)
     cancel.check()
     level = majority(plan, data)
     total = len(plan.fits())
     rows: list[Row] = []
+    tally = Tally()
     drawn = -EVERY
     done = 0
 
     def heard(fresh: tuple[Row, ...]) -> None:
         nonlocal drawn, done
         rows.extend(fresh)
+        for row in fresh:
+            tally.add(row)
         done += 1
         if time.monotonic() - drawn >= EVERY:
-            live.put(_snapshot(plan, tuple(rows), level, len(data.y), source, (done, total)))
+            so_far = CurveResult(plan, tuple(rows), tally.points(), level, len(data.y))
+            live.put(_snapshot(so_far, source, done, total))
             drawn = time.monotonic()
 
     jobs = cores() if total > FEW else 1
@@ -121,7 +126,7 @@ def study(
         result = run_curve(plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard)
         if journal is not None:
             journal.discard()
-    return _snapshot(plan, result.rows, level, len(data.y), source, (total, total))
+    return _snapshot(result, source, total, total)
 
 
 def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.AbstractContextManager[Journal | None]:
@@ -139,21 +144,19 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
     return journal
 
 
-def _snapshot(
-    plan: CurvePlan, rows: tuple[Row, ...], level: float, table_rows: int, source: str, count: tuple[int, int]
-) -> Snapshot:
-    """Return the study as far as ``rows`` go."""
+def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapshot:
+    """Return the pictures of ``result``, of which some regimes, ε and repeats may still be missing."""
     from workbench.render.curve_figure import METRICS, curve_figure
-    from workbench.studies.curve import CurveResult
 
-    seen = {row.regime for row in rows}
+    plan = result.plan
+    seen = {point.regime for point in result.points}
     present = tuple(name for name in plan.regimes if name in seen)
     # Workers end in any order: a line is drawn from left to right.
-    ordered = tuple(sorted(rows, key=lambda row: (present.index(row.regime), row.epsilon, row.repeat)))
-    result = CurveResult(dataclasses.replace(plan, regimes=present), ordered, level, table_rows)
-    known = {row.metric for row in rows}
+    points = tuple(sorted(result.points, key=lambda point: (present.index(point.regime), point.epsilon)))
+    result = dataclasses.replace(result, plan=dataclasses.replace(plan, regimes=present), points=points)
+    known = {point.metric for point in points}
     figures = {metric: curve_figure(result, source, metric) for metric in METRICS if metric in known}
-    return Snapshot(result, figures, *count)
+    return Snapshot(result, figures, done, total)
 
 
 def save_curve(session: Session, jobs: JobCenter, snapshot: Snapshot, figure: CurveFigure, path: Path) -> JobHandle:
@@ -178,11 +181,13 @@ def save_curve(session: Session, jobs: JobCenter, snapshot: Snapshot, figure: Cu
 def _write_csv(result: CurveResult, path: Path) -> None:
     from workbench.release.atomic import PartFile, write_error
     from workbench.render.values import PRIVATE_BADGE
+    from workbench.studies.curve import in_order
     from workbench.studies.rows import to_csv
 
+    rows = in_order(result.plan, result.rows)
     with PartFile(path) as part:
         try:
-            part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(result.rows)}".encode())
+            part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(rows)}".encode())
             part.publish()
         except OSError as error:
             raise write_error(error, path) from None

@@ -145,9 +145,16 @@ class UtilityPage(RunPage):
             self._undrawn = True
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw what has come while the page was out of sight, where drawing it would only have held up others."""
+        """Draw what has come while the page was out of sight, where drawing it would only have held up others.
+
+        After the page itself has been painted: both at once would be felt.
+        """
         super().showEvent(event)
         if self._undrawn:
+            QTimer.singleShot(0, self, self._catch_up)
+
+    def _catch_up(self) -> None:
+        if self._undrawn and self.isVisible():
             self._draw()
 
     def _finish(self, whole: Snapshot) -> None:
@@ -173,10 +180,13 @@ class UtilityPage(RunPage):
         self.refresh()
 
     def _draw(self) -> None:
+        self._undrawn = False
+        with self.laid_out_once():
+            self._show_figure(self.figure)
+
+    def _show_figure(self, figure: CurveFigure | None) -> None:
         from workbench.gui.utilitypage.words import in_words, worth_taking
 
-        self._undrawn = False
-        figure = self.figure
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
         self._views.setCurrentIndex(0 if figure is None else 1 if self._switch[CURVE].isChecked() else 2)
