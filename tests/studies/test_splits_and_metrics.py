@@ -6,7 +6,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
 from workbench.params import InputError
 from workbench.studies.metrics import classification_metrics
-from workbench.studies.splits import seed_of, stratified_split
+from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 codes = st.lists(st.integers(0, 3), min_size=5, max_size=80).map(np.array)
 
@@ -18,6 +18,9 @@ def test_a_split_divides_every_row_once_and_every_class_fairly(y: np.ndarray, se
     assert len(held_out) == round(len(y) * 0.2)
     for code in np.unique(y):
         assert abs((y[held_out] == code).sum() - (y == code).sum() * len(held_out) / len(y)) < 1
+    sizes = np.unique(y, return_counts=True)[1]
+    told = [(y[held_out] == code).sum() for code in np.unique(y)]
+    assert held_out_sizes(sizes, seed).tolist() == told
     again = stratified_split(y, seed)
     assert np.array_equal(again[1], held_out)
 

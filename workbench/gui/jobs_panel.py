@@ -74,8 +74,11 @@ class JobLine(QFrame):
 
     def _show_progress(self, progress: Progress) -> None:
         if progress.total > 0:
+            # Qt's bar paints itself, and all else that waits to be painted, before it returns; this one waits its turn.
+            self._bar.setUpdatesEnabled(False)
             self._bar.setRange(0, STEPS)
             self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
+            self._bar.setUpdatesEnabled(True)
         counted = f"{progress.done:,.0f} of {progress.total:,.0f} " if progress.total > 1 else ""
         self._what.set_whole(f"{counted}{progress.label}")
         self._left.setText("" if progress.seconds_left is None else time_left(progress.seconds_left))

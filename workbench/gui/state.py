@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -55,6 +56,11 @@ class OpenTable:
     options: ReadOptions | None = None
     notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
+
+    @functools.cached_property
+    def profiles(self) -> dict[str, ColumnProfile]:
+        """The profile of each column by its name."""
+        return {profile.name: profile for profile in self.profile}
 
     @property
     def title(self) -> str:

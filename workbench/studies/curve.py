@@ -27,7 +27,7 @@ from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import classification_metrics
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 from workbench.studies.rows import Point, Row, Tally
-from workbench.studies.splits import seed_of, stratified_split
+from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
 MOST_REGIMES = 7
@@ -126,6 +126,7 @@ def run_curve(
     cancel: CancelToken | None = None,
     journal: Journal | None = None,
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
+    level: float | None = None,
 ) -> CurveResult:
     """Train and ask every model of ``plan``.
 
@@ -137,6 +138,7 @@ def run_curve(
         cancel: honoured at once; what is finished stays in the journal.
         journal: what an earlier run of the same study finished, and where this one keeps what it finishes.
         on_rows: given the rows of each fit as it ends, those of the journal first.
+        level: what :func:`majority` gives, where the caller has it.
 
     Raises:
         CancelledError: a stop was asked for.
@@ -170,7 +172,7 @@ def run_curve(
                 journal.append(fit.name, values)
             take(fit, values)
     rows = in_order(plan, (row for fit in fits for row in _rows_of(plan, fit, figures[fit])))
-    return CurveResult(plan, rows, Tally(rows).points(), majority(plan, data), len(data.y))
+    return CurveResult(plan, rows, Tally(rows).points(), majority(plan, data) if level is None else level, len(data.y))
 
 
 def _results(
@@ -206,7 +208,11 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
 
 def _split(plan: CurvePlan, data: StudyData, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the split that all regimes of a repeat share, so that they can be compared pair by pair."""
-    return stratified_split(data.y, seed_of(plan.seed, "split", repeat))
+    return stratified_split(data.y, _split_seed(plan, repeat))
+
+
+def _split_seed(plan: CurvePlan, repeat: int) -> int:
+    return seed_of(plan.seed, "split", repeat)
 
 
 def _rows_of(plan: CurvePlan, fit: Fit, values: Figures) -> Iterator[Row]:
@@ -227,9 +233,9 @@ def in_order(plan: CurvePlan, rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def majority(plan: CurvePlan, data: StudyData) -> float:
     """Return the mean accuracy on held-out rows of always naming the largest class of the training rows."""
+    sizes = np.unique(data.y, return_counts=True)[1]
     shares = []
     for repeat in range(plan.repeats):
-        training, held_out = _split(plan, data, repeat)
-        largest = np.bincount(data.y[training]).argmax()
-        shares.append(float((data.y[held_out] == largest).mean()))
+        held = held_out_sizes(sizes, _split_seed(plan, repeat))
+        shares.append(float(held[(sizes - held).argmax()] / held.sum()))
     return sum(shares) / len(shares)

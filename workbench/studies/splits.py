@@ -35,17 +35,8 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
         InputError: there are too few rows to hold any out and train on the rest.
     """
     rows = len(classes)
-    total = round(rows * HELD_OUT)
-    if not 1 <= total < rows:
-        raise InputError(f"{rows} rows are too few to hold a fifth of them out", mend="use a table of 5 rows or more")
-    generator = np.random.Generator(np.random.PCG64(seed))
     codes, sizes = np.unique(classes, return_counts=True)
-    quota = sizes * (total / rows)
-    held = np.floor(quota).astype(np.int64)
-    # A random order among equal remainders: otherwise the first class would always give the odd row.
-    shuffled = generator.permutation(len(codes))
-    by_remainder = shuffled[np.argsort(-(quota - held)[shuffled], kind="stable")]
-    held[by_remainder[: total - held.sum()]] += 1
+    held, generator = _held_out(sizes, seed)
     out = np.sort(
         np.concatenate(
             [generator.permutation(np.flatnonzero(classes == c))[:k] for c, k in zip(codes, held, strict=True)]
@@ -54,3 +45,31 @@ def stratified_split(classes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.
     training = np.ones(rows, dtype=bool)
     training[out] = False
     return np.flatnonzero(training), out
+
+
+def held_out_sizes(sizes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Return how many rows of each class :func:`stratified_split` holds out, without looking for the rows.
+
+    Args:
+        sizes: number of rows of each class that has any (k,).
+        seed: as there.
+
+    Raises:
+        InputError: there are too few rows to hold any out and train on the rest.
+    """
+    return _held_out(sizes, seed)[0]
+
+
+def _held_out(sizes: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], np.random.Generator]:
+    rows = int(sizes.sum())
+    total = round(rows * HELD_OUT)
+    if not 1 <= total < rows:
+        raise InputError(f"{rows} rows are too few to hold a fifth of them out", mend="use a table of 5 rows or more")
+    generator = np.random.Generator(np.random.PCG64(seed))
+    quota = sizes * (total / rows)
+    held = np.floor(quota).astype(np.int64)
+    # A random order among equal remainders: otherwise the first class would always give the odd row.
+    shuffled = generator.permutation(len(sizes))
+    by_remainder = shuffled[np.argsort(-(quota - held)[shuffled], kind="stable")]
+    held[by_remainder[: total - held.sum()]] += 1
+    return held, generator

@@ -123,7 +123,7 @@ def study(
 
     jobs = cores() if total > FEW else 1
     with _journal(plan, data, emit) as journal:
-        result = run_curve(plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard)
+        result = run_curve(plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard, level=level)
         if journal is not None:
             journal.discard()
     return _snapshot(result, source, total, total)

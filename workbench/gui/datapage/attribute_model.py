@@ -64,7 +64,7 @@ class AttributeModel(QAbstractTableModel):
         """Return the private profile of one attribute, ``None`` where the table has no such column."""
         name = self.column_at(at).name
         opened = self._session.opened
-        return next((p for p in opened.profile if p.name == name), None) if opened else None
+        return opened.profiles.get(name) if opened else None
 
     def fact_of(self, index: Index) -> str:
         """Return the fact a cell holds; empty where it holds none."""

@@ -193,7 +193,7 @@ class DataPage(PageFrame):
     def _edit_values(self, name: str) -> None:
         opened = self.session.opened
         assert opened is not None
-        profile = next((p for p in opened.profile if p.name == name), None)
+        profile = opened.profiles.get(name)
         self._show_view("values")
         self.values.show_column(self.session.plan.column(name), profile.values if profile else ())
 

@@ -199,7 +199,7 @@ class ShareModel(QAbstractTableModel):
             changes: dict[str, Any] = {"action": text}
             if text == "protect":
                 opened = session.opened
-                profile = next((p for p in opened.profile if p.name == column.name), None) if opened else None
+                profile = opened.profiles.get(column.name) if opened else None
                 changes = protect_changes(column, profile.kind if profile else "category")
             session.edit(f"{text} {column.name}", with_action(session.plan, column.name, changes))
         elif index.column() == MECHANISM:
