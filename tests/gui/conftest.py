@@ -120,7 +120,7 @@ def answer(qtbot: QtBot) -> Callable[[str], list[str]]:
             if isinstance(box, QMessageBox):
                 waiting.stop()
                 waiting.deleteLater()
-                told.append(f"{box.text()}\n{box.informativeText()}")
+                told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
                 qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
         waiting.timeout.connect(click)

@@ -219,7 +219,7 @@ class Hands:
 
         def respond(box: QWidget) -> None:
             assert isinstance(box, QMessageBox)
-            told.append(f"{box.text()}\n{box.informativeText()}")
+            told.append(f"{box.text()}\n{box.informativeText()}".replace("\u00a0", " "))
             if by_keys:
                 self.tab_to(f"confirm_{name}")
                 self.key(Qt.Key.Key_Space)

@@ -159,7 +159,7 @@ def test_a_file_is_opened_by_a_drop(window, tmp_path, idle):
     QApplication.sendEvent(window, QDropEvent(QPointF(400, 300), Qt.DropAction.CopyAction, mime, left, none))
     idle(window)
     assert window.session.opened.title == "town.csv"
-    assert "parted by semicolon" in window.findChild(QWidget, "data_summary").accessibleName()
+    assert "separated by semicolon" in window.findChild(QWidget, "data_summary").accessibleName()
 
 
 def test_a_wrong_dialect_is_corrected_and_what_was_declared_stays(opened, press, qtbot, idle):

@@ -165,7 +165,7 @@ def test_what_an_epsilon_means_is_told_in_numbers(people, press, qtbot):
     press(people, "explain_plan")
     text = people.findChild(QLabel, "explain_text")
     assert text.isVisible()
-    assert "10 % likely can come to at most 15.5 %" in text.text()
+    assert "to 15.5 % at most" in text.text()
     qtbot.keyClick(people, Qt.Key.Key_Escape)
     assert not text.isVisible()
 

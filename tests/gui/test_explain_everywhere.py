@@ -38,8 +38,8 @@ def ask_by_menu(qtbot, widget: QWidget, at: QPoint) -> None:
 def test_the_sentence_says_what_ten_percent_can_come_to():
     high, low = posterior(1.0, 0.1).high, posterior(1.0, 0.1).low
     words = in_words(Decimal(1))
-    assert f"10 % likely can come to at most {100 * high:.3g} %" in words
-    assert f"at least {100 * low:.3g} %" in words
+    assert f"to {100 * high:.3g} % at most" in words
+    assert f"down to {100 * low:.3g} % at least" in words
     assert "one person's age" in in_words(Decimal(1), about="age")
     assert "the released age alone" in in_words(Decimal(1), about="age")
     assert "δ" in in_words(Decimal(1), Decimal("1e-5"))
@@ -118,8 +118,18 @@ def test_too_much_and_too_high_are_both_said(people):
     assert "is high" in warning
     people.session.set_epsilon(Decimal(1))
     assert not people.findChild(QLabel, "budget_warning").isVisible()
-    assert people.findChild(QLabel, "fact_left").text() == "5"
-    assert people.findChild(QLabel, "budget_figure").text() == "4"
+    assert people.findChild(QLabel, "fact_left").text() == "4"
+    assert people.findChild(QLabel, "budget_figure").text() == "5"
+
+
+def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
+    view = AccountView(dataset="x", cap=Decimal(6), spent=Decimal(1), reserved=Decimal(2), releases=2, going=1)
+    people.session.set_account(view)
+    facts = people.findChild(QWidget, "gauge_budget")
+    assert facts.findChild(QLabel, "fact_spent").accessibleName() == "spent, 1 release: 1"
+    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved by what runs: 2"
+    assert people.findChild(QLabel, "budget_figure").text() == "3"
+    assert people.findChild(QLabel, "fact_left").text() == "2"
 
 
 @pytest.mark.parametrize(("page", "name"), [("train", "train_explain"), ("release", "release_explain")])
@@ -217,5 +227,5 @@ def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people
         people.show_page(page)
         press(people, name)
         assert explained(people) == "ε = 3"
-        assert f"at most {percent(posterior(3.0, 0.1).high)}" in told.text()
+        assert f"to {percent(posterior(3.0, 0.1).high)} at most" in told.text()
         assert "up to 3 rows" in told.text()

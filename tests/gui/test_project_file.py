@@ -49,7 +49,7 @@ def answer(qtbot, name: str) -> list[str]:
         if not isinstance(box, QMessageBox):
             QTimer.singleShot(20, QApplication.instance(), click)
             return
-        told.append(box.informativeText())
+        told.append(box.informativeText().replace("\u00a0", " "))
         qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), Qt.MouseButton.LeftButton)
 
     QTimer.singleShot(20, QApplication.instance(), click)

@@ -129,6 +129,20 @@ def test_what_a_constant_answer_would_do_as_well_is_said(protect):
     assert "costs nothing" in protect.findChild(QLabel, "share_warning").text()
 
 
+def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect, idle):
+    note = protect.findChild(QLabel, "note_protect")
+    assert note.accessibleName().startswith("⚠ Hardly anything survives of age, zip, income")
+    protect.session.set_epsilon(Decimal(40))
+    idle(protect)
+    assert "survives" not in note.accessibleName()
+    protect.session.set_epsilon(Decimal(1))
+    protect.rail.buttons["release"].click()
+    idle(protect)
+    marked = [w.text() for w in protect.page.findChildren(QLabel) if w.toolTip().startswith("Hardly anything")]
+    assert len(marked) == 3
+    assert all(text.endswith("⚠") for text in marked)
+
+
 def test_a_kept_column_warns(protect):
     choose(protect, ZIP, ACTION)
     assert protect.page.shares.setData(protect.page.shares.index(ZIP, ACTION), "keep")

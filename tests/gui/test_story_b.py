@@ -113,7 +113,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     again = start()
     open_and_declare(again, source.rename(tmp_path / "renamed.csv"))
     assert again.window.project.path is None
-    assert again.text("fact_left") == "0.8"
+    assert again.text("budget_figure") == "0.8"
     assert again.text("fact_cap") == "ε 2"
     refused = tmp_path / "two.csv"
     plan_for(again, "1", refused)
@@ -137,13 +137,13 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert "To copy that file is free" in asked
     assert (folder / "one.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
     assert ledger() == before
-    assert again.text("fact_left") == "0.8"
+    assert again.text("budget_figure") == "0.8"
     release(again, "yes")
     again.until(lambda: again.sees("release_refusal"))
     assert "costs epsilon = 1.2 but only 0.8 remain" in again.text("release_refusal")
     assert not refused.exists()
     assert {status for status, _ in ledger()} <= {"charged", "refused"}
-    assert again.text("fact_left") == "0.8"
+    assert again.text("budget_figure") == "0.8"
 
     again.click("release_use_rest")
     again.idle()
@@ -152,7 +152,7 @@ def test_the_budget_survives_quitting_a_new_name_and_a_new_project(start, source
     assert refused.is_file()
     assert [epsilon for status, epsilon in ledger() if status == "charged"] == ["1.2", "0.8"]
     assert again.window.session.account.remaining == 0
-    assert again.text("fact_left") == "0"
+    assert again.text("budget_figure") == "0"
 
 
 def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_path):
@@ -164,7 +164,7 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
     asked = release(hands)
     assert "A new draw is a second release and charges ε = 0.7 again" in asked
     assert ledger() == [("charged", "0.7")] * 2
-    assert hands.text("fact_left") == "0.6"
+    assert hands.text("budget_figure") == "0.6"
     one, two = (hands.window.session.released[at].result.output for at in (0, 1))
     assert one != two
     assert one.read_bytes() != two.read_bytes()

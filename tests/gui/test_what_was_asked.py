@@ -31,7 +31,7 @@ def when_asked(qtbot):
             if not isinstance(box, QMessageBox) or not box.isVisible() or box in asked:
                 return
             asked.append(box)
-            told.append(box.informativeText())
+            told.append(box.informativeText().replace("\u00a0", " "))
             if len(told) == 1:
                 meanwhile()
             qtbot.mouseClick(box.findChild(QAbstractButton, f"confirm_{name}"), LEFT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
+from workbench.gui.text import unbroken
+
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
 
@@ -50,7 +52,7 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
     box = QMessageBox(QMessageBox.Icon.NoIcon, title, title, parent=parent)
     box.setObjectName("confirm")
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setInformativeText(text)
+    box.setInformativeText(unbroken(text))
     buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
     for key, made in buttons.items():
         made.setObjectName(f"confirm_{key}")

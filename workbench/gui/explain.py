@@ -109,7 +109,7 @@ class ExplainPanel(Card):
     """A panel beside the gauges, shown when somebody asks what an ε means."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(pad=12, spacing=4)
+        super().__init__(spacing=4)
         self.setObjectName("explain_panel")
         self.setAccessibleName("What ε means")
         self._session = session
@@ -182,10 +182,10 @@ def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> 
     note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
     who = f"one person's {about}" if about else "one person"
     seen = f"the released {about} alone" if about else "the release"
-    least = f"and to at least {percent(belief.low)}" if belief.low >= NOTHING else "or down to almost nothing"
+    least = f"down to {percent(belief.low)} at least" if belief.low >= NOTHING else "down to almost nothing"
     return (
-        f"Somebody who thought a thing about {who} 10 % likely can come to at most {percent(belief.high)} by seeing "
-        f"{seen}, {least}.{note}"
+        f"Whoever was 10 % sure of something about {who} can be moved by {seen} to {percent(belief.high)} at most, "
+        f"or {least}.{note}"
     )
 
 

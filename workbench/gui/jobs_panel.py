@@ -50,7 +50,7 @@ class JobLine(QFrame):
         layout.setContentsMargins(12, 5, 8, 5)
         layout.setSpacing(12)
         layout.addWidget(label(handle.title))
-        layout.addWidget(self._what, 1)
+        layout.addWidget(self._what, 2)
         layout.addWidget(self._bar, 3)
         layout.addWidget(self._left)
         layout.addWidget(self.cancel_button)

@@ -83,6 +83,7 @@ class AccountView:
         spent: ε of finished releases.
         reserved: ε of work that is going on.
         releases: how many releases count.
+        going: how many of them are still going on.
         problem: why the ledger cannot be used; empty where it can.
     """
 
@@ -91,6 +92,7 @@ class AccountView:
     spent: Decimal = Decimal(0)
     reserved: Decimal = Decimal(0)
     releases: int = 0
+    going: int = 0
     problem: str = ""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 
 _DIGITS = 4
@@ -56,6 +57,12 @@ def time_left(seconds: float) -> str:
     return (
         f"{whole // 60}:{whole % 60:02d} left" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min left"
     )
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return the first ``most`` names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:

@@ -51,4 +51,5 @@ def account_of(table: Table, known: str, ledger: Path | None = None) -> AccountV
         spent=account.spent[0],
         reserved=account.reserved[0],
         releases=len(counted),
+        going=sum(r.status == "reserved" for r in counted),
     )

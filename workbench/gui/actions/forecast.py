@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 KEY = "forecast"
 BARE = 0.05
+HARDLY = 0.98
+"""Part of a constant answer's error from which a mechanism says hardly more than it."""
+
 BARS = 41
 """Most bars of an example."""
 
@@ -90,8 +93,15 @@ class Outlook:
 
     @property
     def useless(self) -> bool:
-        """Whether a constant answer, which costs nothing, is as near."""
-        return not self.used.error < self.constant_error
+        """Whether a constant answer, which costs nothing, is as near, or all but."""
+        return not self.used.error < HARDLY * self.constant_error
+
+    @property
+    def useless_words(self) -> str:
+        """How near that answer is."""
+        if self.used.error > self.constant_error:
+            return "nearer than this"
+        return "as near as this" if self.used.error == self.constant_error else "hardly farther off than this"
 
     @property
     def bare(self) -> bool:

@@ -25,7 +25,7 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", 
 
 def in_words(dialect: Dialect) -> str:
     """Return the dialect as one line."""
-    parts = [dialect.encoding, f"cells parted by {MARKS.get(dialect.delimiter, dialect.delimiter)}"]
+    parts = [dialect.encoding, f"separated by {MARKS.get(dialect.delimiter, dialect.delimiter)}"]
     parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
     parts.append(f"decimal mark {dialect.decimal}")
     parts.append("first row names the columns" if dialect.header else "no header")

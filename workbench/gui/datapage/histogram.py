@@ -35,7 +35,7 @@ def paint_bars(painter: QPainter, box: QRectF, bars: Sequence[Bin], theme: Theme
         return
     most = max(b.count for b in bars) or 1
     width = box.width() / len(bars)
-    gap = 1.0 if width >= 4 else 0.0
+    gap = max(1.0, 0.08 * width) if width >= 4 else 0.0
     colour = QColor(theme.accent)
     colour.setAlphaF(0.65)
     tops = [max(box.height() * bar.count / most, 1.5) if bar.count else 0.0 for bar in bars]
@@ -44,7 +44,7 @@ def paint_bars(painter: QPainter, box: QRectF, bars: Sequence[Bin], theme: Theme
     # One call: a page has hundreds of bars, and each call may have to wait for the interpreter.
     painter.drawRects(
         [
-            QRectF(box.left() + position * width, box.bottom() - top, min(width - gap, 28.0), top)
+            QRectF(box.left() + position * width, box.bottom() - top, width - gap, top)
             for position, top in enumerate(tops)
         ]
     )

@@ -142,7 +142,7 @@ class ReadingFacts(QWidget):
         self._say("")
         if column.protected and column.numeric and not column.unfilled and not column.problems():
             made = column.column().grid()
-            self.cells.setPlaceholderText(f"{made.cells.size:,}, automatic")
+            self.cells.setPlaceholderText(f"automatic: {made.cells.size:,}")
             step = "one day" if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
             self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'step')} of {step}.")
 

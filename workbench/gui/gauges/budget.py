@@ -92,16 +92,20 @@ class BudgetGauge(Card):
     def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> None:
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
-        self._figure.setText(plain(max(after, Decimal(0))))
-        self._meaning.setText("left after this plan" if cost is not None else "left")
+        self._figure.setText(plain(max(remaining, Decimal(0))))
+        self._meaning.setText("left")
         self._facts.show_line("cap", "cap", f"ε {plain(cap)}")
-        releases = f"spent, {account.releases} release{'s' if account.releases != 1 else ''}"
-        self._facts.show_line("spent", releases if account.releases else "spent", plain(account.spent))
+        going = account.releases - account.going
+        releases = f"spent, {going} release{'s' if going != 1 else ''}"
+        self._facts.show_line("spent", releases if going else "spent", plain(account.spent))
         if account.reserved:
-            self._facts.show_line("reserved", "reserved, going on", plain(account.reserved))
+            self._facts.show_line("reserved", "reserved by what runs", plain(account.reserved))
         else:
             self._facts.hide_line("reserved")
-        self._facts.show_line("left", "left now", plain(remaining))
+        if cost is None:
+            self._facts.hide_line("left")
+        else:
+            self._facts.show_line("left", "left after this plan", plain(max(after, Decimal(0))))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(

@@ -120,6 +120,8 @@ class LinesTable(QTableView):
             return
         # A figure that is cut reads as another figure: figures come first, words give way.
         least = [self._fitting(c) if self.lines.is_figure(c) else w for c, w in enumerate(self._widths)]
+        # Qt gives the last column, which takes the rest, no less than its heading.
+        least[-1] = max(least[-1], self.horizontalHeader().sectionSizeHint(len(least) - 1))
         figures = sum(w for c, w in enumerate(least) if self.lines.is_figure(c))
         words = sum(w for c, w in enumerate(least) if not self.lines.is_figure(c))
         share = (self.viewport().width() - figures) / max(words, 1)

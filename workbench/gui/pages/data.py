@@ -23,7 +23,7 @@ from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import OpenTable, Session, State
 from workbench.gui.stylesheet import ROW
-from workbench.gui.text import count
+from workbench.gui.text import count, listed
 from workbench.gui.widgets import Card, Elided, badge, button, look, row
 
 if TYPE_CHECKING:
@@ -234,8 +234,8 @@ class DataPage(PageFrame):
             self._next.setText("That is right →" if confirming else "Confirm how it is read →")
         elif open_facts:
             names = list(dict.fromkeys(p.column for p in open_facts))
-            listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-            self.set_note(f"{count(len(open_facts), 'public fact is', 'public facts are')} still open: {listed}.")
+            needs = count(len(names), "column still needs its", "columns still need their")
+            self.set_note(f"{needs} public bounds or values: {listed(names)}.")
             self._next.setText("Fill the next →")
         elif wrong:
             self.set_note(f"{wrong[0].column}: {wrong[0].text}.")

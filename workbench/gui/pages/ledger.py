@@ -36,6 +36,9 @@ SIGNS = {
     "charged": "✓ charged",
     "settled": "✓ settled",
 }
+WORK = {"sanitize": "table", "dpsgd": "DP-SGD", "fit naive-bayes": "naive Bayes"}
+"""What a person calls a piece of work; the ledger's own word is in the tip."""
+
 NOTHING_RELEASED = "✓ charged, nothing released"
 
 
@@ -238,7 +241,7 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     same = dataset == present
     beside = f"{title} (open now)" if same else title or released
     tip = "\n".join(part for part in (title, released, dataset) if part)
-    return (f"{dataset[:NAME]}  {beside}".rstrip(), "accent" if same else "text", tip)
+    return (f"{beside}  {dataset[:NAME]}".lstrip(), "accent" if same else "text", tip)
 
 
 def _release_cells(
@@ -257,8 +260,8 @@ def _release_cells(
     file = Path(line.output).name if line.output else ""
     return (
         (line.time[:16].replace("T", " "), "text", line.time),
-        (f"{line.dataset[:NAME]}  {title}".rstrip(), look_of, tip),
-        (line.work, "text", ""),
+        (f"{title}  {line.dataset[:NAME]}".lstrip(), look_of, tip),
+        (WORK.get(line.work, line.work), "text", line.work),
         (entered(line.epsilon), "text", ""),
         (entered(line.delta), "text" if line.delta else "muted", ""),
         status,

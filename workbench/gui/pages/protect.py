@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QShowEvent
@@ -15,8 +16,11 @@ from workbench.gui.gauges.budget import HIGH
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import count, plain
+from workbench.gui.text import count, listed, plain
 from workbench.gui.widgets import Card, button, label, row
+
+if TYPE_CHECKING:
+    from workbench.gui.actions.forecast import Outlook
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
@@ -127,7 +131,11 @@ class ProtectPage(PageFrame):
 
         if self._stale and self.shares.shares():
             self._stale = False
-            forecast_columns(self.session.plan, self.shares.shares(), self.jobs, self.shares.take_outlooks)
+            forecast_columns(self.session.plan, self.shares.shares(), self.jobs, self._take_outlooks)
+
+    def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
+        self.shares.take_outlooks(outlooks)
+        self._say_note()
 
     def _say_sum(self) -> None:
         shares, plan = self.shares.shares(), self.session.plan
@@ -154,6 +162,8 @@ class ProtectPage(PageFrame):
         elif any(c.bounds_origin == "data" for c in plan.protected):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
             note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."
+        elif useless := self.shares.useless():
+            note = f"⚠ Hardly anything survives of {listed(useless)}: give more ε, or drop what need not be there."
         else:
             note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
         self.set_note(note)

@@ -181,7 +181,9 @@ class ReleasePage(PageFrame):
         elif account.problem:
             self.set_note(account.problem)
         elif released:
-            self.set_note("This plan is released; a second draw is a second charge.")
+            fits = account.remaining is None or cost <= account.remaining
+            more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
+            self.set_note(f"This plan is released; {more}.")
         else:
             self.set_note("A release is charged before a value is drawn, and cannot be undone.")
 
@@ -231,9 +233,11 @@ class ReleasePage(PageFrame):
             self._failed(outlook.refusal)
             return
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
+        first = self.session.account.cap is None
+        sets = f" As the first release it also sets the cap to ε = {entered(cost)}: nothing is left for another."
         text = (
             f"This charges ε = {entered(cost)} and publishes into {path.name}. "
-            f"It cannot be undone.{high}{_outside(outlook.outside)}{replaced}"
+            f"It cannot be undone.{sets if first else ''}{high}{_outside(outlook.outside)}{replaced}"
         )
         if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
             self._start(outlook)

@@ -184,8 +184,9 @@ class TrainPage(RunPage):
         from workbench.gui.trainpage.words import NOT_BACK
 
         if self.running:
-            told = "Training. What is shown is private; the model appears in its folder at the end."
-            return f"{told} {NOT_BACK}" if self.forms.is_network else told
+            if self.forms.is_network:
+                return f"What is shown is private. {NOT_BACK}"
+            return "Training. What is shown is private; the model appears in its folder at the end."
         if found is None:
             return ""
         if self._beyond(found):

@@ -202,8 +202,8 @@ def _warning(column: DraftColumn, outlook: Outlook | None) -> str:
         return KEPT
     if outlook is not None and outlook.useless:
         return (
-            f"Always answering “{outlook.constant}” is as near as this and costs nothing: at this share nothing of "
-            f"{column.name} survives. Give it more ε, or drop it."
+            f"Always answering “{outlook.constant}” is {outlook.useless_words} and costs nothing: at this share "
+            f"nobody's {column.name} survives. Give it more ε, or drop it."
         )
     if outlook is not None and outlook.bare:
         return (

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.datapage.attribute_table import ChoiceDelegate
+from workbench.gui.datapage.attribute_table import ChoiceDelegate, InkDelegate
 from workbench.gui.explain import Explainable
 from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.state import Session
@@ -159,6 +159,7 @@ class ShareTable(QTableView):
         self.setItemDelegateForColumn(ACTION, ChoiceDelegate(ACTIONS, self))
         self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
         self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
+        self.setItemDelegateForColumn(ERROR, InkDelegate(self))
         self.setItemDelegateForColumn(LOCK, LockDelegate(session, self))
         Explainable(self, session, lambda: model.asked_at(self.currentIndex().row()))
 

@@ -35,7 +35,8 @@ def question(title: str, target: str | None, folder: Path, found: Preflight) -> 
     """Return what is asked before the charge."""
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     return (
-        f"{title} is trained on {target} and released to {folder}. This charges ε = {entered(found.epsilon)}{delta} "
+        f"{title}: trained to predict {target}, released into {folder.name}. "
+        f"This charges ε = {entered(found.epsilon)}{delta} "
         f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
     )
 
@@ -44,7 +45,7 @@ def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
-    left = f"{entered(model.remaining)} remained under the cap"
+    left = f"{entered(model.remaining)} remain under the cap"
     told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {left}."
     if network is not None:
         told += f" {network.steps:,} steps: {WHY[network.stopped]}."

@@ -71,7 +71,7 @@ def _near(figure: CurveFigure) -> str:
     if not found:
         return "No tested ε comes within 3 points of no privacy."
     told = " and ".join(f"from ε = {e:g} ({name})" for name, e in found)
-    return f"Within 3 points of no privacy {told}."
+    return f"Within 3 points of no privacy: {told}."
 
 
 def _majority(figure: CurveFigure) -> str:
@@ -82,11 +82,10 @@ def _majority(figure: CurveFigure) -> str:
     for series in figure.series:
         start = _from_where(series, [value > level for value in series.mean])
         if start is None:
-            told.append(f"the {series.name} never beats always naming the majority")
+            told.append(f"never ({series.name})")
         elif start > series.x[0]:
-            told.append(f"the {series.name} beats always naming the majority only from ε = {start:g}")
-    text = "; ".join(told)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+            told.append(f"only from ε = {start:g} ({series.name})")
+    return f"Better than always naming the majority: {', '.join(told)}." if told else ""
 
 
 def _from_where(series: Series, holds: list[bool]) -> float | None:
