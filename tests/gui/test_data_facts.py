@@ -82,7 +82,7 @@ def test_the_order_of_dates_outlives_a_change_of_kind(gaps):
 
 def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):
     field = people.findChild(QLineEdit, "fact_cells")
-    assert field.placeholderText() == "83, automatic"
+    assert field.placeholderText() == "automatic: 83"
     qtbot.keyClicks(field, "1")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     problem = people.findChild(QLabel, "fact_problem")

@@ -195,7 +195,8 @@ class MainWindow(QMainWindow):
     # -- the person -----------------------------------------------------------------------------------------------
 
     def _tell(self, level: str, text: str) -> None:
-        self.statusBar().showMessage(text)
+        told = text[:1].upper() + text[1:]
+        self.statusBar().showMessage(told if told.endswith((".", "…", "?", "!")) else f"{told}.")
         if level != "info":
             self._banner.show_text(level, text)
 

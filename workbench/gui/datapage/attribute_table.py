@@ -25,7 +25,7 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 144, ROLE: 124, KIND: 92, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 106}
+WIDTHS = {NAME: 160, ROLE: 120, KIND: 84, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}
 ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

@@ -22,7 +22,7 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 104, ACTION: 82, MECHANISM: 220, SHARE: 96, LOCK: 92, ERROR: 128}
+WIDTHS = {NAME: 132, ACTION: 76, MECHANISM: 214, SHARE: 88, LOCK: 88, ERROR: 124}
 ROOMY = {NAME: 0.3, MECHANISM: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

@@ -167,15 +167,20 @@ class CostCard(Card):
             self._high.setText(f"⚠ High: a suspicion of 10 % can grow to {percent(posterior(float(cost), 0.1).high)}.")
         short = remaining is not None and cost is not None and cost > remaining
         self._short.setVisible(short)
-        if short:
+        if remaining is not None and short:
             released = self._session.has_released(plan)
             look(self._short, "muted" if released else "danger")
             needs = "A second draw needs" if released else "⚠ Needs"
-            self._short.setText(f"{needs} ε = {entered(cost or Decimal(0))}, but only {_left(remaining)} remain.")
+            self._short.setText(f"{needs} ε = {entered(cost or Decimal(0))}, but {left_words(remaining)}.")
         self.use_rest.setVisible(short and remaining is not None and remaining > 0)
         if remaining is not None:
             self.use_rest.setText(f"Use what remains (ε = {_left(remaining)})")
         self.raise_cap.setVisible(short)
+
+
+def left_words(remaining: Decimal) -> str:
+    """Return what remains of a cap that is too small, as the end of a sentence."""
+    return f"only {entered(remaining)} remain" if remaining > 0 else "nothing is left"
 
 
 def _left(remaining: Decimal | None) -> str:

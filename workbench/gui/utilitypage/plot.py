@@ -48,6 +48,7 @@ class _View(CurveView):
         self.box.addItem(pg.InfiniteLine(at, angle=90, pen=pen), ignoreBounds=True)
         right = at > (math.log10(low) + math.log10(high)) / 2
         text = pg.TextItem(f"your ε = {plain(epsilon)}", color=self.theme.accent, anchor=(1 if right else 0, 1))
+        text.fill = pg.mkBrush(self.theme.surface)  # a line that passes behind it would strike it through
         text.setFont(font(13))
         self.box.addItem(text, ignoreBounds=True)
         text.setPos(at, self.box.viewRange()[1][0])
