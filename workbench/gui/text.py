@@ -59,10 +59,11 @@ def time_left(seconds: float) -> str:
     )
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """Return the first ``most`` names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def listed(names: Sequence[str], most: int = 2) -> str:
+    """Return the first ``most`` names, and how many more there are; the name that would be the only other is named."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
 def count(number: int, noun: str, nouns: str = "") -> str:

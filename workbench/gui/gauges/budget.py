@@ -33,6 +33,8 @@ class BudgetGauge(Card):
         self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
+        for key in ("plan", "cap", "spent", "reserved", "left"):  # in this order, whichever is shown first
+            self._facts.show_line(key, "", "")
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
         for part in (label("BUDGET", "caption"), head, self._bar, self._facts, self._warning, self._explain):

@@ -22,7 +22,7 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 132, ACTION: 76, MECHANISM: 214, SHARE: 88, LOCK: 88, ERROR: 124}
+WIDTHS = {NAME: 124, ACTION: 76, MECHANISM: 226, SHARE: 86, LOCK: 88, ERROR: 122}
 ROOMY = {NAME: 0.3, MECHANISM: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
