@@ -163,7 +163,7 @@ class ProtectPage(PageFrame):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
             note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."
         elif useless := self.shares.useless():
-            note = f"⚠ Hardly anything survives of {listed(useless)}: give more ε, or drop what is not needed."
+            note = f"⚠ Hardly anything survives of {listed(useless)}: give more ε, or drop some."
         else:
             note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
         self.set_note(note)

@@ -22,8 +22,8 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 124, ACTION: 76, MECHANISM: 226, SHARE: 86, LOCK: 88, ERROR: 122}
-ROOMY = {NAME: 0.3, MECHANISM: 0.3}
+WIDTHS = {NAME: 118, ACTION: 76, MECHANISM: 226, SHARE: 86, LOCK: 88, ERROR: 128}
+ROOMY = {NAME: 0.2, MECHANISM: 0.1}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
 SQUEEZE = 40
