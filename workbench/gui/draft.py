@@ -189,16 +189,6 @@ class DraftPlan:
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
         return {**raw, "column": tables}
 
-    @classmethod
-    def from_plan(cls, plan: Plan) -> Self:
-        """Return the draft of a finished plan."""
-        return cls(
-            epsilon=Decimal(repr(plan.epsilon)),
-            keep_order=plan.keep_order,
-            rows_per_person=plan.rows_per_person,
-            columns=tuple(_draft_of(c, c.action) for c in plan.columns),
-        )
-
     def plan(self) -> Plan:
         """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
         made, problems = _planned(self)

@@ -198,11 +198,6 @@ class OutsideCard(Card):
         self.body.addWidget(label("OUTSIDE THE GUARANTEE", "caption"))
         self.body.addWidget(self._text)
 
-    @property
-    def text_label(self) -> QLabel:
-        """The sentences."""
-        return self._text
-
     def show_forecast(self, forecast: Forecast | None) -> None:
         """Show the sentences of the forecast."""
         if forecast is None:
