@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from workbench.gui.actions.open_table import open_table
 from workbench.release.model import verify_model
 from workbench.release.verify import verify_release
+from workbench.signals.events import Cancelled
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -154,6 +155,30 @@ def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer,
     assert "stays charged, as private figures were shown" in text_of(network, "train_outcome")
     assert list(tmp_path.iterdir()) == []
     assert network.page.primary.isVisible()
+
+
+@needs_torch
+def test_a_training_that_another_table_has_stopped_tells_its_charge_though_the_next_one_runs(
+    network, qtbot, press, answer, idle, tmp_path
+):
+    told = []
+    network.jobs.noticed.connect(lambda level, text: told.append(text))
+    retype(network, qtbot, "train_logistic_epochs", "3000")
+    start_training(network, qtbot, press, answer)
+    qtbot.waitUntil(lambda: len(network.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    former = network.page._handle
+    network.open("sample:wine")
+    qtbot.waitUntil(lambda: network.session.opened.title == "wine", timeout=PATIENCE)
+    network.show_page("train")
+    press(network, "train_model_naive-bayes")
+    retype(network, qtbot, "train_folder", tmp_path / "bayes")
+    start_training(network, qtbot, press, answer)
+    idle(network)
+    assert isinstance(former.end, Cancelled)
+    (line,) = (text for text in told if text.startswith("Cancelled: Training"))
+    assert "stays charged" in line
+    assert statuses() == ["charged", "charged"]
+    assert {path.name for path in tmp_path.iterdir()} == {"bayes"}
 
 
 @needs_torch

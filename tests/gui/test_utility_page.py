@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from multiprocessing import resource_tracker
 
@@ -151,6 +152,18 @@ def test_bands_and_baselines_go_and_come_back(utility, qtbot, press, idle):
     assert all(s.low == s.mean == s.high for s in page.figure.series)
     press(utility, "curve_baselines")
     assert page.figure.baselines
+
+
+def test_another_epsilon_moves_the_line_and_keeps_the_picture(utility, qtbot, press, idle):
+    page = ran(utility, qtbot, press, idle)
+    view = page.plot.view
+    utility.session.set_epsilon(Decimal(4))
+    assert page.plot.view is view
+    assert (view._mark.value(), view._mark_text.toPlainText()) == (pytest.approx(math.log10(4)), "your ε = 4")
+    utility.session.set_epsilon(Decimal(50))
+    assert not view._mark.isVisible()
+    utility.session.set_epsilon(Decimal(2))
+    assert view._mark.isVisible()
 
 
 def test_only_the_chosen_regimes_are_trained(utility, qtbot, press, idle):

@@ -214,7 +214,7 @@ def test_the_command_lines_side_loads_no_qt() -> None:
 
 
 WINDOW = """
-import itertools, json, sys
+import dataclasses, itertools, json, sys
 from PySide6.QtWidgets import QApplication
 from workbench.render.curve import view
 from workbench.render.palette import THEMES
@@ -236,11 +236,37 @@ for theme in THEMES.values():
     widget.close()
     del widget
     application.processEvents()
+
+# Moved lines and a fresh view are the same picture; other lines need another view.
+theme = THEMES["light"]
+moved = view(figure, theme)
+series = [dataclasses.replace(s, mean=s.low, low=s.mean) for s in figure.series]
+other = dataclasses.replace(figure, series=tuple(series), subtitle="later")
+assert moved.can_show(other)
+assert not moved.can_show(dataclasses.replace(figure, series=figure.series[:1]))
+assert not moved.can_show(dataclasses.replace(figure, baselines=()))
+pictures = []
+new = view(other, theme)
+for widget in (moved, new, moved):
+    widget.show()
+    widget.resize(640, 400)
+    application.processEvents()
+    pictures.append(widget.grab().toImage())
+    if widget is moved:
+        widget.show_figure(other)
+        application.processEvents()
+before, fresh, after = pictures
+assert before != fresh
+assert after == fresh
+for widget in (moved, new):
+    widget.close()
+del widget, moved, new
+application.processEvents()
 print("closed")
 """
 
 
-def test_in_a_window_labels_stand_apart_at_every_size_and_closing_is_safe() -> None:
+def test_in_a_window_labels_stand_apart_at_every_size_lines_move_and_closing_is_safe() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WINDOW],
         input=json.dumps(FIGURE.to_plain()),

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGraphicsPolygonItem
 from workbench.render.palette import BAND_OPACITY, STYLES, SeriesStyle, Theme
 from workbench.render.scaffold import EndLabel, Scaffold, Surroundings, line_pen, marker_path
 from workbench.render.ticks import linear_ticks, log_ticks
-from workbench.render.values import CurveFigure, Series
+from workbench.render.values import Baseline, CurveFigure, Series
 
 X_MARGIN = 0.03
 """Room left and right of the points, as a share of the axis, so that no marker is cut."""
@@ -43,14 +43,36 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
         self.scaffold = Scaffold(_surroundings(figure), theme)
         self.addItem(self.scaffold)
         self.addItem(self.box)
-        for series in figure.series:
-            self._add_band(series)
-        for baseline in figure.baselines:
-            style = STYLES[baseline.style]
-            pen = self._plot_pen(style)
-            self.box.addItem(pg.InfiniteLine(baseline.value, angle=0, pen=pen), ignoreBounds=True)
-        for series in figure.series:
-            self._add_line(series)
+        self._bands = [self._new_band(series) for series in figure.series]
+        self._levels = [self._new_level(baseline) for baseline in figure.baselines]
+        self._lines = [self._new_line(series) for series in figure.series]
+        self._fill()
+
+    def can_show(self, figure: CurveFigure) -> bool:
+        """Return whether ``figure`` has the same lines, so that :meth:`show_figure` can move those there are."""
+        return _parts(figure) == _parts(self.figure)
+
+    def show_figure(self, figure: CurveFigure) -> None:
+        """Show other values of the same lines; far quicker than another view.
+
+        Args:
+            figure: one that :meth:`can_show` agrees to.
+        """
+        self.figure = figure
+        self.scaffold.show_content(_surroundings(figure))
+        self._fill()
+
+    def _fill(self) -> None:
+        figure = self.figure
+        for band, series in zip(self._bands, figure.series, strict=True):
+            band.setPolygon(_outline(series))
+        for level, baseline in zip(self._levels, figure.baselines, strict=True):
+            level.setValue(baseline.value)
+        for (line, points), series in zip(self._lines, figure.series, strict=True):
+            x, y = [math.log10(v) for v in series.x], list(series.mean)
+            line.setData(x, y)
+            if points is not None:
+                points.setData(x, y)
         (x_low, x_high), (y_low, y_high) = x_range(figure), y_range(figure)
         self.box.setRange(xRange=(math.log10(x_low), math.log10(x_high)), yRange=(y_low, y_high), padding=0)
         self._arrange()
@@ -83,37 +105,51 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
         pen.setCosmetic(True)
         return pen
 
-    def _add_band(self, series: Series) -> None:
-        if series.low == series.high:
-            return
-        upper = list(zip(map(math.log10, series.x), series.high, strict=True))
-        lower = list(zip(map(math.log10, series.x), series.low, strict=True))
-        band = QGraphicsPolygonItem(QPolygonF([QPointF(x, y) for x, y in [*upper, *reversed(lower)]]))
+    def _new_band(self, series: Series) -> QGraphicsPolygonItem:
         colour = QColor(self.theme.series(STYLES[series.style]))
         colour.setAlphaF(BAND_OPACITY)
+        band = QGraphicsPolygonItem()
         band.setPen(QPen(Qt.PenStyle.NoPen))
         band.setBrush(QBrush(colour))
         self.box.addItem(band, ignoreBounds=True)
+        return band
 
-    def _add_line(self, series: Series) -> None:
+    def _new_level(self, baseline: Baseline) -> pg.InfiniteLine:
+        level = pg.InfiniteLine(baseline.value, angle=0, pen=self._plot_pen(STYLES[baseline.style]))
+        self.box.addItem(level, ignoreBounds=True)
+        return level
+
+    def _new_line(self, series: Series) -> tuple[pg.PlotCurveItem, pg.ScatterPlotItem | None]:
         style = STYLES[series.style]
-        colour = QColor(self.theme.series(style))
-        x = [math.log10(v) for v in series.x]
-        line = pg.PlotCurveItem(x, list(series.mean), pen=self._plot_pen(style), antialias=True)
+        line = pg.PlotCurveItem(pen=self._plot_pen(style), antialias=True)
         self.box.addItem(line, ignoreBounds=True)
-        if style.marker:
-            # Not from pyqtgraph's cache of bitmaps: those are blurred at twice the resolution and in an SVG.
-            points = pg.ScatterPlotItem(
-                x,
-                list(series.mean),
-                symbol=marker_path(style.marker, 1.0),
-                size=8,
-                pen=None,
-                brush=colour,
-                antialias=True,
-                useCache=False,
-            )
-            self.box.addItem(points, ignoreBounds=True)
+        if not style.marker:
+            return line, None
+        # Not from pyqtgraph's cache of bitmaps: those are blurred at twice the resolution and in an SVG.
+        points = pg.ScatterPlotItem(
+            symbol=marker_path(style.marker, 1.0),
+            size=8,
+            pen=None,
+            brush=QColor(self.theme.series(style)),
+            antialias=True,
+            useCache=False,
+        )
+        self.box.addItem(points, ignoreBounds=True)
+        return line, points
+
+
+def _parts(figure: CurveFigure) -> tuple[object, ...]:
+    lines = tuple((series.name, series.style) for series in figure.series)
+    return lines, tuple((baseline.name, baseline.style) for baseline in figure.baselines)
+
+
+def _outline(series: Series) -> QPolygonF:
+    """Return the edge of a band; nothing where it has no width."""
+    if series.low == series.high:
+        return QPolygonF()
+    upper = list(zip(map(math.log10, series.x), series.high, strict=True))
+    lower = list(zip(map(math.log10, series.x), series.low, strict=True))
+    return QPolygonF([QPointF(x, y) for x, y in [*upper, *reversed(lower)]])
 
 
 def view(figure: CurveFigure, theme: Theme, pixel_ratio: float | None = None) -> CurveView:

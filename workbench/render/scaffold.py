@@ -86,6 +86,11 @@ class Scaffold(QGraphicsItem):
         self._to_y: Callable[[float], float] = float
         self.setZValue(-1000)  # the grid lies under the plot's own box, which pyqtgraph puts at -100
 
+    def show_content(self, content: Surroundings) -> None:
+        """Draw ``content`` instead; :meth:`place` is to be called after it."""
+        self._content = content
+        self.update()
+
     def place(self, width: float, height: float) -> QRectF:
         """Take the size of the whole figure and return the rectangle that is left for the plot."""
         self.prepareGeometryChange()

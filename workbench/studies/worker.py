@@ -24,7 +24,7 @@ ONE_THREAD = (
     "NUMEXPR_NUM_THREADS",
 )
 
-NICE = 19
+NICE = 15
 """Workers take every core there is, and give way to the window that a person waits for."""
 
 

@@ -243,10 +243,17 @@ def copy_release(
         from workbench.release.certificate import certificate_path
 
         target = folder / earlier.output.name
-        if target.exists():
-            raise InputError("a file of that name is there already", str(target), "choose another folder")
-        write_output(target, earlier.output.read_bytes())
-        write_output(certificate_path(target), certificate_path(earlier.output).read_bytes())
+        for path in (target, certificate_path(target)):
+            if path.exists():
+                raise InputError("a file of that name is there already", str(path), "choose another folder")
+        table, certificate = earlier.output.read_bytes(), certificate_path(earlier.output).read_bytes()
+        # The certificate first: a copy of the table that stands has it beside it, whatever happens in between.
+        write_output(certificate_path(target), certificate)
+        try:
+            write_output(target, table)
+        except BaseException:
+            certificate_path(target).unlink(missing_ok=True)
+            raise
         return target
 
     jobs.start(Job("Copying the release", work), on_result=done)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.release.model import ModelRelease
     from workbench.sanitize.plan import Plan
 
-PREFLIGHT, TRAIN = "preflight", "train"
+PREFLIGHT = "preflight"
 TORCH = "torch"
 ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
 INSTALL = 'pip install "privacy-workbench[deep]"'
@@ -197,7 +197,8 @@ def train_model(
         else:
             session.tell("info", f"Released {title} to {folder}.")
 
-    handle = jobs.start(Job(f"Training: {title}", work), key=TRAIN, on_result=apply)
+    # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
+    handle = jobs.start(Job(f"Training: {title}", work), on_result=apply)
     # The charge stands before the first step is told of: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.

@@ -36,22 +36,30 @@ class _View(CurveView):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._ring = pg.ScatterPlotItem(size=16, pen=pg.mkPen(theme.text, width=2), brush=None, antialias=True)
         self.box.addItem(self._ring, ignoreBounds=True)
-        self._mark_epsilon(epsilon)
+        pen = QPen(QColor(theme.accent), 1.5 * self._pixel_ratio)
+        pen.setCosmetic(True)
+        self._mark = pg.InfiniteLine(angle=90, pen=pen)
+        self._mark_text = pg.TextItem(color=theme.accent)
+        self._mark_text.setFont(font(13))
+        self._mark_text.fill = pg.mkBrush(theme.surface)  # a line that passes behind it would strike it through
+        for part in (self._mark, self._mark_text):
+            self.box.addItem(part, ignoreBounds=True)
+        self.mark(epsilon)
 
-    def _mark_epsilon(self, epsilon: Decimal) -> None:
+    def mark(self, epsilon: Decimal) -> None:
+        """Draw the line of the plan's ε, where it is in sight."""
         low, high = x_range(self.figure)
-        if not low <= float(epsilon) <= high:
+        inside = low <= float(epsilon) <= high
+        for part in (self._mark, self._mark_text):
+            part.setVisible(inside)
+        if not inside:
             return
         at = math.log10(epsilon)
-        pen = QPen(QColor(self.theme.accent), 1.5 * self._pixel_ratio)
-        pen.setCosmetic(True)
-        self.box.addItem(pg.InfiniteLine(at, angle=90, pen=pen), ignoreBounds=True)
         right = at > (math.log10(low) + math.log10(high)) / 2
-        text = pg.TextItem(f"your ε = {plain(epsilon)}", color=self.theme.accent, anchor=(1 if right else 0, 1))
-        text.fill = pg.mkBrush(self.theme.surface)  # a line that passes behind it would strike it through
-        text.setFont(font(13))
-        self.box.addItem(text, ignoreBounds=True)
-        text.setPos(at, self.box.viewRange()[1][0])
+        self._mark.setValue(at)
+        self._mark_text.setText(f"your ε = {plain(epsilon)}")
+        self._mark_text.setAnchor((1 if right else 0, 1))
+        self._mark_text.setPos(at, self.box.viewRange()[1][0])
 
     def place(self, series: int, index: int) -> QPointF:
         """Return where a point stands in the widget."""
@@ -137,7 +145,19 @@ class CurvePlot(QWidget):
         return QSize(640, 360)
 
     def show_figure(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
-        """Draw ``figure`` in place of the former."""
+        """Draw ``figure`` in place of the former; where its lines are the same ones, they are moved."""
+        if self._view is not None and self._view.theme is theme and self._view.can_show(figure):
+            self._view.show_figure(figure)
+            self._view.setAccessibleName(figure.title)
+            self._view.mark(epsilon)
+        else:
+            self._new_view(figure, theme, epsilon)
+        if self._at is not None:
+            series, index = self._at
+            inside = series < len(figure.series) and index < len(figure.series[series].x)
+            self._look_at(self._at if inside else None)
+
+    def _new_view(self, figure: CurveFigure, theme: Theme, epsilon: Decimal) -> None:
         view = _View(figure, theme, epsilon)
         view.moved.connect(lambda at: self._look_at(view.nearest(at)))
         view.left.connect(lambda: self._look_at(None))
@@ -150,10 +170,6 @@ class CurvePlot(QWidget):
             f"background: {theme.surface}; color: {theme.text}; border: 1px solid {theme.line};"
             "border-radius: 6px; padding: 6px 10px;"
         )
-        if self._at is not None:
-            series, index = self._at
-            inside = series < len(figure.series) and index < len(figure.series[series].x)
-            self._look_at(self._at if inside else None)
 
     def clear(self) -> None:
         """Show nothing."""
