@@ -53,7 +53,7 @@ def start_study(window: MainWindow) -> None:
 def start_training(window: MainWindow, folder: Path) -> None:
     click(window, "rail_train")
     click(window, "train_model_mlp")
-    retype(window, "train_mlp_epochs", "4000")
+    retype(window, "train_mlp_epochs", "20000")
     retype(window, "train_folder", str(folder))
     until(lambda: window.page.primary is not None and window.page.primary.isEnabled())
     QTimer.singleShot(300, answer_yes)
