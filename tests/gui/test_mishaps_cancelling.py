@@ -122,16 +122,19 @@ def network(window, press, idle, qtbot, tmp_path):
     return window
 
 
-def start_training(window, qtbot, press, answer) -> None:
+def start_training(window, qtbot, press, answer) -> list[str]:
+    """Start, say yes, and return what was asked."""
     qtbot.waitUntil(window.page.primary.isEnabled, timeout=PATIENCE)
-    answer("yes")
+    asked = answer("yes")
     press(window, "train_start")
+    return asked
 
 
 @needs_torch
 def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer, idle, tmp_path):
     cancelled = cancel_at(network, "Training", None)
-    start_training(network, qtbot, press, answer)
+    asked = start_training(network, qtbot, press, answer)
+    assert "As the first release it also sets the cap to ε = " in asked[0]
     qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
     idle(network)
     assert set(statuses()) <= {"void"}

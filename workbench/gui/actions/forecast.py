@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 KEY = "forecast"
 BARE = 0.05
+"""Part of a constant answer's error below which nearly every value leaves as it is."""
+
 HARDLY = 0.98
 """Part of a constant answer's error from which a mechanism says hardly more than it."""
 
@@ -94,7 +96,7 @@ class Outlook:
     @property
     def useless(self) -> bool:
         """Whether a constant answer, which costs nothing, is as near, or all but."""
-        return not self.used.error < HARDLY * self.constant_error
+        return hardly_survives(self.used.error, self.constant_error)
 
     @property
     def useless_words(self) -> str:
@@ -115,6 +117,11 @@ class Outlook:
         rounded = float(f"{error:.3g}")
         text = f"{rounded:,.0f}" if rounded >= 1000 else plain(rounded)
         return f"± {text}" + (" days" if self.column.kind == "date" else "")
+
+
+def hardly_survives(error: float, constant_error: float) -> bool:
+    """Return whether a released value with this expected error says hardly more than a constant answer."""
+    return not error < HARDLY * constant_error
 
 
 def forecast_columns(

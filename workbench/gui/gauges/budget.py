@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
-from workbench.gui.text import plain
+from workbench.gui.text import entered, plain
 from workbench.gui.widgets import Card, Facts, button, label, row
 from workbench.privacy.belief import posterior
 
@@ -131,6 +131,13 @@ class BudgetGauge(Card):
 
 
 _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
+
+
+def first_words(account: AccountView, epsilon: Decimal) -> str:
+    """Return what a release does to the cap where it is the first, as a further sentence; else nothing."""
+    if account.cap is not None:
+        return ""
+    return f" As the first release it also sets the cap to ε = {entered(epsilon)}: nothing is left for another."
 
 
 def high_words(epsilon: Decimal) -> str:

@@ -20,7 +20,7 @@ from workbench.gui.actions.release import (
 )
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
-from workbench.gui.gauges.budget import HIGH, high_words
+from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
@@ -233,11 +233,10 @@ class ReleasePage(PageFrame):
             self._failed(outlook.refusal)
             return
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
-        first = self.session.account.cap is None
-        sets = f" As the first release it also sets the cap to ε = {entered(cost)}: nothing is left for another."
+        sets = first_words(self.session.account, cost)
         text = (
             f"This charges ε = {entered(cost)} and publishes into {path.name}. "
-            f"It cannot be undone.{sets if first else ''}{high}{_outside(outlook.outside)}{replaced}"
+            f"It cannot be undone.{sets}{high}{_outside(outlook.outside)}{replaced}"
         )
         if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
             self._start(outlook)

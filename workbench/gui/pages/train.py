@@ -11,6 +11,7 @@ from workbench.gui.actions import train as actions
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import confirm
 from workbench.gui.explain import Asked, Explainable, explain_button
+from workbench.gui.gauges.budget import first_words
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
 from workbench.gui.state import Session, State, sentence
@@ -143,6 +144,7 @@ class TrainPage(RunPage):
             return
         title, what = self.forms.title, self._what()
         text = question(title, self.session.target, folder, found)
+        text += first_words(self.session.account, found.epsilon)
         if not confirm(self, "Train and release?", text, "Train and release"):
             return
         if what != self._what():  # other work has ended while the question stood

@@ -34,7 +34,7 @@ AUTO = "auto"
 NOTHING = "–"
 NOWHERE = QModelIndex()
 KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
-USELESS = "A constant answer is no farther off than this and costs nothing: give it more ε, or drop it."
+USELESS = "A constant answer is about as near as this and costs nothing: give it more ε, or drop it."
 BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -117,10 +117,8 @@ class ShareModel(QAbstractTableModel):
 
     def useless(self) -> list[str]:
         """Return the names of the columns of which hardly anything survives their share."""
-        return [name for at, name in enumerate(self._names()) if (o := self.outlook_at(at)) is not None and o.useless]
-
-    def _names(self) -> list[str]:
-        return [column.name for column in self._session.plan.columns]
+        shown = [self.outlook_at(at) for at in range(self._rows)]
+        return [outlook.column.name for outlook in shown if outlook is not None and outlook.useless]
 
     def refresh(self) -> None:
         """Tell the view that any cell may differ."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
-from workbench.gui.actions.forecast import HARDLY
+from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
@@ -86,7 +86,7 @@ class PublishedCard(Card):
             look(share, "muted")
         else:
             done = Elided(mechanism(known.mechanism).title if known else "protected")
-            if known is not None and known.expected_absolute_error >= HARDLY * known.constant_error:
+            if known is not None and hardly_survives(known.expected_absolute_error, known.constant_error):
                 done = label(f"{mechanism(known.mechanism).title}  ⚠", "warn")
                 done.setToolTip(
                     f"Hardly anything survives of {column.name}: give it more ε on the Protect page, or drop it."
