@@ -13,6 +13,7 @@ from workbench.data.samples import sample_table
 from workbench.data.table import Table
 from workbench.data.values import codes, numbers
 from workbench.params import CancelledError, InputError
+from workbench.sanitize.draft import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 
@@ -84,6 +85,35 @@ def test_missing_words_count_as_missing_among_numbers_only() -> None:
 )
 def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what: str) -> None:
     assert suspected(column(cells, name))[what]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "reason"),
+    [
+        ("Surname", [f"smith{i}" for i in range(30)] * 3, "its name says that it names persons"),
+        ("first_name", [f"ana{i}" for i in range(30)] * 3, "its name says that it names persons"),
+        ("who", [f"Ana Peña{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "look like names of persons"),
+    ],
+)
+def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells: list[str], reason: str) -> None:
+    """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
+    found = suspected(column(cells, name))
+    assert reason in found["name"]
+    assert "identifier" not in found
+    table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
+    assert 'action = "protect"' in draft(profile(table), 1.0).toml
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("name", ["gold", "silver"] * 20),
+        ("product_name", [f"bolt{i}" for i in range(30)] * 3),
+        ("diagnosis", [f"Asthma of grade {i}" for i in range(15)] * 3),
+    ],
+)
+def test_what_names_no_person_is_not_suspected_to(name: str, cells: list[str]) -> None:
+    assert "name" not in suspected(column(cells, name))
 
 
 def test_plain_columns_raise_no_suspicion() -> None:

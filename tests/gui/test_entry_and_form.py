@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 
 from workbench.gui.entry import PrivacyEntry
 from workbench.gui.form import Form
-from workbench.gui.text import entered, plain, unbroken
+from workbench.gui.text import at_least, at_most, entered, exactly, plain, unbroken
 from workbench.gui.widgets import label
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
 
@@ -131,6 +131,24 @@ def test_setting_a_value_sends_no_signal(entry, qtbot):
 def test_numbers_are_written_as_a_person_writes_them(value, typed, read):
     assert entered(Decimal(value)) == typed
     assert plain(Decimal(value)) == read
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "paid", "left"),
+    [
+        ("3", "3", "3"),
+        ("0", "0", "0"),
+        ("12.3456", "12.3456", "12.3456"),
+        ("2.99872131", "2.999", "2.998"),
+        ("0.00012345678", "0.0001235", "0.0001234"),
+        ("9.99999999", "10", "9.999"),
+    ],
+)
+def test_an_epsilon_is_never_shown_as_cheaper_nor_more_as_left(epsilon, paid, left):
+    value = Decimal(epsilon)
+    assert (at_most(value), at_least(value)) == (paid, left)
+    assert Decimal(at_least(value)) <= value <= Decimal(at_most(value))
+    assert exactly(value) == ("" if paid == epsilon else f" (exactly {entered(value)})")
 
 
 def test_a_form_holds_the_defaults_of_its_class(form):

@@ -147,6 +147,20 @@ def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
     assert "4711" not in logged + banner.text()
 
 
+def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot):
+    from workbench.paths import user_log
+
+    def fault(emit, cancel):
+        raise ValueError
+
+    handle = window.jobs.start(Job("Opening", fault, about="divorces of 2024.csv"))
+    assert handle.title == "Opening divorces of 2024.csv"
+    qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible, timeout=5000)
+    logged = (user_log() / "workbench.log").read_text("utf-8")
+    assert " Opening\n" in logged
+    assert "divorces" not in logged
+
+
 def test_a_newer_job_of_the_same_kind_replaces_the_older(window, qtbot):
     results = []
     for number in (1, 2):

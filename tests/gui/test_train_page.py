@@ -123,7 +123,10 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert train.session.account.spent == 1
     assert [run.kind for run in train.session.runs] == ["fit"]
     assert "Charged ε = 1" in text_of(train, "train_outcome")
-    press(train, "train_show_release")
+    again = train.findChild(QPushButton, "train_start")
+    assert (again.text(), again.isVisible()) == ("Start again", True)
+    assert train.page.primary.text() == "Its files →"
+    train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
     assert train.page.objectName() == "page_release"
     assert train.findChild(QWidget, "released_1_verify").isVisible()
     press(train, "rail_train")
@@ -237,7 +240,7 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap)))
     note = train.findChild(QWidget, "note_train")
     qtbot.waitUntil(lambda: "left under the cap" in note.accessibleName(), timeout=10_000)
-    assert not train.page.primary.isEnabled()
+    assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")
     assert train.page.objectName() == "page_ledger"
 

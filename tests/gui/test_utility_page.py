@@ -73,6 +73,13 @@ def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
     assert words.isVisible()
     assert "At your ε = 1: about" in words.text()
     assert [run.kind for run in utility.session.runs] == ["curve"]
+    assert utility.findChild(QWidget, "curve_run").text() == "Run again"
+    assert utility.findChild(QWidget, "curve_to_train").isVisible()
+    retype(utility, qtbot, "curve_repeats", "3")  # that was not run: the highlighted button runs it
+    assert (utility.page.primary.text(), utility.page.primary.objectName()) == ("Run", "curve_run")
+    retype(utility, qtbot, "curve_repeats", "2")
+    qtbot.keyClick(utility, Qt.Key.Key_Return, CTRL)
+    assert utility.page.objectName() == "page_release"
     assert utility.rail.buttons["utility"].state == "ready"
 
 

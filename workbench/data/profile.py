@@ -50,6 +50,13 @@ _LOOKS = (
     ("code", r"^[A-Za-z]{0,6}[-_ ]?[0-9]{2,}[A-Za-z0-9_-]*$", "the values look like codes"),
 )
 _IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|ssn|iban|passport|name|nr|no)$|Id$|ID$", re.ASCII)
+_PERSON_NAME = re.compile(
+    r"^((first|last|fore|sur|given|family|middle|maiden|full|user|nick|pet|patient|client|customer|person|employee"
+    r"|student|contact|owner)[ _-]?names?|names?|vorname|nachname|familienname|prenom|prénom|nom|nombre|apellidos?)$",
+    re.IGNORECASE,
+)
+_FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|den|di|da|la|le|del)){1,4}\s*$"
+_FEW_NAMES = 10
 _TRUTH = {"true", "false"}
 _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
@@ -273,6 +280,12 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
         yield Suspicion("identifier", "every row has a whole number of its own")
     elif kind in ("category", "integer") and 2 * len(values) > rows >= 10 and _IDENTIFIER_NAME.search(name):
         yield Suspicion("identifier", "its name says so, and most rows have a value of their own")
+    elif kind == "category" and len(values) > _FEW_NAMES:
+        # That rows share a name makes it no less a name: only most of the table would have one of its own.
+        if _PERSON_NAME.search(name):
+            yield Suspicion("name", "its name says that it names persons, some of them in several rows")
+        elif _share(values, _FULL_NAME) >= 0.9:
+            yield Suspicion("name", "the values look like names of persons, some of them in several rows")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
 

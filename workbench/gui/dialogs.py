@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from workbench.gui.text import unbroken
@@ -31,6 +32,18 @@ def ask_for_folder(parent: QWidget, title: str) -> str:
     return QFileDialog.getExistingDirectory(parent, title)
 
 
+class Question(QMessageBox):
+    """A question with an edge of its own where the window system draws none around it."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw the edge."""
+        super().paintEvent(event)
+        if self.frameGeometry() == self.geometry():
+            painter = QPainter(self)
+            painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+
 def confirm(parent: QWidget, title: str, text: str, verb: str) -> bool:
     """Ask whether to do what cannot be undone; Esc and Return say no."""
     return choose(parent, title, text, {"yes": verb}) == "yes"
@@ -49,7 +62,7 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
         The key of the choice, empty for Cancel.
     """
     # The question is also the heading: not every system shows the title of such a window.
-    box = QMessageBox(QMessageBox.Icon.NoIcon, title, title, parent=parent)
+    box = Question(QMessageBox.Icon.NoIcon, title, title, parent=parent)
     box.setObjectName("confirm")
     box.setTextFormat(Qt.TextFormat.PlainText)
     box.setInformativeText(unbroken(text))

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QPainter, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.state import Session
-from workbench.gui.text import plain
+from workbench.gui.text import at_most, entered
 from workbench.gui.widgets import Card, Elided, Facts, button, label, row
 from workbench.privacy.belief import DELTA_NOTE, posterior
 from workbench.render.fonts import font
@@ -140,7 +140,7 @@ class ExplainPanel(Card):
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Say what ``epsilon`` means."""
         of = f" for {about}" if about else ""
-        self._title.set_whole(f"ε = {plain(epsilon)}{of}")
+        self._title.set_whole(f"ε = {at_most(epsilon)}{of}", f"ε = {entered(epsilon)}{of}")
         rows = self._session.plan.rows_per_person
         counted = f" One person has up to {rows:,} rows here, and ε counts them together." if rows > 1 else ""
         self._text.setText(in_words(epsilon, delta, about) + counted)
@@ -170,7 +170,7 @@ class ExplainPanel(Card):
                 assert amount is not None
                 self._amounts[key] = amount
                 self._others[key].setText(words)
-                asking = f"What does ε = {plain(amount)}, {words}, mean?"
+                asking = f"What does ε = {at_most(amount)}, {words}, mean?"
                 self._others[key].setToolTip(asking)
                 self._others[key].setAccessibleName(asking)
         self._also.setVisible(bool(self._amounts))
@@ -263,7 +263,7 @@ def explain_button(session: Session, name: str, asked: Callable[[], Asked | None
 def question(asked: Asked) -> str:
     """Return the question a menu asks."""
     of = f" for {asked.about}" if asked.about else ""
-    return f"What Does ε = {plain(asked.epsilon)}{of} Mean?"
+    return f"What Does ε = {at_most(asked.epsilon)}{of} Mean?"
 
 
 def _bring_into_sight(panel: QWidget) -> None:

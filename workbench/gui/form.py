@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.gui.entry import PrivacyEntry
+from workbench.gui.text import entered
 from workbench.gui.widgets import label, mark_wrong, named
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField
 
 GIVEN_LATER = "guessed"
+LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 PRIVACY = ("ε", "δ")
 
 
@@ -26,9 +28,11 @@ class Form(QWidget):
 
     Signals:
         changed: some field differs; ask :meth:`value`.
+        explained: (sentences) what the field means that has the keys or the pointer now, and what it is by default.
     """
 
     changed = Signal()
+    explained = Signal(str)
 
     def __init__(
         self,
@@ -37,6 +41,9 @@ class Form(QWidget):
         *,
         only: Sequence[str] = (),
         titles: dict[str, str] | None = None,
+        units: dict[str, str] | None = None,
+        helps: dict[str, str] | None = None,
+        rest: tuple[str, str] | None = None,
         given: dict[str, Any] | None = None,
     ) -> None:
         """Make the form.
@@ -46,6 +53,9 @@ class Form(QWidget):
             parameters: the class.
             only: which attributes to ask for, in this order (default: all of them).
             titles: the words of an attribute where its name will not do.
+            units: the same of its unit.
+            helps: the same of what it means.
+            rest: the first attribute of those that are seldom changed, and the heading above them.
             given: values of the attributes that are not asked for.
         """
         super().__init__()
@@ -57,16 +67,25 @@ class Form(QWidget):
         self._fields: dict[str, QWidget] = {}
         self._problems: dict[str, Any] = {}
         self._specs = {key: declared[key] for key in only or declared if key not in self._given}
+        self._titles = {key: (titles or {}).get(key, key.replace("_", " ")) for key in self._specs}
+        self._helps: dict[QObject, str] = {}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        for position, (key, spec) in enumerate(self._specs.items()):
-            words = (titles or {}).get(key, key.replace("_", " "))
+        for key, spec in self._specs.items():
+            at = grid.rowCount()
+            if rest is not None and key == rest[0]:
+                heading = label(rest[1], "caption", name=f"{name}_rest")
+                heading.setContentsMargins(0, 8, 0, 0)
+                grid.addWidget(heading, at, 0, 1, 3)
+                at += 1
+            words = self._titles[key]
             title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
             field = self._make(name, key, spec, defaults[key])
-            help_text = spec.help[:1].upper() + spec.help[1:]
+            help_text = (helps or {}).get(key, spec.help)
+            help_text = help_text[:1].upper() + help_text[1:]
             for part in (title, field):
                 part.setToolTip(help_text)
             field.setAccessibleName(words)
@@ -74,10 +93,14 @@ class Form(QWidget):
             title.setBuddy(field)
             problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
             problem.hide()
-            grid.addWidget(title, 2 * position, 0, Qt.AlignmentFlag.AlignVCenter)
-            grid.addWidget(field, 2 * position, 1)
-            grid.addWidget(label(spec.unit, "muted"), 2 * position, 2)
-            grid.addWidget(problem, 2 * position + 1, 1, 1, 2)
+            grid.addWidget(title, at, 0, Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(field, at, 1)
+            grid.addWidget(label((units or {}).get(key, spec.unit), "muted"), at, 2)
+            grid.addWidget(problem, at + 1, 1, 1, 2)
+            told = f"{title.text()}: {help_text[:1].lower()}{help_text[1:]}.{_usual(spec, defaults[key])}"
+            for part in (title, field, *field.findChildren(QWidget)):
+                self._helps[part] = f"{told[:1].upper()}{told[1:]}"
+                part.installEventFilter(self)
             self._fields[key], self._problems[key] = field, problem
         self._check()
 
@@ -98,6 +121,12 @@ class Form(QWidget):
         for key in self._fields:
             self._write(key, getattr(value, key))
         self._check()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Explain the field that the keys or the pointer come to."""
+        if event.type() in LOOKED_AT and watched in self._helps:
+            self.explained.emit(self._helps[watched])
+        return False
 
     # -- fields ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +166,7 @@ class Form(QWidget):
     def _read(self, key: str) -> Any:
         """Return the checked value of a field, or raise :class:`ParameterError`."""
         field, spec = self._fields[key], self._specs[key]
-        words = key.replace("_", " ")
+        words = self._titles[key]
         if isinstance(field, PrivacyEntry):
             return spec.check(float(field.value()), words)
         if isinstance(field, QCheckBox):
@@ -192,7 +221,16 @@ class Form(QWidget):
             return None
 
 
+def _usual(spec: Field, default: Any) -> str:
+    """Return a sentence on what a field is where nobody changes it; empty where that follows from the table."""
+    if default in (None, dataclasses.MISSING):
+        return ""
+    return f" Usually {_written(spec.plain(default))}."
+
+
 def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return entered(Decimal(repr(value)))
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return {"\t": "tab", " ": "space"}.get(value, str(value))

@@ -1,4 +1,7 @@
-"""A page that starts one long job at a time: its primary button gives way to Cancel while the job runs."""
+"""A page that starts one long job at a time: its primary button gives way to Cancel while the job runs.
+
+Once what the page says has been run, the highlighted button leads on, and running it again is a plain one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
+from workbench.gui.widgets import button, look
 
 TO_DATA = "Data →"
 GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."
@@ -26,6 +30,7 @@ class RunPage(PageFrame):
         self._handle: JobHandle | None = None
         self._verb = ""
         self._run_button = self._cancel_button = QPushButton()
+        self._onward: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
         """Make the primary button ``name`` and put ``cancel`` beside it."""
@@ -34,6 +39,14 @@ class RunPage(PageFrame):
         cancel.hide()
         self.foot.addWidget(cancel)
         self._run_button = self.set_primary(verb, name, self._press, tip)
+
+    def add_onward(self, text: str, name: str, page: str, tip: str, kind: str = "primary") -> None:
+        """Add a button that leads to ``page`` once the job is done; the one of kind ``primary`` is added last."""
+        onward = button(text, name, kind, tip=tip)
+        onward.clicked.connect(lambda: self.session.go(page))
+        onward.hide()
+        self.foot.addWidget(onward)
+        self._onward.append(onward)
 
     @property
     def running(self) -> bool:
@@ -68,11 +81,23 @@ class RunPage(PageFrame):
             former, self._handle = self._handle, None
             former.cancel()
 
-    def show_buttons(self, missing: str, *, ready: bool) -> None:
-        """Show the button to run, to stop, or to go where something is missing."""
+    def show_buttons(self, missing: str, *, ready: bool, done: bool) -> None:
+        """Show the button to run, to stop, or to go where something is missing; where all is done, those that lead on.
+
+        Args:
+            missing: what stands in the way; empty where nothing does.
+            ready: whether it can be run.
+            done: whether just this has been run.
+        """
         stopping = self._handle is not None and self._handle.stopping
+        done = done and not missing and not self.running
+        for onward in self._onward:
+            onward.setVisible(done)
+        self.primary = self._onward[-1] if done else self._run_button
+        look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
-        self._run_button.setText(TO_DATA if missing else self._verb)
+        self._run_button.setText(TO_DATA if missing else f"{self._verb} again" if done else self._verb)
+        self._run_button.setAccessibleName(self._run_button.text())
         self._run_button.setEnabled(bool(missing) or ready)
         self._cancel_button.setVisible(self.running)
         self._cancel_button.setText("Cancelling…" if stopping else "Cancel")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 _DIGITS = 4
+_WHOLE = 6
 
 
 NO_BREAK = "\u00a0"
@@ -33,6 +34,35 @@ def plain(value: Decimal | float | None) -> str:
     rounded = number.quantize(Decimal(1).scaleb(-max(places, 0)), rounding=ROUND_HALF_EVEN)
     text = f"{rounded:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def at_most(epsilon: Decimal) -> str:
+    """Return an ε that is paid: whole where it has six digits or fewer, else four of them, rounded up.
+
+    So the same figure reads the same everywhere, and nobody pays more than he reads; the exact one is :func:`entered`.
+    """
+    return _shortened(epsilon, ROUND_CEILING)
+
+
+def at_least(epsilon: Decimal) -> str:
+    """Return an ε that is left: whole where it has six digits or fewer, else four of them, rounded down."""
+    return _shortened(epsilon, ROUND_FLOOR)
+
+
+def in_full(epsilon: Decimal | None) -> str:
+    """Return all digits of an ε that may be shown shortened, for its tooltip; empty for none."""
+    return "" if epsilon is None else f"ε = {entered(epsilon)} exactly"
+
+
+def exactly(epsilon: Decimal) -> str:
+    """Return what stands behind a shortened ε where nothing can be pointed at; empty where it stands whole."""
+    return "" if at_most(epsilon) == entered(epsilon) else f" (exactly {entered(epsilon)})"
+
+
+def _shortened(epsilon: Decimal, rounding: str) -> str:
+    if not epsilon.is_finite() or len(epsilon.normalize().as_tuple().digits) <= _WHOLE:
+        return entered(epsilon)
+    return entered(Context(prec=_DIGITS, rounding=rounding).plus(epsilon))
 
 
 def entered(value: Decimal) -> str:

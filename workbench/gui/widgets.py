@@ -148,8 +148,8 @@ class Facts(QWidget):
         self.setLayout(self._lines)
         self._values: dict[str, tuple[QWidget, QLabel, QLabel]] = {}
 
-    def show_line(self, key: str, name: str, value: str, kind: str = "") -> None:
-        """Show (or change) the line ``key``."""
+    def show_line(self, key: str, name: str, value: str, kind: str = "", *, tip: str = "") -> None:
+        """Show (or change) the line ``key``; ``tip`` says more to who points at it."""
         if key not in self._values:
             # A long figure takes a second line rather than make the window wider.
             holder, left, right = QWidget(), label(name, "muted"), label(value, wrap=True, name=f"fact_{key}")
@@ -163,6 +163,8 @@ class Facts(QWidget):
         left.setText(name)
         right.setText(value)
         right.setAccessibleName(f"{name}: {value}")
+        for part in (left, right):
+            part.setToolTip(tip)
         look(right, kind)
         holder.show()
 

@@ -29,12 +29,12 @@ class Run(Generic[R]):
     """A job that was started. Made by :func:`start`.
 
     Attributes:
-        title: the job's title.
+        title: what a person sees: the job's title, and what it is about.
         terminal: the terminal event once :meth:`poll` has returned it, else ``None``.
     """
 
     def __init__(self, job: Job[R], *, gauge_memory: bool = False) -> None:
-        self.title = job.title
+        self.title = job.words
         self.terminal: Terminal | None = None
         self._job = job
         self._cancel = CancelToken()

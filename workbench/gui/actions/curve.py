@@ -175,7 +175,7 @@ def save_curve(session: Session, jobs: JobCenter, snapshot: Snapshot, figure: Cu
     def apply(saved: Path) -> None:
         session.tell("info", f"Saved {saved.name}: private, not for release.")
 
-    return jobs.start(Job(f"Saving {path.name}", work), on_result=apply)
+    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
 
 
 def _write_csv(result: CurveResult, path: Path) -> None:

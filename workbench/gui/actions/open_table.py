@@ -63,8 +63,8 @@ def open_table(
         session.tell("info", f"Opened {opened.title}: {opened.table.rows:,} rows, {len(opened.table.names)} columns.")
         read_account(session, jobs)
 
-    title = f"Opening {source.removeprefix('sample:') if source.startswith('sample:') else source.rsplit('/', 1)[-1]}"
-    job = Job(title, lambda emit, cancel: load(source, options, kept, emit, cancel))
+    name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
+    job = Job("Opening", lambda emit, cancel: load(source, options, kept, emit, cancel), about=name)
     return jobs.start(job, key=KEY, on_result=apply, on_failure=on_failure)
 
 

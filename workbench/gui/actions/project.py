@@ -175,7 +175,7 @@ def save_project(
         else:
             changed()
 
-    jobs.start(Job(f"Saving {path.name}", work), key="save", on_result=apply)
+    jobs.start(Job("Saving", work, about=path.name), key="save", on_result=apply)
 
 
 def open_project(session: Session, jobs: JobCenter, path: Path, done: Callable[[Saved], None]) -> None:
@@ -212,7 +212,7 @@ def open_as(
             session.tell("info", f"Opened the project {name}: {opened.title}, {opened.table.rows:,} rows.")
         read_account(session, jobs)
 
-    jobs.start(Job(f"Opening {name}", work), key=KEY, on_result=apply)
+    jobs.start(Job("Opening", work, about=name), key=KEY, on_result=apply)
 
 
 def _digest(path: Path) -> str:

@@ -75,18 +75,6 @@ class Outlook:
         return session.opened is self.opened and session.plan == self.plan
 
 
-def suggested_target(opened: OpenTable) -> Path:
-    """Return a name for the released file that no file has yet."""
-    folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
-    stem = Path(opened.title).stem
-    number = 1
-    while True:
-        target = folder / f"{stem}-released{f'-{number}' if number > 1 else ''}.csv"
-        if not target.exists():
-            return target
-        number += 1
-
-
 def forecast_release(session: Session, jobs: JobCenter, show: Callable[[Forecast], None]) -> None:
     """Work out what the plan will publish and cost; ``show`` gets it unless the plan has changed meanwhile."""
     draft = session.plan
@@ -224,7 +212,7 @@ def release_plan(
             session.tell("info", "Cancelled: no file was written, and nothing is charged.")
 
     doubts: list[Notice] = []
-    job = Job(f"Releasing {opened.title}", work)
+    job = Job("Releasing", work, about=opened.title)
     handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
     # A ledger that could not be told of the end says so itself.
     handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)

@@ -74,17 +74,6 @@ def torch_missing() -> bool:
     return importlib.util.find_spec(TORCH) is None
 
 
-def suggested_folder(opened: OpenTable, model: str) -> Path:
-    """Return a name for the folder of the model that nothing has yet."""
-    parent = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
-    number = 1
-    while True:
-        folder = parent / f"{Path(opened.title).stem}-{model}{f'-{number}' if number > 1 else ''}"
-        if not folder.exists():
-            return folder
-        number += 1
-
-
 def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
     """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
     from workbench.deep.plan import DpSgdPlan
@@ -271,7 +260,7 @@ def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
         folder: where the model would have been.
         former: what the ledger had of that folder before.
     """
-    from workbench.gui.text import entered
+    from workbench.gui.text import at_most
 
     try:
         found = releases_into(folder)[len(former) :]
@@ -280,7 +269,7 @@ def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
     if not found or found[-1].status in ("void", "refused"):
         return "Nothing was released, and nothing is charged."
     stands = "stays reserved" if found[-1].status == "reserved" else "stays charged, as private figures were shown"
-    return f"Nothing was released; ε = {entered(found[-1].epsilon)} {stands}."
+    return f"Nothing was released; ε = {at_most(found[-1].epsilon)} {stands}."
 
 
 def _features(plan: Plan, target: str) -> Features:

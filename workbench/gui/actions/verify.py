@@ -24,7 +24,7 @@ def verify(
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         return faults(release)
 
-    jobs.start(Job(f"Verifying {release.name}", work), key=KEY, on_result=show, on_failure=on_failure)
+    jobs.start(Job("Verifying", work, about=release.name), key=KEY, on_result=show, on_failure=on_failure)
 
 
 def faults(release: Path) -> list[str]:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor
 
 from workbench.gui.datapage.facts import (
     FROM_DATA,
+    ROLE_MEANING,
     changes,
     in_short,
     kind_changes,
@@ -242,6 +243,8 @@ class AttributeModel(QAbstractTableModel):
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
             return "\n".join(in_the_window(s.reason) for s in profile.suspicions)
+        if index.column() == ROLE:
+            return ROLE_MEANING[column.role]
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong:
             return in_the_window(self._wrong[column.name, fact][1])

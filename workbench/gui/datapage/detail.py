@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.datapage.attribute_model import AttributeModel
-from workbench.gui.datapage.facts import FROM_DATA, protect_changes
+from workbench.gui.datapage.facts import FROM_DATA, ROLE_MEANING, protect_changes
 from workbench.gui.datapage.histogram import Histogram
 from workbench.gui.datapage.reading import ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
@@ -46,6 +46,7 @@ class AttributeDetail(DetailCard):
         self._at = -1
         self._name = Elided("", "heading")
         self._kind = label("", "muted", name="detail_kind")
+        self._role = label("", "muted", wrap=True, name="detail_role")
         self._suspicions = SuspicionLines()
         self._suspicions.accepted.connect(self._accept)
         self._notes = label("", wrap=True, name="detail_notes")
@@ -67,7 +68,7 @@ class AttributeDetail(DetailCard):
         head = row(self._name, self._kind)
         head.setStretch(0, 1)
         left.addLayout(head)
-        for part in (self._suspicions, self._notes, self._warning, self._problem):
+        for part in (self._role, self._suspicions, self._notes, self._warning, self._problem):
             left.addWidget(part)
         left.addStretch(1)
         left.addWidget(self.reading)
@@ -96,6 +97,7 @@ class AttributeDetail(DetailCard):
         column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
         self._name.set_whole(column.name)
         self._kind.setText(_kind_text(column, profile))
+        self._role.setText(ROLE_MEANING[column.role])
         lines = self._suspicions.show_suspicions(column, profile)
         self._notes.setText(_notes_text(column) if lines < 2 and not column.crossed else "")
         self._notes.setVisible(bool(self._notes.text()))
@@ -105,6 +107,8 @@ class AttributeDetail(DetailCard):
         problem = self._attributes.problem_of(self._at)
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
+        # Where there is much to say, what is wrong comes first.
+        self._role.setVisible(not taken and not problem and lines < 2)
         self.reading.show_column(column)
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
         self._take.setEnabled(column.protected and bool(column.needs) and not taken)

@@ -22,6 +22,16 @@ FROM_DATA = (
 )
 
 
+ROLE_MEANING = {
+    None: "No role: for a column that neither points to a person nor harms one.",
+    "identifier": "Identifier: it says by itself who somebody is; best dropped.",
+    "quasi-identifier": "Quasi-identifier: with other columns it may single a person out.",
+    "sensitive": "Sensitive: what nobody should learn of one person.",
+    "target": "Target: what models learn to predict from the other columns.",
+}
+"""What each role says, as one line."""
+
+
 def written(column: DraftColumn, fact: str) -> str:
     """Return a declared fact as text, empty where it is open."""
     value = getattr(column, fact)

@@ -42,7 +42,7 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
         return Remedy("State the decimal mark…")
     if not column.protected:
         return None
-    if what in ("identifier", "e-mail", "phone") and column.role != "target":
+    if what in ("identifier", "name", "e-mail", "phone") and column.role != "target":
         return Remedy("Drop it", f"drop {name}, an identifier", {"role": "identifier", "action": "drop"})
     if what in ("constant", "empty"):
         return Remedy("Drop it", f"drop {name}", {"action": "drop"})

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
-from workbench.gui.text import entered, plain
+from workbench.gui.text import at_least, at_most, in_full
 from workbench.gui.widgets import Card, Facts, button, label, row
 from workbench.privacy.belief import posterior
 
@@ -54,9 +54,9 @@ class BudgetGauge(Card):
         released = session.has_released(session.plan)
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
-        told = "released" if released else f"ε {plain(cost)}" if cost is not None else "not ready"
-        self._facts.show_line("plan", "this plan", told, "accent")
-        self._explain.setText(f"What does ε = {plain(of_plan(session).epsilon)} mean?")
+        told = "released" if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
+        self._facts.show_line("plan", "this plan", told, "accent", tip=in_full(cost))
+        self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
         if account.problem:
             self._show_problem(account.problem)
         elif account.cap is None:
@@ -83,7 +83,8 @@ class BudgetGauge(Card):
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
-        self._figure.setText(plain(cost) if cost is not None else "–")
+        self._figure.setText(at_most(cost) if cost is not None else "–")
+        self._figure.setToolTip(in_full(cost))
         self._meaning.setText("ε of this plan")
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
         self._facts.show_line("cap", "cap", "the first release sets it", "muted")
@@ -94,20 +95,24 @@ class BudgetGauge(Card):
     def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> None:
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
-        self._figure.setText(plain(max(remaining, Decimal(0))))
+        self._figure.setText(at_least(max(remaining, Decimal(0))))
+        self._figure.setToolTip(in_full(max(remaining, Decimal(0))))
         self._meaning.setText("left")
-        self._facts.show_line("cap", "cap", f"ε {plain(cap)}")
+        self._facts.show_line("cap", "cap", f"ε {at_most(cap)}", tip=in_full(cap))
         going = account.releases - account.going
         releases = f"spent, {going} release{'s' if going != 1 else ''}"
-        self._facts.show_line("spent", releases if going else "spent", plain(account.spent))
+        spent = at_most(account.spent)
+        self._facts.show_line("spent", releases if going else "spent", spent, tip=in_full(account.spent))
         if account.reserved:
-            self._facts.show_line("reserved", "reserved by what runs", plain(account.reserved))
+            reserved = at_most(account.reserved)
+            self._facts.show_line("reserved", "reserved by what runs", reserved, tip=in_full(account.reserved))
         else:
             self._facts.hide_line("reserved")
         if cost is None:
             self._facts.hide_line("left")
         else:
-            self._facts.show_line("left", "left after this plan", plain(max(after, Decimal(0))))
+            after_it = max(after, Decimal(0))
+            self._facts.show_line("left", "left after this plan", at_least(after_it), tip=in_full(after_it))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(
@@ -122,7 +127,8 @@ class BudgetGauge(Card):
             )
         )
         if not fits:
-            self._warn(f"This plan needs ε = {plain(cost)}, but only {plain(remaining)} remain: it would be refused.")
+            needs = at_most(cost or Decimal(0))
+            self._warn(f"This plan needs ε = {needs}, but only {at_least(remaining)} remain: it would be refused.")
 
     def _warn(self, text: str) -> None:
         former = [] if self._warning.isHidden() else [self._warning.text()]
@@ -137,12 +143,12 @@ def first_words(account: AccountView, epsilon: Decimal) -> str:
     """Return what a release does to the cap where it is the first, as a further sentence; else nothing."""
     if account.cap is not None:
         return ""
-    return f" As the first release it also sets the cap to ε = {entered(epsilon)}: nothing is left for another."
+    return f" As the first release it also sets the cap to ε = {at_most(epsilon)}: nothing is left for another."
 
 
 def high_words(epsilon: Decimal) -> str:
     """Return what a high ε allows, in words."""
-    return f"ε = {plain(epsilon)} is high: a suspicion of 10 % can grow to {_believed(epsilon)}."
+    return f"ε = {at_most(epsilon)} is high: a suspicion of 10 % can grow to {_believed(epsilon)}."
 
 
 def _believed(epsilon: Decimal) -> str:

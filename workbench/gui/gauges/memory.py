@@ -19,6 +19,12 @@ KEPT = 120
 """Samples in the trace: the last two minutes."""
 
 
+LINES = {
+    "predicted": ("predicted with the run", "The window and the training together; the mark on the bar"),
+    "limit": ("limit", "What this computer can give"),
+}
+
+
 class Trace(QWidget):
     """A line of the last samples."""
 
@@ -75,6 +81,9 @@ class MemoryGauge(Card):
         self._predicted: int | None = None
         self._limit: int | None = None
         self._peak = 0
+        for key in ("peak", "predicted", "limit"):  # in this order, whichever is shown first
+            self._facts.show_line(key, "", "")
+            self._facts.hide_line(key)
         head = QWidget()
         head.setLayout(row(self._figure, label("now", "muted"), None))
         for part in (self._caption, head, self._bar, self._facts, self._trace):
@@ -99,7 +108,8 @@ class MemoryGauge(Card):
             if size is None:
                 self._facts.hide_line(key)
             else:
-                self._facts.show_line(key, key, memory(size))
+                name, tip = LINES[key]
+                self._facts.show_line(key, name, memory(size), tip=tip)
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
         marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]

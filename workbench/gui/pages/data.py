@@ -138,9 +138,8 @@ class DataPage(PageFrame):
             self._group.addButton(segment)
             segment.clicked.connect(lambda _checked, name=name: self._show_view(name))
         self._bar = QWidget()
-        line = row(*self._segments.values(), 12, spacing=4)
-        line.addWidget(self._summary, 1)
-        self._bar.setLayout(line)
+        self._bar.setLayout(row(*self._segments.values(), spacing=4))
+        self.header.insertWidget(self.header.indexOf(self._open_button), self._bar)
         attributes = MasterDetail(Card(self.table, self.whole, pad=8), self.detail)
         rows = Card(pad=8)
         top = row(None, badge())
@@ -163,7 +162,7 @@ class DataPage(PageFrame):
         self._places["values"] = self.values
         for place in self._places.values():
             self._views.addWidget(place)
-        self.body.addWidget(self._bar)
+        self.body.addWidget(self._summary)
         self.body.addWidget(self._views, 1)
 
     def _show_view(self, name: str) -> None:
@@ -172,7 +171,8 @@ class DataPage(PageFrame):
         self._views.setCurrentWidget(self._places[name])
         if name in self._segments:
             self._segments[name].setChecked(True)
-        self._bar.setVisible(self.session.opened is not None)
+        for part in (self._bar, self._summary):
+            part.setVisible(self.session.opened is not None)
         self.refresh()
 
     def escape(self) -> bool:

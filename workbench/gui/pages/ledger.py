@@ -18,7 +18,7 @@ from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.ledgerpage.lines_model import LinesTable
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
-from workbench.gui.text import count, entered
+from workbench.gui.text import at_least, at_most, count, entered, in_full
 from workbench.gui.widgets import Card, button, label, look, row
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
@@ -158,10 +158,10 @@ class LedgerPage(PageFrame):
             [
                 (
                     _dataset(a.dataset, present, names),
-                    (entered(a.cap) if a.cap is not None else "none yet", "text", ""),
-                    (entered(a.spent), "text", ""),
-                    (entered(a.reserved), "warn" if a.reserved else "muted", "Work that is going on"),
-                    (entered(a.remaining) if a.remaining is not None else "–", "accent", ""),
+                    _paid(a.cap) if a.cap is not None else ("none yet", "text", ""),
+                    _paid(a.spent),
+                    _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
+                    (at_least(a.remaining) if a.remaining is not None else "–", "accent", in_full(a.remaining)),
                     (str(a.releases), "text", ""),
                 )
                 for a in view.accounts
@@ -184,9 +184,10 @@ class LedgerPage(PageFrame):
             self._cap_title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
         else:
             self._cap_title.setText(
-                f"{opened.title}: cap ε = {entered(account.cap)}, of which "
-                f"{entered(max(account.remaining or Decimal(0), Decimal(0)))} remain."
+                f"{opened.title}: cap ε = {at_most(account.cap)}, of which "
+                f"{at_least(max(account.remaining or Decimal(0), Decimal(0)))} remain."
             )
+            self._cap_title.setToolTip(f"Cap: {in_full(account.cap)}. Remaining: {in_full(account.remaining)}.")
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
 
@@ -217,7 +218,7 @@ class LedgerPage(PageFrame):
         opened, account, cap = self.session.opened, self.session.account, self._cap.value()
         if opened is None or not account.dataset or self._cap.problem():
             return
-        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
+        former = f"from ε = {at_most(account.cap)} to" if account.cap is not None else "to"
         text = f"This sets the cap of {opened.title} {former} ε = {entered(cap)}. The ledger records it for good."
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
             set_cap(self.session, self.jobs, account.dataset, cap)
@@ -244,6 +245,10 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     return (f"{beside}  {dataset[:NAME]}".lstrip(), "accent" if same else "text", tip)
 
 
+def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> tuple[str, str, str]:
+    return (at_most(epsilon), look_of, f"{told}{in_full(epsilon)}")
+
+
 def _release_cells(
     line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]
 ) -> tuple[tuple[str, str, str], ...]:
@@ -262,7 +267,7 @@ def _release_cells(
         (line.time[:16].replace("T", " "), "text", line.time),
         (f"{title}  {line.dataset[:NAME]}".lstrip(), look_of, tip),
         (WORK.get(line.work, line.work), "text", line.work),
-        (entered(line.epsilon), "text", ""),
+        _paid(line.epsilon),
         (entered(line.delta), "text" if line.delta else "muted", ""),
         status,
         (file or "–", "text" if file else "muted", line.output),

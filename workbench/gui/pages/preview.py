@@ -57,7 +57,7 @@ class PreviewPage(PageFrame):
         self._facts.setObjectName("preview_facts")
         self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Protect")
         self._arrange()
-        self._next = self.set_primary("Utility →", "to_utility", lambda: session.go("utility"), "What it is good for")
+        self._next = self.set_primary("Utility →", "to_utility", self._go_on, "What it is good for")
         session.plan_changed.connect(self.refresh)
         session.table_changed.connect(self._start_over)
         self.refresh()
@@ -111,6 +111,9 @@ class PreviewPage(PageFrame):
         if self.isVisible() and name in self._stale and self._views.currentWidget() is self._whole:
             self._ask()
 
+    def _go_on(self) -> None:
+        self.session.go("utility" if self.session.target is not None else "release")
+
     def _start_over(self) -> None:
         self.draw, self._column = 1, ""
         self._clear()
@@ -138,6 +141,9 @@ class PreviewPage(PageFrame):
         self._outdate()
         session = self.session
         can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
+        # Without a column to predict nothing can be studied or trained: the way leads on to the release.
+        self._next.setText("Utility →" if session.target is not None else "Release →")
+        self._next.setAccessibleName(self._next.text())
         self._views.setCurrentWidget(self._whole if can else self._nothing)
         self._again.setVisible(can)
         self._next.setVisible(can)

@@ -16,7 +16,7 @@ from workbench.gui.gauges.budget import HIGH
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import count, listed, plain
+from workbench.gui.text import at_most, count, listed
 from workbench.gui.widgets import Card, button, label, row
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ class ProtectPage(PageFrame):
             self._sum.setText(f"⚠ {self.shares.problem}" if self.shares.problem else "No column is protected")
             return
         total = sum(shares.values(), Decimal(0))
-        rest = "" if total == plan.epsilon else f", less than ε = {plain(plan.epsilon)}: free a lock to use the rest"
-        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {plain(total)}{rest or ' exactly'}")
+        rest = "" if total == plan.epsilon else f", less than ε = {at_most(plan.epsilon)}: free a lock to use the rest"
+        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {at_most(total)}{rest or ' exactly'}")
 
     def _say_note(self) -> None:
         plan = self.session.plan
@@ -158,7 +158,7 @@ class ProtectPage(PageFrame):
         elif kept:
             note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
         elif plan.epsilon > HIGH:
-            note = f"⚠ At ε = {plain(plan.epsilon)} the guarantee says little about any one row."
+            note = f"⚠ At ε = {at_most(plan.epsilon)} the guarantee says little about any one row."
         elif any(c.bounds_origin == "data" for c in plan.protected):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
             note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
 from workbench.gui.actions.release import (
     EarlierRelease,
@@ -15,24 +15,26 @@ from workbench.gui.actions.release import (
     forecast_release,
     look_before_release,
     release_plan,
-    suggested_target,
     what_remains,
 )
+from workbench.gui.actions.suggest import beside, suggest
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.page import Page, PageFrame
+from workbench.gui.pathfield import PathField
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.runpage import GUESSED
 from workbench.gui.state import Session, State, sentence
-from workbench.gui.text import entered
-from workbench.gui.widgets import Card, button, label, look, named, row, stack
+from workbench.gui.text import at_most, exactly
+from workbench.gui.widgets import Card, button, label, look, row, stack
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:
     from workbench.sanitize.forecast import Forecast
 
+CALLED = ("released", ".csv")
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
 
@@ -49,8 +51,10 @@ class ReleasePage(PageFrame):
         self._cost = CostCard(session)
         self._outside = OutsideCard()
         self._refusal = label("", "danger", wrap=True, name="release_refusal")
-        self._target = named(
-            QLineEdit(), "release_target", "File to release into", "The released table; .csv, .tsv or .parquet"
+        self._target = PathField(
+            "release_target",
+            "File to release into",
+            "The released table; .csv, .tsv or .parquet. Its certificate is written beside it",
         )
         self._arrange()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
@@ -86,9 +90,9 @@ class ReleasePage(PageFrame):
         line = row(label("Release into"))
         line.addWidget(self._target, 1)
         line.addWidget(self._choose)
-        target = Card(spacing=4)
-        target.body.addLayout(line)
-        target.body.addWidget(label("Its certificate is written beside it.", "muted"))
+        line.addWidget(label("with its certificate beside it", "muted"))
+        self._into = Card(pad=12)
+        self._into.body.addLayout(line)
         self._refusal.hide()
         upper = QHBoxLayout()
         upper.setSpacing(12)
@@ -100,7 +104,6 @@ class ReleasePage(PageFrame):
         whole.addLayout(self._released)
         whole.addLayout(upper)
         whole.addWidget(self._outside)
-        whole.addWidget(target)
         whole.addStretch(1)
         self._sections.setLayout(whole)
         self._area = QScrollArea()
@@ -111,6 +114,7 @@ class ReleasePage(PageFrame):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty)
         self.body.addWidget(self._area, 1)
+        self.body.addWidget(self._into)  # in sight however long what is above it grows
         self.body.addWidget(self._refusal)
         self._gap = look(QWidget(), "clear")
         self.body.addWidget(self._gap, 1)
@@ -119,10 +123,23 @@ class ReleasePage(PageFrame):
         opened = self.session.opened
         self._empty.setVisible(opened is None)
         self._gap.setVisible(opened is None)
-        self._area.setVisible(opened is not None)
-        self._target.setText(str(suggested_target(opened)) if opened is not None else "")
+        for part in (self._area, self._into):
+            part.setVisible(opened is not None)
+        self._target.setText(str(beside(opened, *CALLED)) if opened is not None else "")
+        self._suggest_target()
         self._refusal.hide()
         self._plan_changed()
+
+    def _suggest_target(self) -> None:
+        """Put a name there that nothing has yet, once it is found and unless another was typed meanwhile."""
+        opened, present = self.session.opened, self._target.text()
+
+        def show(found: Path) -> None:
+            if self._target.text() == present and self.session.opened is opened:
+                self._target.setText(str(found))
+
+        if opened is not None:
+            suggest(self.jobs, opened, *CALLED, show, key="suggest_target")
 
     def _plan_changed(self) -> None:
         self._forecast = None
@@ -227,7 +244,7 @@ class ReleasePage(PageFrame):
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
         if outlook.earlier is not None:
-            self._ask_again(outlook, outlook.earlier, entered(cost), replaced)
+            self._ask_again(outlook, outlook.earlier, at_most(cost), replaced)
             return
         if outlook.refusal is not None:
             self._failed(outlook.refusal)
@@ -235,10 +252,10 @@ class ReleasePage(PageFrame):
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         sets = first_words(self.session.account, cost)
         text = (
-            f"This charges ε = {entered(cost)} and publishes into {path.name}. "
+            f"This charges ε = {at_most(cost)}{exactly(cost)} and publishes into {path.name}. "
             f"It cannot be undone.{sets}{high}{_outside(outlook.outside)}{replaced}"
         )
-        if confirm(self, "Release this table?", text, f"Release at ε = {entered(cost)}"):
+        if confirm(self, "Release this table?", text, f"Release at ε = {at_most(cost)}"):
             self._start(outlook)
 
     def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: str, replaced: str) -> None:
@@ -278,7 +295,7 @@ class ReleasePage(PageFrame):
         opened = self.session.opened
         taken = [str(step.files[0][1]) for step in self.session.released]
         if opened is not None and self._target.text() in taken:
-            self._target.setText(str(suggested_target(opened)))
+            self._suggest_target()
         self.refresh()
 
     def _failed(self, error: BaseException) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions import train as actions
+from workbench.gui.actions.suggest import beside, suggest
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import confirm
 from workbench.gui.explain import Asked, Explainable, explain_button
@@ -15,7 +18,7 @@ from workbench.gui.gauges.budget import first_words
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
 from workbench.gui.state import Session, State, sentence
-from workbench.gui.text import plain
+from workbench.gui.text import at_least, at_most
 from workbench.gui.widgets import button, row, stack
 from workbench.params import WorkbenchError
 from workbench.signals.events import Finished
@@ -54,6 +57,9 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
+        tip = "Its files, Verify and Open folder are on the Release page"
+        self.add_onward("Its files →", "train_show_release", "release", tip)
+        self._trained: object = None
         self._shown_model = self.forms.model
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
@@ -89,9 +95,18 @@ class TrainPage(RunPage):
         self._suggest_folder()
 
     def _suggest_folder(self) -> None:
-        opened = self.session.opened
-        if opened is not None:
-            self.before.folder.setText(str(actions.suggested_folder(opened, self.forms.model)))
+        """Put the model's name there, and one that nothing has yet once it is found, unless another was typed."""
+        opened, model = self.session.opened, self.forms.model
+        if opened is None:
+            return
+        self.before.folder.setText(str(beside(opened, model)))
+        present = self.before.folder.text()
+
+        def show(found: Path) -> None:
+            if self.before.folder.text() == present and self.session.opened is opened:
+                self.before.folder.setText(str(found))
+
+        suggest(self.jobs, opened, model, "", show, key="suggest_folder")
 
     def _edited(self) -> None:
         self._preflight = None
@@ -158,6 +173,7 @@ class TrainPage(RunPage):
     def _show_result(self, result: Any) -> None:
         from workbench.gui.trainpage.words import finished
 
+        self._trained = self._what()
         self.going.show_result(result)
         self.going.tell(finished(result))
 
@@ -179,7 +195,8 @@ class TrainPage(RunPage):
         self.going.show_kind(network=network)
         self.forms.lock(locked=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and not self._beyond(found)
-        self.show_buttons(missing, ready=ready)
+        done = self._trained is not None and self._trained == self._what()
+        self.show_buttons(missing, ready=ready, done=done)
         self.set_note(missing or self._note_text(found))
 
     def _note_text(self, found: actions.Preflight | None) -> str:
@@ -193,7 +210,9 @@ class TrainPage(RunPage):
             return ""
         if self._beyond(found):
             left = self.session.account.remaining
-            return f"This costs ε = {plain(found.epsilon)}, and {plain(left)} are left under the cap."
+            return (
+                f"This costs ε = {at_most(found.epsilon)}, and {at_least(left or Decimal(0))} are left under the cap."
+            )
         return " ".join(found.warnings) or "Start asks once more before it charges anything."
 
     def _beyond(self, found: actions.Preflight) -> bool:

@@ -69,6 +69,10 @@ class UtilityPage(RunPage):
         self._arrange()
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
         self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
+        tip = "Train a private model or network, and release that"
+        self.add_onward("Train a model", "curve_to_train", "train", tip, kind="")
+        tip = "Publish the sanitised table as the plan says (Ctrl+Return)"
+        self.add_onward("Release the table →", "curve_to_release", "release", tip)
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_epsilon)
@@ -197,8 +201,9 @@ class UtilityPage(RunPage):
         epsilon = self.session.plan.epsilon
         self.plot.show_figure(figure, self.session.theme, epsilon)
         whole = self._whole(self._snapshot)
-        so_far = "" if self._snapshot.done == self._snapshot.total else "So far: "
-        self._words.setText(so_far + in_words(whole, epsilon))
+        told = in_words(whole, epsilon)
+        partly = self._snapshot.done < self._snapshot.total
+        self._words.setText(f"So far: {told[:1].lower()}{told[1:]}" if partly and told else told)
         best = worth_taking(whole)
         self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)
         if best is not None:
@@ -208,7 +213,7 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing, plan = what_is_missing(self.session), self.setup.value()
-        self.show_buttons(missing, ready=plan is not None)
+        self.show_buttons(missing, ready=plan is not None, done=self._done())
         self._empty.setText(
             missing
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
@@ -217,13 +222,18 @@ class UtilityPage(RunPage):
         )
         self.set_note(missing or self._progress_note(0 if plan is None else len(plan.fits())))
 
+    def _done(self) -> bool:
+        """Whether every model of what the fields say is trained."""
+        shot = self._snapshot
+        return shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
+
     def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
         if self.running:
             return "The curve grows while it is computed."
         if shot is not None and shot.done < shot.total:
             return "Stopped; what is trained is kept, and Run does the rest."
-        if shot is not None and shot.result.plan == self.setup.value():
+        if shot is not None and self._done():
             return f"All {shot.total:,} models are trained."
         return f"{fits:,} models to train." if fits else ""
 

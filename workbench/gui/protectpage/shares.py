@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.draft import DraftColumn, DraftPlan
-from workbench.gui.text import entered, plain
+from workbench.gui.text import at_least, entered
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> Dr
     most = room - LEAST * len(free)
     if not LEAST <= share <= most:
         raise ParameterError(
-            f"a share of {entered(share)} does not fit: the other columns leave {plain(max(most, Decimal(0)))}",
+            f"a share of {entered(share)} does not fit: the other columns leave {at_least(max(most, Decimal(0)))}",
             f"column {name}",
             "write less, raise ε, or free a lock",
         )

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.actions.verify import verify
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import ReleasedStep, sentence
-from workbench.gui.text import entered
+from workbench.gui.text import at_most, entered, exactly
 from workbench.gui.widgets import Card, Elided, button, label, look, row
 from workbench.params import WorkbenchError
 
@@ -23,11 +23,13 @@ class ReleasedCard(Card):
     def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter) -> None:
         super().__init__(spacing=6)
         self.setObjectName(f"released_{number}")
-        cost = f"ε = {entered(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
+        cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
         self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
         self._jobs, self._output = jobs, step.files[0][1]
         title = label(f"✓ Released: {step.title} at {cost}", "heading")
-        title.setToolTip("A release cannot be undone: its charge stands, and what was published is public.")
+        title.setToolTip(
+            f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
+        )
         locked = label(f"locked · release {step.release_id}", "muted", name=f"released_{number}_id")
         head = QWidget()
         head.setLayout(row(title, None, locked))

@@ -12,13 +12,20 @@ from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
-from workbench.gui.text import count, entered, plain
+from workbench.gui.text import at_least, at_most, count, in_full, plain
 from workbench.gui.widgets import Card, Elided, Facts, button, label, look
 from workbench.privacy.belief import posterior
 
 if TYPE_CHECKING:
     from workbench.gui.draft import DraftColumn
     from workbench.sanitize.forecast import ColumnForecast, Forecast
+
+COMPARED = "How far one row can show through, at most, against a table in which it is"
+ZERO_OUT = "Zero-out neighbours: somebody's row is emptied, the number of rows is public. The ledger counts in these."
+REPLACE_ONE = (
+    "Replace-one neighbours: somebody's row is exchanged for any other. A sanitised table bounds both by the same "
+    "ε; a model that was trained with noise may need more here."
+)
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
@@ -78,6 +85,7 @@ class PublishedCard(Card):
 
         name = Elided(column.name)
         share = label(f"ε {plain(known.epsilon)}" if known else "–" if column.action != "protect" else "")
+        share.setToolTip(in_full(known.epsilon) if known else "")
         share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if column.action == "keep":
             done: QLabel = label("⚠ kept as it is", "warn")
@@ -121,6 +129,7 @@ class CostCard(Card):
         for part in (
             label("WHAT IT COSTS", "caption"),
             self._figure,
+            label(COMPARED, "muted", wrap=True, name="release_compared"),
             self._facts,
             self._high,
             self._short,
@@ -135,17 +144,19 @@ class CostCard(Card):
         """Show the plan's cost against the account."""
         plan, account = self._session.plan, self._session.account
         cost = forecast.epsilon_total if forecast is not None else plan.cost()
-        self._figure.setText(f"ε = {entered(cost)}" if cost is not None else "–")
-        relation = "one row becomes empty (zero-out)"
-        self._facts.show_line("zero_out", "zero-out, ε", entered(cost) if cost is not None else "–")
+        self._figure.setText(f"ε = {at_most(cost)}" if cost is not None else "–")
+        self._figure.setToolTip(in_full(cost))
+        told = at_most(cost) if cost is not None else "–"
+        self._facts.show_line("zero_out", "emptied (zero-out)", told, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
         one = Decimal(repr(forecast.replace_one_epsilon)) if forecast is not None else cost
-        self._facts.show_line("replace_one", "replace-one, ε", entered(one) if one is not None else "–")
+        told = at_most(one) if one is not None else "–"
+        tip = f"{REPLACE_ONE}\n{in_full(one)}".strip()
+        self._facts.show_line("replace_one", "exchanged (replace-one)", told, tip=tip)
         self._facts.show_line("delta", "δ", "0")
         if plan.rows_per_person != 1:
             self._facts.show_line("rows_each", "rows of one person", str(plan.rows_per_person))
         else:
             self._facts.hide_line("rows_each")
-        self.setToolTip(f"Neighbours: {relation}, or one row is replaced by another; the number of rows is public.")
         remaining = account.remaining
         if account.problem:
             self._facts.show_line("cap_left", "the ledger", "cannot be read", "danger")
@@ -155,10 +166,12 @@ class CostCard(Card):
             self._facts.hide_line("after")
         else:
             assert account.cap is not None
-            self._facts.show_line("cap_left", f"remains of ε {plain(account.cap)}", entered(remaining))
+            self._facts.show_line(
+                "cap_left", f"remains of ε {at_most(account.cap)}", at_least(remaining), tip=in_full(remaining)
+            )
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:
-                self._facts.show_line("after", "remains afterwards", entered(after), "accent")
+                self._facts.show_line("after", "remains afterwards", at_least(after), "accent", tip=in_full(after))
             else:
                 self._facts.hide_line("after")
         high = cost is not None and cost > HIGH
@@ -171,7 +184,7 @@ class CostCard(Card):
             released = self._session.has_released(plan)
             look(self._short, "muted" if released else "danger")
             needs = "A second draw needs" if released else "⚠ Needs"
-            self._short.setText(f"{needs} ε = {entered(cost or Decimal(0))}, but {left_words(remaining)}.")
+            self._short.setText(f"{needs} ε = {at_most(cost or Decimal(0))}, but {left_words(remaining)}.")
         self.use_rest.setVisible(short and remaining is not None and remaining > 0)
         if remaining is not None:
             self.use_rest.setText(f"Use what remains (ε = {_left(remaining)})")
@@ -180,11 +193,11 @@ class CostCard(Card):
 
 def left_words(remaining: Decimal) -> str:
     """Return what remains of a cap that is too small, as the end of a sentence."""
-    return f"only {entered(remaining)} remain" if remaining > 0 else "nothing is left"
+    return f"only {at_least(remaining)} remain" if remaining > 0 else "nothing is left"
 
 
 def _left(remaining: Decimal | None) -> str:
-    return entered(max(remaining or Decimal(0), Decimal(0)))
+    return at_least(max(remaining or Decimal(0), Decimal(0)))
 
 
 class OutsideCard(Card):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions.train import INSTALL, Preflight
 from workbench.gui.dialogs import ask_where_to_save
+from workbench.gui.pathfield import PathField
 from workbench.gui.text import memory, plain
 from workbench.gui.trainpage.words import cost, steps
-from workbench.gui.widgets import Card, Facts, button, label, named, row
+from workbench.gui.widgets import Card, Facts, button, label, row
 
 NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")
@@ -32,9 +33,7 @@ class BeforeCard(Card):
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name="train_problem")
         self._missing = label("", "warn", wrap=True, name="train_missing")
-        self.folder = named(
-            QLineEdit(), "train_folder", "Folder of the model", "A new folder; it appears whole or not at all"
-        )
+        self.folder = PathField("train_folder", "Folder of the model", "A new folder; it appears whole or not at all")
         choose = button("…", "train_choose_folder", tip="Choose another place", accessible="Choose the folder")
         choose.setFixedWidth(40)
         choose.clicked.connect(self._choose)
@@ -92,7 +91,7 @@ class BeforeCard(Card):
             kind = "" if found.fits else "danger"
         self._facts.show_line("sigma", "noise over clipping norm", sigma)
         self._facts.show_line("steps", "steps", count)
-        self._facts.show_line("memory", "memory", need, kind)
+        self._facts.show_line("memory", "memory it adds", need, kind, tip=_made_of(found))
 
     def _choose(self) -> None:
         path = ask_where_to_save(self, "A new folder for the model", self.folder.text(), "Folder (*)")
@@ -103,6 +102,12 @@ class BeforeCard(Card):
 
 def _memory(found: Preflight) -> str:
     need = memory((found.memory or 0) + (found.libraries or 0))
-    if found.libraries:
-        need += " with PyTorch"
     return f"{need}; {'fits, ' if found.fits else 'does not fit: '}{memory(found.free or 0)} free"
+
+
+def _made_of(found: Preflight | None) -> str:
+    """Return what the memory is for: three figures of one run are told in one place."""
+    if found is None or found.memory is None:
+        return ""
+    libraries = f", {memory(found.libraries)} for Python and PyTorch in a process of its own" if found.libraries else ""
+    return f"Predicted: {memory(found.memory)} for rows and model{libraries}. The gauge adds what the window takes."

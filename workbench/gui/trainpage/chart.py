@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.state import Session
-from workbench.gui.text import plain
+from workbench.gui.text import at_most, plain
 from workbench.gui.widgets import named
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
@@ -72,13 +73,17 @@ class StepChart(QWidget):
         self._points.append((step, value))
         if len(self._points) > MOST:
             self._points = self._points[::2]
-        self.setAccessibleName(f"{self._title}: {plain(value)} at step {step}")
+        self.setAccessibleName(f"{self._title}: {self._written(value)} at step {step}")
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
         """Draw ``points`` in place of what was told on the way."""
         self._points = list(points)
         self.update()
+
+    def _written(self, value: float) -> str:
+        """Return a figure; of ε, which bounds what is spent, never less than it is."""
+        return at_most(Decimal(repr(value))) if self._rising else plain(value)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a size that a line can be read at."""
@@ -97,7 +102,7 @@ class StepChart(QWidget):
         painter.setPen(QColor(theme.text))
         head = QRectF(0, 0, self.width(), 20)
         painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
-        newest = plain(self._points[-1][1]) if self._points else "–"
+        newest = self._written(self._points[-1][1]) if self._points else "–"
         painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
         box = QRectF(40, 30, self.width() - 48, self.height() - 54)
         top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
@@ -123,7 +128,7 @@ class StepChart(QWidget):
             painter.drawLine(place(0, self._target), place(last, self._target))
             painter.setPen(QColor(theme.danger))
             at = place(0, self._target)
-            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {plain(self._target)}")
+            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
         if self._points:
             pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
             painter.setPen(pen)

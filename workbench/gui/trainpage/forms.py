@@ -12,6 +12,7 @@ from workbench.deep.networks import NETWORKS
 from workbench.deep.plan import DpSgdPlan
 from workbench.gui.actions.train import first_plan
 from workbench.gui.form import Form
+from workbench.gui.trainpage import fields
 from workbench.gui.widgets import Card, button, label, look, stack
 from workbench.learners import NAIVE_BAYES as COUNTING
 
@@ -20,22 +21,10 @@ if TYPE_CHECKING:
 
 NAIVE_BAYES = COUNTING.name
 WIDTH = 384
-FIELDS = (
-    "epsilon",
-    "noise",
-    "delta",
-    "batch",
-    "epochs",
-    "lr",
-    "clip",
-    "optimizer",
-    "momentum",
-    "physical_batch",
-    "seconds",
-    "device",
-)
-WORDS = {"lr": "learning rate", "clip": "clipping norm", "physical_batch": "rows in memory", "seconds": "stop after"}
-UNSAID = (("epsilon", "no target"), ("noise", "from ε"), ("seconds", "never"))
+HELP_HEIGHT = 72
+"""Room for the longest explanation, so that no field moves while one is read."""
+
+ASK = "Point at a field to read what it means."
 SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
 
 
@@ -59,10 +48,14 @@ class ModelForms(Card):
         self._views = QStackedWidget()
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
+        self._help = label(ASK, "muted", wrap=True, name="train_help")
+        self._help.setMinimumHeight(HELP_HEIGHT)
+        self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.body.addWidget(self._help)
         self.setFixedWidth(WIDTH)
         self.model = NAIVE_BAYES
         self.titles = {NAIVE_BAYES: COUNTING.title, **{n.name: n.title for n in NETWORKS}}
-        self._forms = {NAIVE_BAYES: Form("train_naive_bayes", COUNTING.parameters)}
+        self._forms = {NAIVE_BAYES: _counting_form()}
         self._forms.update({network.name: _network_form(network.name) for network in NETWORKS})
         self.segments: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
@@ -76,6 +69,7 @@ class ModelForms(Card):
             self.segments[name] = segment
             self._views.addWidget(_scrolled(form))
             form.changed.connect(self.changed)
+            form.explained.connect(self._help.setText)
         self.choose(self.model)
 
     @property
@@ -93,6 +87,7 @@ class ModelForms(Card):
         self.model = model
         self.segments[model].setChecked(True)
         self._views.setCurrentIndex(list(self._forms).index(model))
+        self._help.setText(ASK)
         self.chosen.emit()
         self.changed.emit()
 
@@ -115,9 +110,29 @@ class ModelForms(Card):
             segment.setEnabled(not locked)
 
 
+def _counting_form() -> Form:
+    return Form(
+        "train_naive_bayes",
+        COUNTING.parameters,
+        only=fields.COUNTING,
+        titles=fields.COUNTING_WORDS,
+        units=fields.COUNTING_UNITS,
+        helps=fields.COUNTING_HELP,
+        rest=(fields.COUNTING_REST, fields.SELDOM),
+    )
+
+
 def _network_form(name: str) -> Form:
-    made = Form(f"train_{name}", DpSgdPlan, only=FIELDS, titles=WORDS, given={"network": name})
-    for key, empty in UNSAID:
+    made = Form(
+        f"train_{name}",
+        DpSgdPlan,
+        only=fields.NETWORK,
+        titles=fields.NETWORK_WORDS,
+        helps=fields.NETWORK_HELP,
+        rest=(fields.NETWORK_REST, fields.SELDOM),
+        given={"network": name},
+    )
+    for key, empty in fields.NETWORK_UNSAID:
         field = made.field(key)
         assert isinstance(field, QLineEdit)
         field.setPlaceholderText(empty)

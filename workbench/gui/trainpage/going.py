@@ -12,7 +12,7 @@ from workbench.gui.state import Session
 from workbench.gui.text import memory
 from workbench.gui.trainpage.chart import StepChart
 from workbench.gui.trainpage.words import NO_STEPS, broken_off
-from workbench.gui.widgets import Card, badge, button, label, row
+from workbench.gui.widgets import Card, badge, label, row
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice
 
 
@@ -35,20 +35,12 @@ class RunCard(Card):
         self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
         self._outcome = label("", wrap=True, name="train_outcome")
-        self.to_release = button(
-            "Show on the Release page",
-            "train_show_release",
-            "link",
-            tip="Its files, Verify and Open folder are on the Release page",
-        )
-        self.to_release.clicked.connect(lambda: session.go("release"))
         head, upper = QWidget(), QWidget()
         head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
         for part in (head, self._no_steps, upper, self.epsilon, self._memory, self._notice, self._outcome):
             self.body.addWidget(part)
-        self.body.addWidget(self.to_release)
         self.body.addStretch(0)
         for position in (2, 3):
             self.body.setStretch(position, 1)
@@ -74,7 +66,6 @@ class RunCard(Card):
         for told in (self._memory, self._notice, self._outcome):
             told.setText("")
             told.hide()
-        self.to_release.hide()
 
     def begin(self, found: Preflight, handle: JobHandle) -> None:
         """Follow ``handle``, which does what ``found`` tells of."""
@@ -91,11 +82,10 @@ class RunCard(Card):
         handle.notice.connect(self._take_notice)
 
     def show_result(self, result: Any) -> None:
-        """Draw the whole of ε where the run had steps, and lead to the files."""
+        """Draw the whole of ε where the run had steps."""
         epsilons = getattr(result, "epsilons", ())
         if epsilons:
             self.epsilon.show_points([(0, 0.0), *epsilons])
-        self.to_release.show()
 
     def tell_end(self, end: object) -> None:
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
@@ -122,10 +112,7 @@ class RunCard(Card):
 
     def _take_memory(self, sample: Memory) -> None:
         now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
-        told = f"memory of the run: {now} now, {peak} at most"
-        if sample.predicted is not None:
-            told += f", {memory(sample.predicted - sample.before)} predicted"
-        self._memory.setText(told)
+        self._memory.setText(f"Rows and model take {now} now, {peak} at most so far.")
         self._memory.show()
 
     def _take_notice(self, notice: Notice) -> None:

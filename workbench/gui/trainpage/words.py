@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.gui.actions.train import Preflight
-from workbench.gui.text import entered, plain
+from workbench.gui.text import at_least, at_most, entered, exactly, plain
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 NO_STEPS = (
@@ -22,7 +22,7 @@ def cost(found: Preflight | None, *, working: bool = False) -> str:
     """Return the price of a run, or that it is being worked out."""
     if found is None:
         return "working out the cost…" if working else "–"
-    return f"ε = {plain(found.epsilon)}" + (f", δ = {entered(found.delta)}" if found.delta else "")
+    return f"ε = {at_most(found.epsilon)}" + (f", δ = {entered(found.delta)}" if found.delta else "")
 
 
 def steps(found: Preflight) -> str:
@@ -36,7 +36,7 @@ def question(title: str, target: str | None, folder: Path, found: Preflight) -> 
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     return (
         f"{title}: trained to predict {target}, released into {folder.name}. "
-        f"This charges ε = {entered(found.epsilon)}{delta} "
+        f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta} "
         f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
     )
 
@@ -45,8 +45,8 @@ def finished(result: Any) -> str:
     """Return where the model is, and what it cost."""
     network = result if hasattr(result, "steps") else None
     model = result if network is None else network.model
-    left = f"{entered(model.remaining)} remain under the cap"
-    told = f"Released to {model.output}. Charged ε = {entered(model.epsilon)}; {left}."
+    left = f"{at_least(model.remaining)} remain under the cap"
+    told = f"Released to {model.output}. Charged ε = {at_most(model.epsilon)}{exactly(model.epsilon)}; {left}."
     if network is not None:
         told += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None:

@@ -7,7 +7,7 @@ import itertools
 import math
 from decimal import Decimal
 
-from workbench.gui.text import plain
+from workbench.gui.text import at_most
 from workbench.render.values import CurveFigure, Series
 
 NEAR = 0.03
@@ -45,12 +45,12 @@ def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
     """Return what the lines are at the plan's ε, read off between the tested ones."""
     low, high = figure.span or (figure.series[0].x[0], figure.series[0].x[-1])
     if not low <= float(epsilon) <= high:
-        return f"Your ε = {plain(epsilon)} lies outside the tested range."
+        return f"Your ε = {at_most(epsilon)} lies outside the tested range."
     values = [(s.name, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
     if not values:
         return ""
     told = ", ".join(f"{value:.3f} ({name})" for name, value in values)
-    return f"At your ε = {plain(epsilon)}: about {told}."
+    return f"At your ε = {at_most(epsilon)}: about {told}."
 
 
 def value_at(series: Series, epsilon: float) -> float | None:

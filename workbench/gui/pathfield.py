@@ -1,0 +1,50 @@
+"""A field for a path: whole while it is edited, else with the middle left out where there is no room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame, QStylePainter
+
+from workbench.gui.widgets import named
+
+TEXT_MARGIN = 2
+"""Pixels that Qt leaves on either side of the text of a field."""
+
+
+class PathField(QLineEdit):
+    """A path tells most at its two ends: where it is, and what it is called. The whole of it is the tooltip."""
+
+    def __init__(self, name: str, accessible: str, tip: str) -> None:
+        super().__init__()
+        named(self, name, accessible, tip)
+        self._tip = tip
+        self.textChanged.connect(self._tell)
+
+    def shown(self) -> str:
+        """Return what is painted."""
+        if self.hasFocus():
+            return self.text()
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideMiddle, self._room().width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Paint the shortened path in the frame of any other field."""
+        shown = self.shown()
+        if shown == self.text():
+            super().paintEvent(event)
+            return
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        painter = QStylePainter(self)
+        painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option)
+        painter.setPen(option.palette.color(option.palette.ColorRole.Text))
+        painter.drawText(self._room(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def _room(self) -> QRect:
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        room = self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self)
+        return room.adjusted(TEXT_MARGIN, 0, -TEXT_MARGIN, 0)
+
+    def _tell(self, text: str) -> None:
+        self.setToolTip(f"{text}\n{self._tip}" if text else self._tip)
