@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QItemSelectionModel, QObject, QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QWidget
 
 from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.previewpage.draw_model import DrawModel
 from workbench.gui.rows_model import BLOCK, RowsModel
-from workbench.gui.rows_table import PAD, RowsTable
+from workbench.gui.rows_table import PAD, RowsTable, tint
 from workbench.gui.state import Session
 
 ROWS = 5000
@@ -79,6 +82,74 @@ def test_a_selection_that_is_scrolled_away_is_still_drawn_where_it_reaches(table
     qtbot.keyClick(table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     table.scrollToBottom()
     assert colour_at(table, ROWS - 3, 0) == QColor(session.theme.selection)
+
+
+class Painted(QObject):
+    """How many pixels from top to bottom were painted of what it listens to."""
+
+    def __init__(self, area: QWidget) -> None:
+        super().__init__(area)
+        self.height = 0
+        area.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.Paint:
+            self.height += event.rect().height()
+        return False
+
+
+@pytest.mark.parametrize("line", [28, 5])
+def test_rows_that_stay_in_sight_are_moved_and_not_painted_again(table, qtbot, line):
+    """One row down, and, where the table scrolls by pixels, a part of one."""
+    table.setVerticalScrollMode(
+        RowsTable.ScrollMode.ScrollPerItem if line == 28 else RowsTable.ScrollMode.ScrollPerPixel
+    )
+    table.verticalScrollBar().setSingleStep(1 if line == 28 else line)
+    table.setCurrentIndex(table.model().index(4, 0))
+    table.repaint()
+    areas = table.viewport(), table.verticalHeader().viewport()
+    painted = [Painted(area) for area in areas]
+    table.verticalScrollBar().triggerAction(table.verticalScrollBar().SliderAction.SliderSingleStepAdd)
+    qtbot.waitUntil(lambda: all(p.height for p in painted))
+    assert table.rowViewportPosition(0) == -line
+    assert all(p.height <= line for p in painted)
+    on_screen = table.screen().grabWindow(table.winId()).toImage().convertToFormat(QImage.Format.Format_RGB32)
+    assert on_screen == table.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+
+
+def test_changed_cells_are_tinted_and_a_selected_one_is_not(session, qtbot):
+    model = DrawModel(session)
+    view = RowsTable(session, model, "draw", "Draw", row_height=28)
+    qtbot.addWidget(view)
+    changed = np.array([True, True, False, True])
+    model.show_draw(pl.DataFrame({"city": ["a", "b", "c", None], "age": ["1", "2", "3", "4"]}), {"city": changed})
+    view.resize(500, 300)
+    view.show()
+    qtbot.waitExposed(view)
+    view.selectionModel().select(model.index(1, 0), QItemSelectionModel.SelectionFlag.Select)
+    tinted, surface, selection = tint(session.theme), session.theme.surface, session.theme.selection
+    assert [colour_at(view, row, 0).name() for row in range(4)] == [
+        QColor(c).name() for c in (tinted, selection, surface, tinted)
+    ]
+    assert {colour_at(view, row, 1).name() for row in range(4)} == {QColor(surface).name()}
+    assert [model.is_changed(row, 0) for row in range(4)] == changed.tolist()
+
+
+def test_every_row_in_sight_has_its_number(table, session):
+    table.scrollToBottom()
+    area = table.verticalHeader().viewport()
+    image = area.grab().toImage()
+    surface = QColor(session.theme.surface)
+    for y in range(1, area.height() - 28, 28):
+        across = [x for x in range(image.width()) if any(image.pixelColor(x, y + d) != surface for d in range(26))]
+        assert PAD <= across[0] <= PAD + 3
+        assert across[-1] < image.width() - 1
+
+
+def test_the_last_rows_are_as_wide_as_they_ask_for(table):
+    table.model().show_frame(pl.DataFrame({"id": [str(10**8 + i) if i > 3000 else str(i) for i in range(4000)]}))
+    table.fit_columns()
+    assert table.columnWidth(0) >= table.fontMetrics().horizontalAdvance("100003999") + 2 * PAD
 
 
 def test_the_columns_of_numbers_follow_the_plan(table, session):

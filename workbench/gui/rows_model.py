@@ -27,6 +27,13 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
+def presented(cell: str | None) -> str:
+    """Return what stands in a cell for a person."""
+    if cell is None:
+        return MISSING
+    return cell if len(cell) <= LONGEST else cell[:LONGEST] + "…"
+
+
 class RowsModel(QAbstractTableModel):
     """The text cells of one frame, shape (rows, columns)."""
 
@@ -55,9 +62,13 @@ class RowsModel(QAbstractTableModel):
         elif frame is not None and frame.height and frame.width:
             self.dataChanged.emit(self.index(0, 0), self.index(frame.height - 1, frame.width - 1))
 
-    def cell(self, row: int, column: int) -> str | None:
-        """Return the text of a cell; ``None`` of a missing one."""
-        block, within = divmod(row, BLOCK)
+    def cells(self, rows: range, column: int) -> list[str | None]:
+        """Return the texts of neighbouring cells of a column; ``None`` of a missing one."""
+        first, last = rows.start // BLOCK, (rows.stop - 1) // BLOCK
+        pieces = [text for block in range(first, last + 1) for text in self._piece(column, block)]
+        return pieces[rows.start - first * BLOCK : rows.stop - first * BLOCK]
+
+    def _piece(self, column: int, block: int) -> list[str | None]:
         piece = self._blocks.get((column, block))
         if piece is None:
             assert self._frame is not None
@@ -65,14 +76,15 @@ class RowsModel(QAbstractTableModel):
             self._blocks[column, block] = piece
             if len(self._blocks) > KEPT:
                 self._blocks.popitem(last=False)
-        return piece[within]
+        return piece
+
+    def cell(self, row: int, column: int) -> str | None:
+        """Return the text of a cell; ``None`` of a missing one."""
+        return self._piece(column, row // BLOCK)[row % BLOCK]
 
     def shown(self, row: int, column: int) -> str:
         """Return what stands in a cell for a person."""
-        text = self.cell(row, column)
-        if text is None:
-            return MISSING
-        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+        return presented(self.cell(row, column))
 
     def name_of(self, column: int) -> str:
         """Return the name of a column; empty where there is none."""
@@ -82,9 +94,9 @@ class RowsModel(QAbstractTableModel):
         """Whether a column holds numbers, which line up on the right."""
         return column in self._numbers
 
-    def is_changed(self, row: int, column: int) -> bool:
-        """Whether a cell became another one in a draw."""
-        return False
+    def changes(self, rows: range, column: int) -> list[bool]:
+        """Whether each of some neighbouring cells of a column became another one in a draw."""
+        return [False] * len(rows)
 
     def rowCount(self, parent: Index = NOWHERE) -> int:  # noqa: N802 - Qt's name
         """Return the number of rows."""

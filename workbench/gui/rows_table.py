@@ -1,30 +1,44 @@
 """A table of very many rows, painted in one go.
 
-Qt asks the model nine times and the style sheet twice for every cell; a page of a wide table takes longer so than a
-picture lasts on the screen. Here a page is a few rectangles and one text for each cell.
+Qt asks the model nine times and the style sheet twice for every cell, and five times and twice for every number of a
+row; a page of a wide table takes longer so than a picture lasts on the screen. Here a page is a few rectangles and one
+text for each cell, put at its place by the known widths of its letters.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from collections import defaultdict
+from math import ceil
+
+from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from workbench.gui.rows_model import RowsModel
+from workbench.gui.rows_model import RowsModel, presented
 from workbench.gui.state import Session
 from workbench.gui.widgets import named
+from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
 PAD = 11
 """Pixels between the edge of a cell and its text: as in the heads of the style sheet."""
 
 NARROWEST, WIDEST = 64, 260
-"""Pixels between which a column is as wide as its head and its first rows ask for."""
+"""Pixels between which a column is as wide as its head, its first and its last rows ask for."""
 
 LOOKED_AT = 64
-"""Rows whose texts are measured for that, and columns: more are seldom looked at, and none is measured twice."""
+"""Rows whose texts are measured for that, half of them the last ones, where what counts is longest; and columns."""
 
 TINT = 0.16
+NUMBER = 12
+"""Pixels of the font of a row's number, as the style sheet says."""
+
+Lines = list[tuple[str, int]]
+"""Texts, each with the top of its row."""
+
+Changes = dict[int, list[bool]]
+"""Of each column in sight, which of the rows in sight a draw has changed."""
+
 _ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 _LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
 _RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
@@ -37,34 +51,87 @@ def tint(theme: Theme) -> str:
     return mixed(theme.surface, theme.warn, TINT)
 
 
-class _Widths(dict[str, int]):
-    """Pixels of each letter, measured once: to lay out a text only to learn that it fits doubles the time of a page."""
+def _paint_alone(area: QWidget) -> None:
+    """Let nothing be painted below ``area``, which fills itself: six widgets lie there, each as large as the page.
 
-    def __init__(self, metrics: QFontMetrics) -> None:
+    Rows that stay in sight when it is scrolled are then moved, too, and not painted again.
+    """
+    area.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+
+
+class Hand(dict[str, float]):
+    """Writes texts of one line in one font; the width of each letter is measured once.
+
+    To let Qt lay out a text, only to learn that it fits and where it begins, doubles the time of a page.
+    """
+
+    def __init__(self, face: QFont) -> None:
         super().__init__()
-        self._metrics = metrics
+        self.font = face
+        self._metrics = QFontMetricsF(face)
 
-    def __missing__(self, letter: str) -> int:
+    def __missing__(self, letter: str) -> float:
         self[letter] = width = self._metrics.horizontalAdvance(letter)
         return width
+
+    def width(self, text: str) -> float:
+        """Return the pixels that a text asks for."""
+        return sum(map(self.__getitem__, text))
+
+    def write(self, painter: QPainter, lines: Lines, left: int, room: int, height: int, *, right: bool = False) -> None:
+        """Write texts below each other, each in the middle of its row, and cut where it is wider than its room.
+
+        Args:
+            painter: whose colour is taken.
+            lines: each text with the top of its row.
+            left: where the room of all of them begins.
+            room: its width.
+            height: of a row.
+            right: whether they end where the room ends.
+        """
+        painter.setFont(self.font)
+        middle = (height - self._metrics.height()) / 2 + self._metrics.ascent()
+        for text, top in lines:
+            width = self.width(text)
+            if width <= room and text.isascii() and text.isprintable():
+                painter.drawText(QPointF(left + room - width if right else left, top + middle), text)
+                continue
+            # Only Qt knows how other letters stand beside each other, and what to do with a line break.
+            if width > room:
+                text = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(left, top, room, height, _RIGHT if right else _LEFT, text)
 
 
 class RowNumbers(QHeaderView):
     """The numbers of the rows, as wide as the last one.
 
     Qt measures two hundred of them, at every change of style and several times over: each asks the model for five
-    things, and a change of colours waits for all of it.
+    things, and a change of colours waits for all of it. Painting them asks as much for each row in sight.
     """
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, session: Session, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)
+        self._session = session
+        self._hand = Hand(font(NUMBER))
         self.setSectionsClickable(True)
-        self.setHighlightSections(True)
+        _paint_alone(self.viewport())
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return what the last number asks for: figures are of equal width."""
         last = self.count() - 1
         return self.sectionSizeFromContents(last) if last >= 0 else QSize(0, 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Write the numbers in sight."""
+        first, last = self.logicalIndexAt(event.rect().top()), self.logicalIndexAt(event.rect().bottom())
+        rows = range(first, self.count() if last < 0 else last + 1) if first >= 0 else range(0)
+        lines = [
+            (self.model().headerData(row, Qt.Orientation.Vertical), self.sectionViewportPosition(row)) for row in rows
+        ]
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), QColor(self._session.theme.surface))
+            painter.setPen(QColor(self._session.theme.muted))
+            self._hand.write(painter, lines, PAD, self.width() - PAD, self.defaultSectionSize())
 
 
 class RowsTable(QTableView):
@@ -83,7 +150,7 @@ class RowsTable(QTableView):
         super().__init__()
         named(self, name, accessible)
         self._session, self._rows = session, model
-        self.setVerticalHeader(RowNumbers(self))
+        self.setVerticalHeader(RowNumbers(session, self))
         self.setModel(model)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -92,17 +159,18 @@ class RowsTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.horizontalHeader().setHighlightSections(False)
-        self._plain, self._bold = QFont(), QFont()
+        _paint_alone(self.viewport())
         self._take_fonts()
 
     def fitting(self, column: int) -> int:
-        """Return the width that the head and the first rows of a column ask for."""
-        if self.font() != self._plain:
+        """Return the width that the head and the first and last rows of a column ask for."""
+        if self.font() != self._plain.font:
             self._take_fonts()
-        rows = range(min(self._rows.rowCount(), LOOKED_AT))
-        texts = (sum(map(self._width_of.__getitem__, self._rows.shown(row, column))) for row in rows)
-        wanted = max(self.horizontalHeader().sectionSizeHint(column), max(texts, default=0) + 2 * PAD + 2)
-        return min(max(wanted, NARROWEST), WIDEST)
+        height, part = self._rows.rowCount(), LOOKED_AT // 2
+        rows = range(min(height, part)), range(max(height - part, 0), height)
+        texts = (presented(cell) for some in rows for cell in self._rows.cells(some, column))
+        wanted = max(map(self._bold.width, texts), default=0) + 2 * PAD + 2
+        return min(max(self.horizontalHeader().sectionSizeHint(column), ceil(wanted), NARROWEST), WIDEST)
 
     def fit_columns(self) -> None:
         """Give each of the first columns the width that it asks for."""
@@ -110,57 +178,66 @@ class RowsTable(QTableView):
             self.setColumnWidth(column, self.fitting(column))
 
     def _take_fonts(self) -> None:
-        self._plain, self._bold = QFont(self.font()), QFont(self.font())
-        self._bold.setWeight(QFont.Weight.DemiBold)
-        self._metrics = QFontMetrics(self._bold)
-        self._width_of = _Widths(self._metrics)
+        bold = QFont(self.font())
+        bold.setWeight(QFont.Weight.DemiBold)
+        self._plain, self._bold = Hand(QFont(self.font())), Hand(bold)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the cells in sight: selection, tint and text, and a frame around the one that has the keyboard."""
-        if self.font() != self._plain:
+        """Draw the cells in sight: tint, selection and text, and a frame around the one that has the keyboard."""
+        if self.font() != self._plain.font:
             self._take_fonts()
         theme, dirty = self._session.theme, event.rect()
-        painter = QPainter(self.viewport())
-        selection = QColor(theme.selection)
-        for part in self.selectionModel().selection().toList():
-            first, last = self._cell_box(part.top(), part.left()), self._cell_box(part.bottom(), part.right())
-            painter.fillRect(first.united(last).intersected(dirty), selection)
+        rows, columns = self._touched(dirty)
+        changes = {column: self._rows.changes(rows, column) for column in columns}
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(dirty, QColor(theme.surface))
+            self._tint(painter, rows, changes, QColor(tint(theme)))
+            selection = QColor(theme.selection)
+            for part in self.selectionModel().selection().toList():
+                first, last = self._cell_box(part.top(), part.left()), self._cell_box(part.bottom(), part.right())
+                painter.fillRect(first.united(last).intersected(dirty), selection)
+            self._write(painter, rows, changes, theme)
+            current = self.currentIndex()
+            if current.isValid() and self.hasFocus():
+                painter.setPen(QColor(theme.accent))
+                painter.drawRect(self._cell_box(current.row(), current.column()).adjusted(0, 0, -1, -1))
+
+    def _touched(self, dirty: QRect) -> tuple[range, range]:
+        """Return the rows and the columns of which something lies in ``dirty``."""
         first_row, last_row = self.rowAt(dirty.top()), self.rowAt(dirty.bottom())
         first_column, last_column = self.columnAt(dirty.left()), self.columnAt(dirty.right())
-        if first_row >= 0 and first_column >= 0:
-            rows = range(first_row, (self._rows.rowCount() if last_row < 0 else last_row + 1))
-            columns = range(first_column, (self._rows.columnCount() if last_column < 0 else last_column + 1))
-            for column in columns:
-                self._paint_column(painter, rows, column, theme)
-        current = self.currentIndex()
-        if current.isValid() and self.hasFocus():
-            painter.setPen(QPen(QColor(theme.accent), 1))
-            painter.drawRect(self._cell_box(current.row(), current.column()).adjusted(0, 0, -1, -1))
+        if first_row < 0 or first_column < 0:
+            return range(0), range(0)
+        return (
+            range(first_row, self._rows.rowCount() if last_row < 0 else last_row + 1),
+            range(first_column, self._rows.columnCount() if last_column < 0 else last_column + 1),
+        )
 
-    def _paint_column(self, painter: QPainter, rows: range, column: int, theme: Theme) -> None:
-        model, height = self._rows, self.rowHeight(rows.start)
-        left, width, y = self.columnViewportPosition(column), self.columnWidth(column), self.rowViewportPosition
-        inner = width - 2 * PAD
-        aligned = _RIGHT if model.is_number(column) else _LEFT
-        text_pen, muted, tinted = QPen(QColor(theme.text)), QPen(QColor(theme.muted)), QColor(tint(theme))
-        selected = self.selectionModel()
-        width_of = self._width_of.__getitem__
-        usual = True
-        painter.setPen(text_pen)
-        painter.setFont(self._plain)
-        for row in rows:
-            top = y(row)
-            changed, missing = model.is_changed(row, column), model.cell(row, column) is None
-            if changed and not (selected.hasSelection() and selected.isSelected(model.index(row, column))):
-                painter.fillRect(left, top, width, height, tinted)
-            text = model.shown(row, column)
-            if sum(map(width_of, text)) > inner:
-                text = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, inner)
-            if changed or missing or not usual:
-                painter.setFont(self._bold if changed else self._plain)
-                painter.setPen(muted if missing else text_pen)
-                usual = not (changed or missing)
-            painter.drawText(left + PAD, top, inner, height, aligned, text)
+    def _tops(self, rows: range) -> range:
+        """Return where each of some rows, all of the same height, begins."""
+        top, height = self.rowViewportPosition(rows.start), self.verticalHeader().defaultSectionSize()
+        return range(top, top + len(rows) * height, height)
+
+    def _tint(self, painter: QPainter, rows: range, changes: Changes, colour: QColor) -> None:
+        tops = self._tops(rows)
+        for column, changed in changes.items():
+            left, width = self.columnViewportPosition(column), self.columnWidth(column)
+            for top, new in zip(tops, changed, strict=True):
+                if new:
+                    painter.fillRect(left, top, width, tops.step, colour)
+
+    def _write(self, painter: QPainter, rows: range, changes: Changes, theme: Theme) -> None:
+        tops = self._tops(rows)
+        for column, changed in changes.items():
+            # Together what is alike: a painter is slow to change its font and colour.
+            alike: dict[tuple[bool, bool], Lines] = defaultdict(list)
+            for top, cell, new in zip(tops, self._rows.cells(rows, column), changed, strict=True):
+                alike[new, cell is None].append((presented(cell), top))
+            left, room = self.columnViewportPosition(column) + PAD, self.columnWidth(column) - 2 * PAD
+            for (new, missing), lines in alike.items():
+                painter.setPen(QColor(theme.muted if missing else theme.text))
+                hand = self._bold if new else self._plain
+                hand.write(painter, lines, left, room, tops.step, right=self._rows.is_number(column))
 
     def _cell_box(self, row: int, column: int) -> QRect:
         return QRect(

@@ -31,10 +31,14 @@ class DrawModel(RowsModel):
         self._changed = changed or {}
         self.show_frame(frame)
 
+    def changes(self, rows: range, column: int) -> list[bool]:
+        """Whether each of some neighbouring cells of a column became another one in the draw."""
+        changed = self._changed.get(self.name_of(column))
+        return super().changes(rows, column) if changed is None else changed[rows.start : rows.stop].tolist()
+
     def is_changed(self, row: int, column: int) -> bool:
         """Whether a cell became another one in the draw."""
-        changed = self._changed.get(self.name_of(column))
-        return changed is not None and bool(changed[row])
+        return any(self.changes(range(row, row + 1), column))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what Qt asks for about a cell."""
