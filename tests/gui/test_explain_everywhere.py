@@ -127,7 +127,7 @@ def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
     people.session.set_account(view)
     facts = people.findChild(QWidget, "gauge_budget")
     assert facts.findChild(QLabel, "fact_spent").accessibleName() == "spent, 1 release: 1"
-    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved by what runs: 2"
+    assert facts.findChild(QLabel, "fact_reserved").accessibleName() == "reserved, running: 2"
     assert people.findChild(QLabel, "budget_figure").text() == "3"
     assert people.findChild(QLabel, "fact_left").text() == "2"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
 
 from workbench.gui.text import unbroken
 
@@ -32,8 +32,20 @@ def ask_for_folder(parent: QWidget, title: str) -> str:
     return QFileDialog.getExistingDirectory(parent, title)
 
 
+AROUND = (3, 20, 24, 16)
+"""Margins of a question; what Qt puts to the left of its words makes 24 of the first."""
+
+
 class Question(QMessageBox):
     """A question with an edge of its own where the window system draws none around it."""
+
+    def arrange(self) -> None:
+        """Give the words the same room on every side: Qt leaves a place for an icon that is not there."""
+        layout = self.layout()
+        assert layout is not None
+        layout.setContentsMargins(*AROUND)
+        for words in self.findChildren(QLabel):
+            words.setIndent(0)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the edge."""
@@ -73,6 +85,7 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
     no.setObjectName("confirm_no")
     box.setDefaultButton(no)
     box.setEscapeButton(no)
+    box.arrange()
     box.exec()
     clicked = box.clickedButton()
     box.deleteLater()

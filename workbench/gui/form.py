@@ -97,9 +97,8 @@ class Form(QWidget):
             grid.addWidget(field, at, 1)
             grid.addWidget(label((units or {}).get(key, spec.unit), "muted"), at, 2)
             grid.addWidget(problem, at + 1, 1, 1, 2)
-            told = f"{title.text()}: {help_text[:1].lower()}{help_text[1:]}.{_usual(spec, defaults[key])}"
             for part in (title, field, *field.findChildren(QWidget)):
-                self._helps[part] = f"{told[:1].upper()}{told[1:]}"
+                self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"
                 part.installEventFilter(self)
             self._fields[key], self._problems[key] = field, problem
         self._check()

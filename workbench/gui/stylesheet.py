@@ -62,8 +62,9 @@ QPushButton[look="link"] {
     background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px; margin-left: -3px;
     text-align: left; min-height: 22px;
 }
+QPushButton[look="link"][dense="true"] { min-height: 15px; }
 QPushButton[look="link"]:hover { text-decoration: underline; }
-QPushButton[look="link"]:focus { border: 1px solid $accent; }
+QPushButton[look="link"]:focus { background: $selection; border-radius: 4px; text-decoration: underline; }
 QPushButton[look="link"]:disabled { color: $disabled; background: transparent; border-color: transparent; }
 QPushButton[look="sample"] { text-align: left; padding: 12px 16px; }
 QPushButton[look="sample"]:hover { background: $hover; }
@@ -81,7 +82,7 @@ QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 2px solid $acce
 QLineEdit:disabled, QComboBox:disabled { color: $disabled; background: $window; }
 QLineEdit[wrong="true"], QPlainTextEdit[wrong="true"], QComboBox[wrong="true"] { border: 1px solid $danger; }
 QLineEdit[wrong="true"]:focus { border: 2px solid $danger; }
-QComboBox { padding-right: 0; }
+QComboBox { padding-right: 0; selection-background-color: $selection; selection-color: $text; }
 QComboBox:focus { padding-right: 0; }
 QComboBox QLineEdit, QComboBox QLineEdit:focus { border: none; padding: 0 0 1px 0; margin-left: -2px; min-height: 0;
     background: transparent; }

@@ -90,6 +90,14 @@ def once(press: QPushButton) -> QPushButton:
     return press
 
 
+def caption(text: str, press: QPushButton) -> QWidget:
+    """Return the caption of a card with a link at its right end, no higher than a caption alone."""
+    press.setProperty("dense", True)
+    out = QWidget()
+    out.setLayout(row(label(text, "caption"), None, press))
+    return out
+
+
 def badge(text: str = PRIVATE) -> QLabel:
     """Return the framed badge of what must not leave the house."""
     out = label(text, "badge")

@@ -242,7 +242,7 @@ class AttributeModel(QAbstractTableModel):
     def _tip(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
-            return "\n".join(in_the_window(s.reason) for s in profile.suspicions)
+            return "\n".join((column.name, *(in_the_window(s.reason) for s in profile.suspicions)))
         if index.column() == ROLE:
             return ROLE_MEANING[column.role]
         fact = self.fact_of(index)

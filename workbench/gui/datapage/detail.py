@@ -23,7 +23,7 @@ from workbench.params import InputError
 if TYPE_CHECKING:
     from workbench.data.profile import ColumnProfile
 
-HEIGHT = 236
+HEIGHT = 216
 PICTURE = 260
 
 
@@ -70,6 +70,7 @@ class AttributeDetail(DetailCard):
         left.addLayout(head)
         for part in (self._role, self._suspicions, self._notes, self._warning, self._problem):
             left.addWidget(part)
+        left.addSpacing(4)
         left.addStretch(1)
         left.addWidget(self.reading)
         left.addSpacing(4)

@@ -105,7 +105,7 @@ class BudgetGauge(Card):
         self._facts.show_line("spent", releases if going else "spent", spent, tip=in_full(account.spent))
         if account.reserved:
             reserved = at_most(account.reserved)
-            self._facts.show_line("reserved", "reserved by what runs", reserved, tip=in_full(account.reserved))
+            self._facts.show_line("reserved", "reserved, running", reserved, tip=in_full(account.reserved))
         else:
             self._facts.hide_line("reserved")
         if cost is None:

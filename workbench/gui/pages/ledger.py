@@ -19,7 +19,7 @@ from workbench.gui.ledgerpage.lines_model import LinesTable
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
 from workbench.gui.text import at_least, at_most, count, entered, in_full
-from workbench.gui.widgets import Card, button, label, look, row
+from workbench.gui.widgets import Card, button, caption, label, look, row
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -59,7 +59,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((156, 122, 92, 72, 52, 100, 116))
+        self._releases.set_widths((152, 120, 102, 64, 48, 98, 116))
         self._accounts = LinesTable(
             session,
             "ledger_caps",
@@ -81,7 +81,7 @@ class LedgerPage(PageFrame):
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
         releases = Card()
-        releases.body.addLayout(row(label("RELEASES", "caption"), None, ask))
+        releases.body.addWidget(caption("RELEASES", ask))
         releases.body.addWidget(self._empty)
         releases.body.addWidget(self._releases, 1)
         caps = Card(label("CAPS", "caption"))

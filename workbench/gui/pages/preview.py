@@ -52,6 +52,7 @@ class PreviewPage(PageFrame):
         self.correlations = Correlations(session)
         self._choice = named(QComboBox(), "preview_column", "Column whose distribution is shown")
         self._choice.setMaximumWidth(WIDEST_CHOICE)
+        self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # also to another table's
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")

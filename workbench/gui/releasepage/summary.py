@@ -13,7 +13,7 @@ from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
 from workbench.gui.text import at_least, at_most, count, in_full, plain
-from workbench.gui.widgets import Card, Elided, Facts, button, label, look
+from workbench.gui.widgets import Card, Elided, Facts, button, caption, label, look
 from workbench.privacy.belief import posterior
 
 if TYPE_CHECKING:
@@ -123,11 +123,12 @@ class CostCard(Card):
             "Raise the cap…", "release_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
         )
         self.raise_cap.clicked.connect(lambda: session.go("ledger"))
-        self._explain = button("What does this ε mean?", "release_explain", "link")
+        self._explain = button("What does it mean?", "release_explain", "link", accessible="What does this ε mean?")
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session))
+        head = caption("WHAT IT COSTS", self._explain)
         for part in (
-            label("WHAT IT COSTS", "caption"),
+            head,
             self._figure,
             label(COMPARED, "muted", wrap=True, name="release_compared"),
             self._facts,
@@ -135,7 +136,6 @@ class CostCard(Card):
             self._short,
             self.use_rest,
             self.raise_cap,
-            self._explain,
         ):
             self.body.addWidget(part)
         self.body.addStretch(1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.actions.train import INSTALL, Preflight
 from workbench.gui.dialogs import ask_where_to_save
 from workbench.gui.pathfield import PathField
 from workbench.gui.text import memory, plain
 from workbench.gui.trainpage.words import cost, steps
-from workbench.gui.widgets import Card, Facts, button, label, row
+from workbench.gui.widgets import Card, Facts, button, caption, label, row
 
 NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")
@@ -27,7 +27,7 @@ class BeforeCard(Card):
 
     changed = Signal()
 
-    def __init__(self, explain: QWidget) -> None:
+    def __init__(self, explain: QPushButton) -> None:
         """Make the card; ``explain`` stands beside its title."""
         super().__init__()
         self._facts = Facts()
@@ -43,8 +43,7 @@ class BeforeCard(Card):
         line.addWidget(self.folder, 1)
         line.addWidget(choose)
         place.setLayout(line)
-        title = QWidget()
-        title.setLayout(row(label("BEFORE IT STARTS", "caption"), None, explain))
+        title = caption("BEFORE IT STARTS", explain)
         self.raise_cap = button(
             "Raise the cap…", "train_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
         )

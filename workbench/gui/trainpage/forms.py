@@ -13,7 +13,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.gui.actions.train import first_plan
 from workbench.gui.form import Form
 from workbench.gui.trainpage import fields
-from workbench.gui.widgets import Card, button, label, look, stack
+from workbench.gui.widgets import Card, button, label, look, rule, stack
 from workbench.learners import NAIVE_BAYES as COUNTING
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAIVE_BAYES = COUNTING.name
 WIDTH = 384
-HELP_HEIGHT = 72
+HELP_HEIGHT = 54
 """Room for the longest explanation, so that no field moves while one is read."""
 
 ASK = "Point at a field to read what it means."
@@ -48,6 +48,7 @@ class ModelForms(Card):
         self._views = QStackedWidget()
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
+        self.body.addWidget(rule())
         self._help = label(ASK, "muted", wrap=True, name="train_help")
         self._help.setMinimumHeight(HELP_HEIGHT)
         self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)

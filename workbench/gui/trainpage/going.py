@@ -112,7 +112,7 @@ class RunCard(Card):
 
     def _take_memory(self, sample: Memory) -> None:
         now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
-        self._memory.setText(f"Rows and model take {now} now, {peak} at most so far.")
+        self._memory.setText(f"Rows and model take {now}, at most {peak} so far.")
         self._memory.show()
 
     def _take_notice(self, notice: Notice) -> None:
