@@ -62,7 +62,7 @@ QPushButton[look="link"] {
     background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px; margin-left: -3px;
     text-align: left; min-height: 22px;
 }
-QPushButton[look="link"][dense="true"] { min-height: 15px; }
+QPushButton[look="link"][dense="true"] { min-height: 15px; text-align: right; }
 QPushButton[look="link"]:hover { text-decoration: underline; }
 QPushButton[look="link"]:focus { background: $selection; border-radius: 4px; text-decoration: underline; }
 QPushButton[look="link"]:disabled { color: $disabled; background: transparent; border-color: transparent; }

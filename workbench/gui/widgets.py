@@ -95,6 +95,7 @@ def caption(text: str, press: QPushButton) -> QWidget:
     press.setProperty("dense", True)
     out = QWidget()
     out.setLayout(row(label(text, "caption"), None, press))
+    out.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     return out
 
 

@@ -109,7 +109,7 @@ class AttributeDetail(DetailCard):
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
         # Where there is much to say, what is wrong comes first.
-        self._role.setVisible(not taken and not problem and lines < 2)
+        self._role.setVisible(not taken and not problem and (lines < 2 or not column.protected))
         self.reading.show_column(column)
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
         self._take.setEnabled(column.protected and bool(column.needs) and not taken)

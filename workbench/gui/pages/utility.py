@@ -203,6 +203,7 @@ class UtilityPage(RunPage):
         whole = self._whole(self._snapshot)
         told = in_words(whole, epsilon)
         partly = self._snapshot.done < self._snapshot.total
+        self._says.setVisible(bool(told))  # of the first points there may be nothing to say
         self._words.setText(f"So far: {told[:1].lower()}{told[1:]}" if partly and told else told)
         best = worth_taking(whole)
         self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 NAIVE_BAYES = COUNTING.name
 WIDTH = 384
-HELP_HEIGHT = 54
-"""Room for the longest explanation, so that no field moves while one is read."""
-
 ASK = "Point at a field to read what it means."
 SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
 
@@ -48,11 +45,6 @@ class ModelForms(Card):
         self._views = QStackedWidget()
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
-        self.body.addWidget(rule())
-        self._help = label(ASK, "muted", wrap=True, name="train_help")
-        self._help.setMinimumHeight(HELP_HEIGHT)
-        self._help.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        self.body.addWidget(self._help)
         self.setFixedWidth(WIDTH)
         self.model = NAIVE_BAYES
         self.titles = {NAIVE_BAYES: COUNTING.title, **{n.name: n.title for n in NETWORKS}}
@@ -70,7 +62,6 @@ class ModelForms(Card):
             self.segments[name] = segment
             self._views.addWidget(_scrolled(form))
             form.changed.connect(self.changed)
-            form.explained.connect(self._help.setText)
         self.choose(self.model)
 
     @property
@@ -88,7 +79,6 @@ class ModelForms(Card):
         self.model = model
         self.segments[model].setChecked(True)
         self._views.setCurrentIndex(list(self._forms).index(model))
-        self._help.setText(ASK)
         self.chosen.emit()
         self.changed.emit()
 
@@ -142,7 +132,9 @@ def _network_form(name: str) -> Form:
 
 def _scrolled(form: Form) -> QScrollArea:
     holder = look(QWidget(), "clear")
-    lines = stack(form, None)
+    told = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
+    form.explained.connect(told.setText)
+    lines = stack(form, 4, rule(), told, None)
     lines.setContentsMargins(0, 0, 8, 0)
     holder.setLayout(lines)
     area = QScrollArea()

@@ -1,0 +1,125 @@
+"""What a newcomer must not have to point at: roles, neighbours, fields, names of persons, and where a file will go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hands import Hands
+from mishaps import retype
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+
+from workbench.gui.pathfield import PathField
+
+TABLE = "attribute_table"
+SURNAMES = ("Abel", "Berg", "Cole", "Diaz", "Ekman", "Fuchs", "Gallo", "Haas", "Ivars", "Jung", "Kern", "Lund")
+
+
+@pytest.fixture
+def hands(window, qtbot) -> Hands:
+    return Hands(window, qtbot)
+
+
+def test_the_card_says_what_the_role_of_the_attribute_means(hands):
+    hands.click("sample_people")
+    hands.idle()
+    hands.click_cell(TABLE, "age", "Attribute")
+    assert "it may single a person out" in hands.text("detail_role")
+    hands.pick(TABLE, "age", "Role", "sensitive")
+    assert hands.text("detail_role").startswith("Sensitive: ")
+    hands.click_cell(TABLE, "id", "Attribute")
+    assert "best dropped" in hands.text("detail_role")
+
+
+def test_surnames_that_repeat_are_suspected_and_dropped_by_a_click_only(hands, tmp_path):
+    path = tmp_path / "patients.csv"
+    rows = "".join(f"{SURNAMES[i % len(SURNAMES)]},{20 + i % 50}\n" for i in range(120))
+    path.write_text(f"surname,age\n{rows}", "utf-8")
+    hands.drop(path)
+    assert hands.window.session.plan.column("surname").protected
+    hands.click_cell(TABLE, "surname", "Attribute")
+    told = hands.window.findChild(QLabel, "suspicion_0").accessibleName()
+    assert told == "⚠ Its name says that it names persons, some of them in several rows."
+    hands.click("suspicion_accept_0")
+    column = hands.window.session.plan.column("surname")
+    assert (column.action, column.role) == ("drop", "identifier")
+
+
+def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle):
+    press(people, "rail_release")
+    idle(people)
+    card = people.findChild(QWidget, "release_cost")
+    assert card.findChild(QLabel, "release_compared").isVisible()
+    names = [card.findChild(QLabel, f"fact_{key}").accessibleName() for key in ("zero_out", "replace_one")]
+    assert names == ["emptied (zero-out): 1", "exchanged (replace-one): 1"]
+
+
+def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):
+    press(people, "rail_train")
+    told = people.findChild(QLabel, "train_naive_bayes_help")
+    assert told.text() == "Point at a field to read what it means."
+    field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
+    field.setFocus()
+    qtbot.waitUntil(lambda: "half the way between" in told.text())
+    assert told.text().endswith("Usually 0.4.")
+    assert told.isVisible()
+    qtbot.keyClick(field, Qt.Key.Key_Tab)
+    qtbot.waitUntil(lambda: told.text().endswith("Usually 0.04."))
+    retype(people, qtbot, "train_naive_bayes_count_share", "2")
+    problem = people.findChild(QLabel, "train_naive_bayes_count_share_problem")
+    assert problem.text().startswith("share of class sizes ")
+
+
+def test_without_a_column_to_predict_the_way_leads_on_to_the_release(people, press, idle):
+    press(people, "rail_preview")
+    idle(people)
+    onward = people.findChild(QPushButton, "to_utility")
+    assert onward.text() == "Utility →"
+    people.session.set_target(None)
+    assert onward.text() == "Release →"
+    press(people, "to_utility")
+    assert people.page.objectName() == "page_release"
+
+
+def test_a_long_path_shows_both_its_ends_until_it_is_edited(qtbot):
+    field = PathField("place", "A place", "Where it goes")
+    other = QLineEdit()
+    holder = QWidget()
+    for at, part in enumerate((field, other)):
+        part.setParent(holder)
+        part.setGeometry(0, 40 * at, 260, 32)
+    qtbot.addWidget(holder)
+    holder.show()
+    holder.activateWindow()
+    other.setFocus()
+    qtbot.waitUntil(other.hasFocus)
+    path = str(Path("/srv") / "departments" / "statistics" / "a year of it" / "patients-released.csv")
+    field.setText(path)
+    assert "…" in field.shown()
+    assert field.shown().startswith("/srv")
+    assert field.shown().endswith("released.csv")
+    assert field.toolTip().startswith(path)
+    narrow = holder.grab().toImage()
+    field.setFocus()
+    qtbot.waitUntil(lambda: field.shown() == path)
+    assert holder.grab().toImage() != narrow
+    field.setText("/srv/short.csv")
+    other.setFocus()
+    qtbot.waitUntil(other.hasFocus)
+    assert field.shown() == "/srv/short.csv"
+
+
+def test_a_name_that_is_taken_is_not_suggested_and_one_that_was_typed_stays(hands, tmp_path):
+    path = tmp_path / "town.csv"
+    path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(300)), "utf-8")
+    for taken in ("town-released.csv", "town-released-2.csv"):
+        (tmp_path / taken).write_text("taken", "utf-8")
+    hands.drop(path)
+    hands.click("rail_release")
+    hands.idle()
+    assert Path(hands.see("release_target").text()) == tmp_path / "town-released-3.csv"
+    hands.type_into("release_target", str(tmp_path / "mine.csv"))
+    hands.window.session.set_epsilon(hands.window.session.plan.epsilon * 2)
+    hands.idle()
+    assert Path(hands.see("release_target").text()) == tmp_path / "mine.csv"
