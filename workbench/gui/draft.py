@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 from workbench.gui.wording import in_the_window
@@ -94,7 +94,7 @@ class DraftColumn:
             return ("lower", "upper")
         return ("domain",) if self.kind == "category" else ()
 
-    @property
+    @cached_property
     def unfilled(self) -> tuple[str, ...]:
         """The public facts nobody has declared yet; only a protected column needs any."""
         if not self.protected:
@@ -113,16 +113,21 @@ class DraftColumn:
 
         Bounds that contradict each other are told of at once, whatever else is still open.
         """
-        if not self.unfilled or self.crossed:
-            problem = _made(self)[1]
-            found = (problem,) if problem else ()
-        else:
-            found = ()
+        return self._problems
+
+    @cached_property
+    def _problems(self) -> tuple[Problem, ...]:
+        wrong = self._made[1] if not self.unfilled or self.crossed else None
+        found = (wrong,) if wrong else ()
         return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True) for f in self.unfilled), *found)
+
+    @cached_property
+    def _made(self) -> tuple[Column | None, Problem | None]:
+        return _made(self)
 
     def column(self) -> Column:
         """Return the checked column of a plan, or raise :class:`ParameterError`."""
-        made, problem = _made(self)
+        made, problem = self._made
         if made is None:
             assert problem is not None
             raise ParameterError(problem.text, f"column {self.name}")
@@ -132,6 +137,9 @@ class DraftColumn:
 @dataclass(frozen=True, kw_only=True)
 class DraftPlan:
     """The plan as the person has written it so far.
+
+    What follows from it is worked out once and kept in it: every view asks for it after every edit, and of hundreds
+    of columns an edit changes one. Two plans are not looked up by their value, which would be hundreds of columns.
 
     Attributes:
         epsilon: ε of one row's whole record, as the decimal that was entered.
@@ -191,7 +199,7 @@ class DraftPlan:
 
     def plan(self) -> Plan:
         """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
-        made, problems = _planned(self)
+        made, problems = self._planned
         if problems:
             first = problems[0]
             raise ParameterError(first.text, f"column {first.column}" if first.column else "plan")
@@ -201,19 +209,24 @@ class DraftPlan:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that keeps the draft from being a plan."""
-        return _planned(self)[1]
+        return self._planned[1]
 
     @property
     def ready(self) -> bool:
         """Whether the draft is a plan."""
         return bool(self.columns) and not self.problems()
 
-    @property
+    @cached_property
     def protected(self) -> tuple[DraftColumn, ...]:
         """The columns that go through a mechanism."""
         return tuple(c for c in self.columns if c.protected)
 
-    @property
+    @cached_property
+    def numeric(self) -> frozenset[str]:
+        """The names of the columns whose values lie on a line."""
+        return frozenset(c.name for c in self.columns if c.numeric)
+
+    @cached_property
     def target(self) -> str | None:
         """The column to predict, or ``None``."""
         return next((c.name for c in self.columns if c.role == "target"), None)
@@ -246,7 +259,35 @@ class DraftPlan:
 
     def cost(self) -> Decimal | None:
         """Return the ε a release would be charged, or ``None`` while the draft is no plan."""
-        return _cost(self)
+        return self._cost
+
+    @cached_property
+    def _cost(self) -> Decimal | None:
+        if not self.ready or not self.protected:
+            return None
+        from workbench.sanitize.forecast import charge_of
+
+        return charge_of(self.plan())
+
+    @cached_property
+    def _planned(self) -> tuple[Plan | None, tuple[Problem, ...]]:
+        """The plan, or what keeps the draft from being one; neither of a draft without columns."""
+        from workbench.sanitize.plan import Plan
+
+        found = tuple(p for c in self.columns for p in c.problems())
+        if found or not self.columns:
+            return None, found
+        try:
+            made = Plan(
+                epsilon=float(self.epsilon),
+                keep_order=self.keep_order,
+                rows_per_person=self.rows_per_person,
+                columns=tuple(c.column() for c in self.columns),
+            )
+        except ParameterError as error:
+            mend = f"; {error.mend}" if error.mend else ""
+            return None, (Problem("", "epsilon", in_the_window(error.what + mend)),)
+        return made, ()
 
 
 def _draft_of(column: Column, action: str) -> DraftColumn:
@@ -281,36 +322,3 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
         field = next((f for f in facts if error.what.startswith((f"{f} ", f"the {f} "))), "")
         mend = f"; {error.mend}" if error.mend and "write" not in error.mend else ""
         return None, Problem(draft.name, field, in_the_window(error.what + mend))
-
-
-@lru_cache(maxsize=64)
-def _planned(draft: DraftPlan) -> tuple[Plan | None, tuple[Problem, ...]]:
-    """Return the plan, or what keeps the draft from being one; neither of a draft without columns.
-
-    Cached, because every view asks for it after every edit, and checking hundreds of columns takes a while.
-    """
-    from workbench.sanitize.plan import Plan
-
-    found = tuple(p for c in draft.columns for p in c.problems())
-    if found or not draft.columns:
-        return None, found
-    try:
-        made = Plan(
-            epsilon=float(draft.epsilon),
-            keep_order=draft.keep_order,
-            rows_per_person=draft.rows_per_person,
-            columns=tuple(c.column() for c in draft.columns),
-        )
-    except ParameterError as error:
-        mend = f"; {error.mend}" if error.mend else ""
-        return None, (Problem("", "epsilon", in_the_window(error.what + mend)),)
-    return made, ()
-
-
-@lru_cache(maxsize=64)
-def _cost(draft: DraftPlan) -> Decimal | None:
-    if not draft.ready or not draft.protected:
-        return None
-    from workbench.sanitize.forecast import charge_of
-
-    return charge_of(draft.plan())

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
@@ -56,6 +57,7 @@ class PageFrame(QWidget):
         self.session = session
         self.jobs = jobs
         self.primary: QPushButton | None = None
+        self._put_off: list[Callable[[], object]] = []
         self.setObjectName(f"page_{page.name}")
         self.setAccessibleName(page.title)
         title = label(page.title, "title", name=f"title_{page.name}")
@@ -83,6 +85,27 @@ class PageFrame(QWidget):
     def set_note(self, text: str) -> None:
         """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
         self._note.set_whole(text)
+
+    def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
+        """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.
+
+        An edit of one page would else wait for all the others.
+        """
+
+        def now_or_later() -> None:
+            if self.isVisible():
+                refresh()
+            elif refresh not in self._put_off:
+                self._put_off.append(refresh)
+
+        return now_or_later
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Catch up with what has changed while the page was out of sight."""
+        super().showEvent(event)
+        put_off, self._put_off = self._put_off, []
+        for refresh in put_off:
+            refresh()
 
     @contextlib.contextmanager
     def laid_out_once(self) -> Iterator[None]:

@@ -139,5 +139,5 @@ class RowsModel(QAbstractTableModel):
                 self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self._names) - 1))
 
     def _numbers_now(self) -> frozenset[int]:
-        numeric = {c.name for c in self._session.plan.columns if c.numeric}
+        numeric = self._session.plan.numeric
         return frozenset(at for at, name in enumerate(self._names) if name in numeric)

@@ -28,7 +28,7 @@ def shares(plan: Plan) -> dict[str, Decimal]:
     Raises:
         ParameterError: the fixed shares exceed ε, or leave too little for the others.
     """
-    total = exact(plan.epsilon)
+    total, least = exact(plan.epsilon), exact(EPSILON_LEAST)
     fixed = {c.name: exact(c.epsilon) for c in plan.protected if c.epsilon is not None}
     left = total - sum(fixed.values(), Decimal(0))
     open_columns = [c for c in plan.protected if c.epsilon is None]
@@ -36,7 +36,7 @@ def shares(plan: Plan) -> dict[str, Decimal]:
         raise ParameterError(
             f"the fixed shares sum to {float(total - left):g}, above epsilon = {plan.epsilon:g}", mend="lower a share"
         )
-    if open_columns and left < exact(EPSILON_LEAST) * len(open_columns):
+    if open_columns and left < least * len(open_columns):
         raise ParameterError(
             f"the fixed shares leave {float(left):g} of epsilon = {plan.epsilon:g} for {len(open_columns)} columns",
             f"first of them {open_columns[0].name}",
@@ -55,7 +55,7 @@ def shares(plan: Plan) -> dict[str, Decimal]:
     if open_columns:
         first = open_columns[0].name
         split[first] += left - sum(split.values(), Decimal(0))
-        small = next((c.name for c in open_columns if split[c.name] < exact(EPSILON_LEAST)), None)
+        small = next((c.name for c in open_columns if split[c.name] < least), None)
         if small is not None:
             raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", mend="raise its weight")
     return {c.name: fixed[c.name] if c.name in fixed else split[c.name] for c in plan.protected}

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.draft import DraftColumn
 from workbench.gui.text import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -125,10 +125,9 @@ def hardly_survives(error: float, constant_error: float) -> bool:
 
 
 def forecast_columns(
-    draft: DraftPlan, split: dict[str, Decimal], jobs: JobCenter, apply: Callable[[tuple[Outlook, ...]], None]
+    wanted: tuple[tuple[DraftColumn, Decimal], ...], jobs: JobCenter, apply: Callable[[tuple[Outlook, ...]], None]
 ) -> JobHandle:
-    """Compute the outlook of every protected column whose facts are declared; only the newest request counts."""
-    wanted = tuple((c, split[c.name]) for c in draft.protected if not c.problems())
+    """Compute the outlook of each column at its share; only the newest request counts."""
     job = Job("Forecasting the errors", lambda emit, cancel: outlooks(wanted, cancel))
     return jobs.start(job, key=KEY, shown=False, on_result=apply)
 

@@ -141,7 +141,7 @@ class AttributeTable(QTableView):
         for column in (LOWER, UPPER):
             self.setItemDelegateForColumn(column, FactDelegate(self))
         self.setItemDelegateForColumn(BARS, HistogramDelegate(session, self))
-        self._spans: tuple[bool, ...] = ()
+        self._spans: list[bool] = []
         self.attributes.modelReset.connect(self._span)
         session.plan_changed.connect(self._span)
 
@@ -198,14 +198,12 @@ class AttributeTable(QTableView):
 
     def _span(self) -> None:
         """Give a list of values, and a word about what is dropped, the room of both bounds."""
-        wide = tuple(not (c.protected and c.numeric) for c in map(self.attributes.column_at, range(self._rows())))
-        if wide == self._spans:
-            return
+        rows = range(self.attributes.rowCount())
+        wide = [not (c.protected and c.numeric) for c in map(self.attributes.column_at, rows)]
+        if len(wide) != len(self._spans):
+            self.clearSpans()
+            self._spans = [False] * len(wide)
+        for row, (was, now) in enumerate(zip(self._spans, wide, strict=True)):
+            if was != now:
+                self.setSpan(row, LOWER, 1, 2 if now else 1)
         self._spans = wide
-        self.clearSpans()
-        for row, is_wide in enumerate(wide):
-            if is_wide:
-                self.setSpan(row, LOWER, 1, 2)
-
-    def _rows(self) -> int:
-        return self.attributes.rowCount()

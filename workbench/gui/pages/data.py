@@ -74,7 +74,7 @@ class DataPage(PageFrame):
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary("Protect →", "to_protect", self._go_on, "Choose how each attribute is protected")
         session.table_changed.connect(self._show_table)
-        session.plan_changed.connect(self.refresh)
+        session.plan_changed.connect(self.in_sight(self.refresh))
         self._show_table()
 
     # -- opening --------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class ProtectPage(PageFrame):
         self._arrange()
         self._next = self.set_primary("Preview →", "to_preview", self._go_on, "See what the plan does to the table")
         self._stale = True
-        session.plan_changed.connect(self.refresh)
+        session.plan_changed.connect(self.in_sight(self.refresh))
         session.table_changed.connect(self._show_table)
         self._show_table()
 
@@ -131,7 +131,8 @@ class ProtectPage(PageFrame):
 
         if self._stale and self.shares.shares():
             self._stale = False
-            forecast_columns(self.session.plan, self.shares.shares(), self.jobs, self._take_outlooks)
+            # Also where nothing is outdated: what is computed for a former plan is not to be shown.
+            forecast_columns(self.shares.outdated(), self.jobs, self._take_outlooks)
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)

@@ -66,8 +66,8 @@ class TrainPage(RunPage):
         self.before.changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
-        session.plan_changed.connect(self._edited)
-        session.account_changed.connect(self.refresh)
+        session.plan_changed.connect(self.in_sight(self._edited))
+        session.account_changed.connect(self.in_sight(self.refresh))
         self._show_table()
 
     def _asked(self) -> Asked | None:

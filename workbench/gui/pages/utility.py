@@ -77,7 +77,7 @@ class UtilityPage(RunPage):
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_epsilon)
         session.table_changed.connect(self._forget)
-        session.plan_changed.connect(self._plan_changed)
+        session.plan_changed.connect(self.in_sight(self._plan_changed))
         session.theme_changed.connect(self._draw)
         self._draw()
         self.refresh()

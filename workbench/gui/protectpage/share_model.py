@@ -76,12 +76,20 @@ class ShareModel(QAbstractTableModel):
     def outlook_at(self, at: int) -> Outlook | None:
         """Return the newest outlook of an attribute; :meth:`current` tells whether it is up to date."""
         column = self.column_at(at)
-        return self._outlooks.get(column.name) if column.protected else None
+        return self._outlooks.get(column.name) if column.protected and not column.problems() else None
 
     def current(self, at: int) -> bool:
         """Whether the outlook of an attribute is about its present share and mechanism."""
         outlook, column = self.outlook_at(at), self.column_at(at)
         return outlook is not None and outlook.column == column and outlook.share == self._split.get(column.name)
+
+    def outdated(self) -> tuple[tuple[DraftColumn, Decimal], ...]:
+        """Return the columns, each with its share, whose outlook is to be computed: of hundreds an edit touches few."""
+        return tuple(
+            (column, self._split[column.name])
+            for at, column in enumerate(self._session.plan.columns)
+            if column.name in self._split and not column.problems() and not self.current(at)
+        )
 
     def choices_at(self, at: int) -> tuple[tuple[str, str], ...]:
         """Return (words, name in a plan) of every mechanism that can be chosen for an attribute."""
@@ -112,7 +120,7 @@ class ShareModel(QAbstractTableModel):
 
     def take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         """Show what a job has computed."""
-        self._outlooks = {o.column.name: o for o in outlooks}
+        self._outlooks |= {o.column.name: o for o in outlooks}
         self.refresh()
 
     def useless(self) -> list[str]:

@@ -109,7 +109,12 @@ def settled(draft: DraftPlan) -> DraftPlan:
 
 def evenly(draft: DraftPlan) -> DraftPlan:
     """Return the draft with every lock freed and all weights equal."""
-    return draft.with_(columns=tuple(dataclasses.replace(c, epsilon=None, weight=1.0) for c in draft.columns))
+    return draft.with_(
+        columns=tuple(
+            dataclasses.replace(c, epsilon=None, weight=1.0) if (c.epsilon, c.weight) != (None, 1.0) else c
+            for c in draft.columns
+        )
+    )
 
 
 def _weighted(draft: DraftPlan, name: str, part: float) -> DraftPlan:
