@@ -28,8 +28,7 @@ def look(widget: W, name: str) -> W:
     """Give ``widget`` one of the looks of the style sheet, at any time, and return it."""
     if widget.property("look") != name:
         widget.setProperty("look", name)
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
+        _polish_anew(widget)
     return widget
 
 
@@ -37,6 +36,12 @@ def mark_wrong(widget: QWidget, wrong: bool) -> None:
     """Frame a field in the colour of danger, or no longer."""
     if bool(widget.property("wrong")) != wrong:
         widget.setProperty("wrong", wrong)
+        _polish_anew(widget)
+
+
+def _polish_anew(widget: QWidget) -> None:
+    """Let the style sheet match ``widget`` again; it matches one that was never shown when it is shown first."""
+    if widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
         widget.style().unpolish(widget)
         widget.style().polish(widget)
 
