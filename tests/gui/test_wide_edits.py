@@ -1,0 +1,87 @@
+"""Tables of hundreds of columns: an edit works out anew what it changes, and only for the page in sight."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.protectpage.shares import evenly, with_lock
+from workbench.sanitize.plan import Column
+
+MANY = 300
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[str]:
+    """The names of the columns that are checked from now on, each as often as it is."""
+    names: list[str] = []
+    former = Column.__post_init__
+
+    def counted(self: Column) -> None:
+        names.append(self.name)
+        former(self)
+
+    monkeypatch.setattr(Column, "__post_init__", counted)
+    return names
+
+
+@pytest.fixture
+def wide() -> DraftPlan:
+    columns = (DraftColumn(name=f"wide edit {i}", kind="integer", lower=0.0, upper=99.0) for i in range(MANY))
+    draft = DraftPlan(epsilon=Decimal(300), columns=tuple(columns))
+    assert draft.ready
+    return draft
+
+
+def test_an_edit_checks_the_one_column_it_changes(wide, made):
+    edited = wide.with_column("wide edit 7", upper=50.0)
+    assert edited.ready
+    assert edited.cost() == 300
+    assert made == ["wide edit 7"]
+    assert wide.cost() == 300  # undone: nothing at all
+    assert made == ["wide edit 7"]
+
+
+def test_a_split_that_is_even_changes_only_what_was_locked(wide, made):
+    locked = with_lock(wide, "wide edit 3", True)
+    assert locked.ready
+    made.clear()
+    even = evenly(locked)
+    assert even.ready
+    assert all(c.epsilon is None for c in even.columns)
+    assert set(made) <= {"wide edit 3"}
+
+
+def test_only_columns_whose_share_or_facts_changed_are_forecast_again(people, press, idle):
+    press(people, "rail_protect")
+    idle(people)
+    shares = people.page.shares
+    assert shares.outdated() == ()
+    people.session.edit_column("age", "declare", lower=0.0, upper=110.0)
+    assert [column.name for column, _ in shares.outdated()] == ["age"]
+    idle(people)
+    assert shares.outdated() == ()
+    people.session.set_epsilon(Decimal(3))
+    assert [column.name for column, _ in shares.outdated()] == list(shares.shares())
+    idle(people)
+    assert shares.outdated() == ()
+
+
+def test_a_page_out_of_sight_follows_the_plan_when_it_is_shown(people, press, idle):
+    press(people, "rail_release")
+    idle(people)
+    page, size = people.page, people.findChild(QLabel, "release_size")
+    before = size.text()
+    press(people, "rail_data")
+    name = people.session.plan.protected[-1].name
+    people.session.edit_column(name, f"drop {name}", action="drop")
+    assert size.text() == before  # an edit does not wait for pages that nobody sees
+    press(people, "rail_release")
+    assert people.page is page
+    assert size.text() != before
+    idle(people)
+    people.session.undo_stack.undo()
+    assert size.text() == before
