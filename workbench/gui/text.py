@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 _DIGITS = 4
-_WHOLE = 6
-
+_EPSILON_DIGITS = 7
+"""Enough for what the accountants charge, six places behind the point, to be shown whole."""
 
 NO_BREAK = "\u00a0"
 _SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)")
@@ -37,15 +37,15 @@ def plain(value: Decimal | float | None) -> str:
 
 
 def at_most(epsilon: Decimal) -> str:
-    """Return an ε that is paid: whole where it has six digits or fewer, else four of them, rounded up.
+    """Return an ε that is paid: in seven digits at most, the last rounded up.
 
-    So the same figure reads the same everywhere, and nobody pays more than he reads; the exact one is :func:`entered`.
+    So a figure reads the same wherever it stands, and nobody pays more than he reads; :func:`entered` has all digits.
     """
     return _shortened(epsilon, ROUND_CEILING)
 
 
 def at_least(epsilon: Decimal) -> str:
-    """Return an ε that is left: whole where it has six digits or fewer, else four of them, rounded down."""
+    """Return an ε that is left: in seven digits at most, the last rounded down."""
     return _shortened(epsilon, ROUND_FLOOR)
 
 
@@ -60,9 +60,7 @@ def exactly(epsilon: Decimal) -> str:
 
 
 def _shortened(epsilon: Decimal, rounding: str) -> str:
-    if not epsilon.is_finite() or len(epsilon.normalize().as_tuple().digits) <= _WHOLE:
-        return entered(epsilon)
-    return entered(Context(prec=_DIGITS, rounding=rounding).plus(epsilon))
+    return entered(Context(prec=_EPSILON_DIGITS, rounding=rounding).plus(epsilon))
 
 
 def entered(value: Decimal) -> str:
