@@ -15,8 +15,9 @@ from workbench.gui.app import application, settle
 from workbench.gui.window import MainWindow
 
 PATIENCE_S = 60.0
-CALM_S = 0.6
-"""How long nothing must go on before a picture: forms wait a moment before they work something out."""
+LOOK_MS = 20
+CALM_LOOKS = 30
+"""In how many looks nothing must go on before a picture: forms wait a moment before they work something out."""
 
 
 class LostError(Exception):
@@ -125,15 +126,14 @@ class Guide:
             QTest.qWait(20)
 
     def calm(self) -> None:
-        """Wait until no job has run for a moment."""
-        quiet_since = time.monotonic()
-        deadline = quiet_since + PATIENCE_S
-        while time.monotonic() - quiet_since < CALM_S:
+        """Wait until no job has run for a moment: looks are counted, as time alone passes also while nothing moves."""
+        deadline = time.monotonic() + PATIENCE_S
+        quiet = 0
+        while quiet < CALM_LOOKS:
             if time.monotonic() > deadline:
                 raise LostError("the work does not end")
-            if self.window.jobs.running:
-                quiet_since = time.monotonic()
-            QTest.qWait(20)
+            quiet = 0 if self.window.jobs.running else quiet + 1
+            QTest.qWait(LOOK_MS)
 
     # -- eyes -----------------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     assert "Charged ε = 1" in text_of(train, "train_outcome")
     again = train.findChild(QPushButton, "train_start")
     assert (again.text(), again.isVisible()) == ("Start again", True)
-    assert train.page.primary.text() == "Its files →"
+    assert train.page.primary.text() == "The model's files →"
     train.page.run()  # Ctrl+Return leads on: it must not be to pay twice
     assert train.page.objectName() == "page_release"
     assert train.findChild(QWidget, "released_1_verify").isVisible()

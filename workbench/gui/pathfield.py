@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtGui import QPaintEvent, QPalette
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame, QStylePainter
 
 from workbench.gui.widgets import named
@@ -37,7 +37,8 @@ class PathField(QLineEdit):
         self.initStyleOption(option)
         painter = QStylePainter(self)
         painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option)
-        painter.setPen(option.palette.color(option.palette.ColorRole.Text))
+        group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
+        painter.setPen(option.palette.color(group, QPalette.ColorRole.Text))
         painter.drawText(self._room(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _room(self) -> QRect:

@@ -20,7 +20,7 @@ KEPT = 120
 
 
 LINES = {
-    "predicted": ("predicted with the run", "The window and the training together; the mark on the bar"),
+    "predicted": ("predicted in all", "The window and the training together; the second mark on the bar"),
     "limit": ("limit", "What this computer can give"),
 }
 

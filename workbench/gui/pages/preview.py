@@ -143,7 +143,9 @@ class PreviewPage(PageFrame):
         session = self.session
         can = session.opened is not None and session.plan.ready and bool(session.plan.protected)
         # Without a column to predict nothing can be studied or trained: the way leads on to the release.
-        self._next.setText("Utility →" if session.target is not None else "Release →")
+        studied = session.target is not None
+        self._next.setText("Utility →" if studied else "Release →")
+        self._next.setToolTip("What it is good for" if studied else "Publish the sanitised table")
         self._next.setAccessibleName(self._next.text())
         self._views.setCurrentWidget(self._whole if can else self._nothing)
         self._again.setVisible(can)

@@ -57,8 +57,8 @@ class TrainPage(RunPage):
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
-        tip = "Its files, Verify and Open folder are on the Release page"
-        self.add_onward("Its files →", "train_show_release", "release", tip)
+        tip = "They, Verify and Open folder are on the Release page"
+        self.add_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
         self.forms.chosen.connect(self._choose)
