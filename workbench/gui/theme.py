@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.gui.state import Session
 from workbench.gui.stylesheet import stylesheet
@@ -62,16 +62,19 @@ def base_font() -> QFont:
 
 
 class ThemeSwitch(QObject):
-    """Keeps the application in the colours that the person or the system wants.
+    """Keeps the window in the colours that the person or the system wants.
+
+    The style sheet is the window's, and so that of its dialogs, menus and tooltips: as the application's it took four
+    times as long to change.
 
     Attributes:
         mode: ``system``, ``light`` or ``dark``.
     """
 
-    def __init__(self, session: Session, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, window: QWidget) -> None:
+        super().__init__(window)
         self.mode = "system"
-        self._session = session
+        self._session, self._window = session, window
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 
     def set_mode(self, mode: str) -> None:
@@ -89,5 +92,5 @@ class ThemeSwitch(QObject):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.setPalette(palette(theme))
-        app.setStyleSheet(stylesheet(theme))
+        self._window.setStyleSheet(stylesheet(theme))
         self._session.set_theme(theme)
