@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QMessageBox, QPushButton, QToolTip
 
 from workbench.gui.pages import PAGES
 from workbench.jobs import Job
@@ -92,6 +93,32 @@ def test_the_theme_changes_while_the_window_is_open(window):
     window.menus.actions["theme_light"].trigger()
     assert window.session.theme == LIGHT
     assert QApplication.palette().window().color().name().upper() == LIGHT.window
+
+
+@pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
+def test_menus_questions_lists_and_tips_have_the_colours_of_the_window(window, people, press, qtbot, theme):
+    """They are windows of their own, and the style sheet is the main window's."""
+    window.menus.actions[f"theme_{theme.name}"].trigger()
+    press(window, "rail_utility")
+    combo = next(c for c in window.page.findChildren(QComboBox) if c.isVisible())
+    menu, question = window.findChild(QMenu), QMessageBox(window)
+    menu.popup(QPoint(20, 20))
+    question.setText("Really?")
+    question.setModal(False)
+    question.show()
+    combo.showPopup()
+    QToolTip.showText(window.mapToGlobal(QPoint(300, 300)), "A tip", window.page)
+    qtbot.waitUntil(QToolTip.isVisible)
+    tip = next(w for w in QApplication.topLevelWidgets() if w.metaObject().className() == "QTipLabel")
+    shown = [(menu, theme.surface), (question, theme.window), (combo.view(), theme.surface), (tip, theme.surface)]
+    for widget, colour in shown:
+        image = widget.grab().toImage()
+        assert image.pixelColor(image.width() - 4, 3).name() == QColor(colour).name(), widget
+    QToolTip.hideText()
+    combo.hidePopup()
+    menu.close()
+    question.close()
+    qtbot.waitUntil(lambda: not QToolTip.isVisible())
 
 
 def test_the_theme_is_remembered(window):
