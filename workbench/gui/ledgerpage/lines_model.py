@@ -103,7 +103,8 @@ class LinesTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.horizontalHeader().setHighlightSections(False)
-        self.horizontalHeader().setStretchLastSection(True)
+        # Words take what is left over; a figure on the right would be torn from its line.
+        self.horizontalHeader().setStretchLastSection(not self.lines.is_figure(len(headings) - 1))
 
     def set_widths(self, widths: Sequence[int]) -> None:
         """Give every column its least width; a wider table gives each its part of the rest."""
@@ -126,7 +127,8 @@ class LinesTable(QTableView):
         words = sum(w for c, w in enumerate(least) if not self.lines.is_figure(c))
         share = (self.viewport().width() - figures) / max(words, 1)
         more = max(1.0, min(self.viewport().width() / max(figures + words, 1), MOST_SPREAD))
-        for column, width in enumerate(least[:-1]):
+        stretched = self.horizontalHeader().stretchLastSection()
+        for column, width in enumerate(least[:-1] if stretched else least):
             factor = more if more > 1 or self.lines.is_figure(column) else max(min(share, 1.0), LEAST_SHARE)
             self.setColumnWidth(column, int(width * factor))
 
