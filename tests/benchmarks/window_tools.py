@@ -20,7 +20,7 @@ from workbench.gui.app import application, settle
 from workbench.gui.window import MainWindow
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
-ORDER = ("Start-up", "Stalls", "Rows", "Preview")
+ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits")
 BEAT_MS = 2
 PATIENCE = 25.0
 
