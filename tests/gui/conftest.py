@@ -8,6 +8,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import gc
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +26,7 @@ from pytestqt.qtbot import QtBot
 from workbench.gui.app import application
 from workbench.gui.window import MainWindow
 from workbench.release.atomic import naming
+from workbench.signals.cancel import CancelToken
 
 PATIENCE = 30_000
 """Milliseconds within which a job of a test must end."""
@@ -105,6 +107,25 @@ def people(window: MainWindow, press: Callable[[QWidget, str], None], idle: Call
     idle(window)
     assert window.session.opened is not None
     return window
+
+
+@pytest.fixture
+def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Every job stands still where it next looks whether it is to stop, until it is or the event is set: a slow disk.
+
+    Without it a test of what happens during a job would depend on how fast the machine is.
+    """
+    go_on = threading.Event()
+    check = CancelToken.check
+
+    def held(token: CancelToken) -> None:
+        while not (token.cancelled or go_on.wait(0.005)):
+            pass
+        check(token)
+
+    monkeypatch.setattr(CancelToken, "check", held)
+    yield go_on
+    go_on.set()
 
 
 @pytest.fixture

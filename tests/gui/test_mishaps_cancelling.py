@@ -7,9 +7,10 @@ from mishaps import PATIENCE, big_table, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.actions.open_table import open_table
+from workbench.jobs.mailbox import Mailbox
 from workbench.release.model import verify_model
 from workbench.release.verify import verify_release
-from workbench.signals.events import Cancelled
+from workbench.signals.events import Cancelled, Event, Progress
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -44,22 +45,37 @@ def cancel_at(window, title: str, when=lambda handle: True) -> list:
 
 
 @pytest.mark.parametrize("stage", ["reading", "profile"])
-def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot, idle, stage):
+def test_opening_is_cancelled_and_the_former_table_stays(
+    people, tmp_path, qtbot, idle, stage, standstill, monkeypatch
+):
+    put = Mailbox.put
+
+    def then_stand(box: Mailbox, event: Event) -> bool:
+        taken = put(box, event)
+        if isinstance(event, Progress):
+            standstill.clear()
+        return taken
+
     before = people.session.opened, people.session.plan
-    big = big_table(tmp_path / "big.csv")
+    big = big_table(tmp_path / "big.csv", 50_000)
     cancelled = cancel_at(people, "Opening", None if stage == "reading" else lambda event: True)
-    people.open(str(big))
-    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
-    idle(people)
+    with monkeypatch.context() as patch:
+        if stage == "profile":  # it reads on, up to the first column of the profile
+            patch.setattr(Mailbox, "put", then_stand)
+            standstill.set()
+        people.open(str(big))
+        qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+        idle(people)
     assert (people.session.opened, people.session.plan) == before
     assert said(people) == "Cancelled: Opening big.csv."
+    standstill.set()
     people.open(str(big))
     idle(people)
-    assert people.session.opened.table.rows == 400_000
+    assert people.session.opened.table.rows == 50_000
 
 
-def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle):
-    people.open(str(big_table(tmp_path / "big.csv", 1_000_000)))
+def test_a_job_in_the_panel_is_cancelled_by_escape(people, tmp_path, qtbot, idle, standstill):
+    people.open(str(big_table(tmp_path / "big.csv", 10_000)))
     qtbot.waitUntil(lambda: people.findChild(QPushButton, "job_cancel") is not None, timeout=PATIENCE)
     people.page.rows_view.setFocus()
     people.escape()
@@ -289,8 +305,9 @@ def test_a_check_is_cancelled_and_done_again(releasing, press, idle, qtbot):
     assert text_of(window, "released_1_result").startswith("✓")
 
 
-def test_a_newer_opening_takes_the_place_of_the_older(people, tmp_path, idle):
-    open_table(people.session, people.jobs, str(big_table(tmp_path / "big.csv")))
+def test_a_newer_opening_takes_the_place_of_the_older(people, tmp_path, idle, standstill):
+    open_table(people.session, people.jobs, str(big_table(tmp_path / "big.csv", 10_000)))
     people.open("sample:iris")
+    standstill.set()
     idle(people)
     assert people.session.opened.title == "iris"

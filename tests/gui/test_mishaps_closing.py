@@ -40,8 +40,8 @@ def gone(window, qtbot) -> None:
     assert not window.jobs.running
 
 
-def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end):
-    window.open(str(big_table(tmp_path / "big.csv")))
+def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end, standstill):
+    window.open(str(big_table(tmp_path / "big.csv", 10_000)))
     (handle,) = (h for h in window.jobs.running if h.shown)
     end(window)
     assert handle.stopping
@@ -118,12 +118,12 @@ def test_a_release_that_does_not_stop_is_not_cut_off(releasing, qtbot, end):
 
 
 @pytest.mark.parametrize("choice", ["save", "discard", "no"])
-def test_with_an_edited_plan_and_a_job(people, tmp_path, qtbot, answer, choice, monkeypatch):
+def test_with_an_edited_plan_and_a_job(people, tmp_path, qtbot, answer, choice, monkeypatch, standstill):
     project = tmp_path / "people.workbench.toml"
     # The system's own chooser of files cannot be driven by a test.
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(project), ""))
     people.session.edit_column("age", "bounds of age", upper=99.0)
-    big = big_table(tmp_path / "big.csv")
+    big = big_table(tmp_path / "big.csv", 10_000)
     handle = open_table(people.session, people.jobs, str(big))
     told = answer(choice)
     people.close()
