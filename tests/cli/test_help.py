@@ -67,7 +67,7 @@ def test_the_module_and_the_script_are_the_same_program() -> None:
     if not script.exists():
         pytest.skip("the package is not installed with its script")
     answers = [
-        subprocess.run([*program, "samples", "--json"], capture_output=True, text=True, timeout=60)
+        subprocess.run([*program, "samples", "--json"], capture_output=True, text=True, timeout=300)
         for program in ([script], [sys.executable, "-m", "workbench"])
     ]
     assert [a.returncode for a in answers] == [0, 0]

@@ -240,7 +240,10 @@ class Hands:
                 return
             field = _child(box, QLineEdit, "fileNameEdit")
             assert isinstance(field, QLineEdit)
-            if field.text() != str(path):
+            if not field.hasFocus():  # until it has, the chooser writes into it what its list selects
+                box.activateWindow()
+                field.setFocus()
+            elif field.text() != str(path):
                 field.selectAll()
                 self.qtbot.keyClicks(field, str(path))
             else:  # the list of completions may have taken an earlier Return

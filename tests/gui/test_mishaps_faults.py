@@ -114,7 +114,7 @@ def test_a_bug_in_the_window_itself_is_told_of_and_it_goes_on():
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "A fault of the program (ValueError); its trace is in the log. True"

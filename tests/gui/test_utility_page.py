@@ -114,7 +114,7 @@ def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle)
         qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
         return callout.isVisible()
 
-    qtbot.waitUntil(pointed, timeout=5000)  # the figure may still find its size
+    qtbot.waitUntil(pointed, timeout=60_000)  # the figure may still find its size
     line = page.figure.series[0]
     assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
     assert line.name in callout.text()

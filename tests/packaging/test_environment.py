@@ -309,6 +309,6 @@ def test_an_interruption_ends_the_program_that_was_called(tmp_path):
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=variables) as caller:
         child = int(caller.stdout.readline())
         caller.terminate()
-        assert caller.communicate(timeout=20)[0].strip() == "cancelled"
+        assert caller.communicate(timeout=40)[0].strip() == "cancelled"
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,17 @@ def add(shared: NDArray[np.float64], task: int) -> float:
 
 def slower_first(shared: object, task: int) -> int:
     time.sleep(0.6 if task == 0 else 0.0)
+    return task
+
+
+def first_waits_for_sixth(shared: str, task: int) -> int:
+    """Return ``task``; task 0 only once task 5 has been begun, of which a file of that name tells."""
+    begun = Path(shared)
+    if task == 5:
+        begun.touch()
+    deadline = time.monotonic() + 60
+    while task == 0 and not begun.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
     return task
 
 

@@ -37,8 +37,9 @@ def test_every_task_is_done_once(jobs: int) -> None:
     assert done == {i: 11.0 * i for i in range(10)}
 
 
-def test_results_come_as_they_are_ready() -> None:
-    done = [task for task, _ in run_tasks(tasks.slower_first, None, range(6), jobs=2, cancel=CancelToken())]
+def test_results_come_as_they_are_ready(tmp_path: Path) -> None:
+    other = str(tmp_path / "another is done")
+    done = [task for task, _ in run_tasks(tasks.first_waits_for_sixth, other, range(6), jobs=2, cancel=CancelToken())]
     assert sorted(done) == list(range(6))
     assert done[0] != 0
 
@@ -51,7 +52,7 @@ def test_cancel_stops_running_workers_at_once() -> None:
     with pytest.raises(CancelledError):
         list(run_tasks(tasks.sleep, None, range(4), jobs=2, cancel=cancel))
     timer.join()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 40  # each of them sleeps for 60
 
 
 def test_cancel_is_honoured_without_workers_too() -> None:
@@ -130,5 +131,5 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.stdout.close()
     parent.wait(10)
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=30)
     assert alive == []
