@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from workbench.gui.window import MainWindow
 from workbench.release.ledger import Ledger
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds within which something must come true, on a machine that is busy with other things too."""
 
 

@@ -14,7 +14,7 @@ from workbench.gui.actions.open_table import open_table
 from workbench.release.ledger import Ledger
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-PATIENCE = 30_000
+PATIENCE = 120_000
 
 
 @pytest.fixture

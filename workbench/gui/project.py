@@ -110,8 +110,8 @@ class Project(QObject):
         def done(saved: Saved) -> None:
             if self._session.opened is saved.opened:
                 self._keep(path, saved)
-                if then is not None:
-                    then()
+            if then is not None:  # whatever was opened meanwhile: it asks again, where there is work to lose
+                then()
 
         expected = self._digest if path == self.path else ""
         changed = partial(self._ask_to_replace, path, then)
