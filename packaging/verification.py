@@ -11,6 +11,9 @@ from environment import Environment
 
 Step = tuple[str, list[str]]
 
+# tests/conftest.py shares them out.
+WHOLE_SUITE = ("-n", "2", "--dist", "loadscope")
+
 
 def checks(environment: Environment) -> list[Step]:
     """Return the checks that come before the tests: name and command line, run in the top folder."""
@@ -47,7 +50,10 @@ def passes(step: Step, environment: Environment, variables: Mapping[str, str]) -
 
 
 def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
-    """Run all of it; return 0 where nothing was found, else pytest's status or 1."""
+    """Run all of it, the tests in two processes; return 0 where nothing was found, else pytest's status or 1.
+
+    Where pytest is told something, it is told only that.
+    """
     variables = environment.variables()
     variables.setdefault("QT_QPA_PLATFORM", "offscreen")
     # The checks print file names and symbols; Windows' own encoding cannot hold them.
@@ -55,7 +61,7 @@ def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
     failed = [step[0] for step in checks(environment) if not passes(step, environment, variables)]
     if failed:
         say(f"faults found by: {', '.join(failed)} (above); the tests follow all the same")
-    tests = [str(environment.python), "-m", "pytest", *pytest_arguments]
+    tests = [str(environment.python), "-m", "pytest", *(pytest_arguments or WHOLE_SUITE)]
     status = call(tests, env=variables, cwd=environment.root)
     # A negative status (killed by a signal) would wrap around to an odd exit code.
     return abs(status) or (1 if failed else 0)

@@ -11,6 +11,18 @@ import pytest
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep the window's tests in one process, where several run tests; the others share the rest, file by file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneWindow(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "window" if nodeid.startswith("tests/gui/") else nodeid.partition("::")[0]
+
+    return OneWindow(config, log)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real tables for tests; the test is skipped where a checkout has none beside it."""

@@ -57,7 +57,7 @@ def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
     idle(window)
     press(window, "rail_utility")
     retype(window, qtbot, "curve_epsilons", "0.1:100:13")
-    retype(window, qtbot, "curve_repeats", "40")
+    retype(window, qtbot, "curve_repeats", "400")  # more than are ever computed here
     press(window, "curve_run")
     qtbot.waitUntil(lambda: window.page.figure is not None, timeout=PATIENCE)
     end(window)

@@ -189,6 +189,11 @@ class TestVerification:
         assert self.lines[-1][1:] == ["-m", "pytest", "-k", "plan"]
 
     @pytest.mark.usefixtures("ran")
+    def test_the_whole_suite_runs_in_two_processes(self):
+        assert verification.run(Environment(ROOT), []) == 0
+        assert self.lines[-1][1:] == ["-m", "pytest", "-n", "2", "--dist", "loadscope"]
+
+    @pytest.mark.usefixtures("ran")
     @pytest.mark.parametrize(
         ("failing", "tests", "status"), [("mypy", 0, 1), ("", 1, 1), ("mypy", 5, 5), ("", -11, 11)]
     )
