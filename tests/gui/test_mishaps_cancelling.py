@@ -45,9 +45,7 @@ def cancel_at(window, title: str, when=lambda handle: True) -> list:
 
 
 @pytest.mark.parametrize("stage", ["reading", "profile"])
-def test_opening_is_cancelled_and_the_former_table_stays(
-    people, tmp_path, qtbot, idle, stage, standstill, monkeypatch
-):
+def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot, idle, stage, standstill, monkeypatch):
     put = Mailbox.put
 
     def then_stand(box: Mailbox, event: Event) -> bool:

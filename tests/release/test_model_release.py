@@ -101,7 +101,9 @@ def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(
     [(None, "void"), (lambda: False, "void"), (lambda: True, "charged")],
     ids=["nobody looks", "not watched", "watched"],
 )
-@pytest.mark.parametrize("error", [CancelledError(), KeyboardInterrupt(), RuntimeError("bug")], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "error", [CancelledError(), KeyboardInterrupt(), RuntimeError("bug")], ids=lambda e: type(e).__name__
+)
 def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
     folder: Path, ledger: Path, watched: Callable[[], bool] | None, status: str, error: BaseException
 ) -> None:
