@@ -26,3 +26,8 @@ class CancelToken:
         """Raise :class:`CancelledError` if a stop was asked for."""
         if self.cancelled:
             raise CancelledError
+
+    def rest(self, seconds: float) -> None:
+        """Wait, and raise :class:`CancelledError` as soon as a stop is asked for."""
+        if self._event.wait(seconds):
+            raise CancelledError

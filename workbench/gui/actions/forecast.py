@@ -13,11 +13,16 @@ from workbench.gui.draft import DraftColumn
 from workbench.gui.text import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.grid import Grid
 
 KEY = "forecast"
+PAINTED = 0.05
+"""Seconds after which an edit is painted: each call of the paint would wait for the interpreter while hundreds of
+columns are forecast, and the next step of a drag makes this forecast needless."""
+
 BARE = 0.05
 """Part of a constant answer's error below which nearly every value leaves as it is."""
 
@@ -128,7 +133,12 @@ def forecast_columns(
     wanted: tuple[tuple[DraftColumn, Decimal], ...], jobs: JobCenter, apply: Callable[[tuple[Outlook, ...]], None]
 ) -> JobHandle:
     """Compute the outlook of each column at its share; only the newest request counts."""
-    job = Job("Forecasting the errors", lambda emit, cancel: outlooks(wanted, cancel))
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[Outlook, ...]:
+        cancel.rest(PAINTED)
+        return outlooks(wanted, cancel)
+
+    job = Job("Forecasting the errors", work)
     return jobs.start(job, key=KEY, shown=False, on_result=apply)
 
 
