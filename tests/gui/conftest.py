@@ -8,7 +8,6 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import gc
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,13 +17,14 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
 from leaks import Leaks
-from mishaps import retype, statuses
+from mishaps import Standstill, retype, statuses
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.app import application
 from workbench.gui.window import MainWindow
+from workbench.jobs.mailbox import Mailbox
 from workbench.release.atomic import naming
 from workbench.signals.cancel import CancelToken
 
@@ -110,22 +110,14 @@ def people(window: MainWindow, press: Callable[[QWidget, str], None], idle: Call
 
 
 @pytest.fixture
-def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Every job stands still where it next looks whether it is to stop, until it is or the event is set: a slow disk.
-
-    Without it a test of what happens during a job would depend on how fast the machine is.
-    """
-    go_on = threading.Event()
-    check = CancelToken.check
-
-    def held(token: CancelToken) -> None:
-        while not (token.cancelled or go_on.wait(0.005)):
-            pass
-        check(token)
-
-    monkeypatch.setattr(CancelToken, "check", held)
-    yield go_on
-    go_on.set()
+def standstill(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standstill]:
+    """Every job stands still where it next looks whether it is to stop; see :class:`mishaps.Standstill`."""
+    held = Standstill()
+    check, put = CancelToken.check, Mailbox.put
+    monkeypatch.setattr(CancelToken, "check", lambda token: (held.stand(token), check(token))[1])
+    monkeypatch.setattr(Mailbox, "put", lambda box, event: (put(box, event), held.hear(event))[0])
+    yield held
+    held.go_on()
 
 
 @pytest.fixture

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench.gui.window import MainWindow
 from workbench.release.ledger import Ledger
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Event
 
 PATIENCE = 120_000
 """Milliseconds within which something must come true, on a machine that is busy with other things too."""
@@ -45,6 +49,32 @@ class Heard:
         assert line.count(". ") <= 1, f"not one or two sentences: {line}"
         assert "Traceback" not in line
         return line
+
+
+class Standstill:
+    """Keeps jobs where they next look whether they are to stop, until they are: a disk as slow as a test needs it.
+
+    Without it a test of what happens during a job would depend on how fast the machine is.
+    """
+
+    def __init__(self) -> None:
+        self._free = threading.Event()
+        self._until: Callable[[Event], bool] = lambda event: False
+
+    def go_on(self, until: Callable[[Event], bool] = lambda event: False) -> None:
+        """Let the jobs go on, until one says what ``until`` likes."""
+        self._until = until
+        self._free.set()
+
+    def hear(self, event: Event) -> None:
+        """Take note of what a job says."""
+        if self._until(event):
+            self._free.clear()
+
+    def stand(self, token: CancelToken) -> None:
+        """Return once the job is to stop or may go on."""
+        while not (token.cancelled or self._free.wait(0.005)):
+            pass
 
 
 def text_of(window: QWidget, name: str) -> str:

@@ -7,10 +7,9 @@ from mishaps import PATIENCE, big_table, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.actions.open_table import open_table
-from workbench.jobs.mailbox import Mailbox
 from workbench.release.model import verify_model
 from workbench.release.verify import verify_release
-from workbench.signals.events import Cancelled, Event, Progress
+from workbench.signals.events import Cancelled, Progress
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -45,28 +44,18 @@ def cancel_at(window, title: str, when=lambda handle: True) -> list:
 
 
 @pytest.mark.parametrize("stage", ["reading", "profile"])
-def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot, idle, stage, standstill, monkeypatch):
-    put = Mailbox.put
-
-    def then_stand(box: Mailbox, event: Event) -> bool:
-        taken = put(box, event)
-        if isinstance(event, Progress):
-            standstill.clear()
-        return taken
-
+def test_opening_is_cancelled_and_the_former_table_stays(people, tmp_path, qtbot, idle, stage, standstill):
     before = people.session.opened, people.session.plan
     big = big_table(tmp_path / "big.csv", 50_000)
     cancelled = cancel_at(people, "Opening", None if stage == "reading" else lambda event: True)
-    with monkeypatch.context() as patch:
-        if stage == "profile":  # it reads on, up to the first column of the profile
-            patch.setattr(Mailbox, "put", then_stand)
-            standstill.set()
-        people.open(str(big))
-        qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
-        idle(people)
+    if stage == "profile":
+        standstill.go_on(until=lambda event: isinstance(event, Progress))
+    people.open(str(big))
+    qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
+    idle(people)
     assert (people.session.opened, people.session.plan) == before
     assert said(people) == "Cancelled: Opening big.csv."
-    standstill.set()
+    standstill.go_on()
     people.open(str(big))
     idle(people)
     assert people.session.opened.table.rows == 50_000
@@ -262,8 +251,10 @@ STAGES = {
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_release_is_cancelled(ready, press, answer, idle, qtbot, tmp_path, stage):
-    cancelled = cancel_at(ready, "Releasing", STAGES[stage])
+def test_a_release_is_cancelled(ready, press, answer, idle, qtbot, tmp_path, stage, standstill):
+    when = STAGES[stage]
+    standstill.go_on(until=lambda event: when is not None and isinstance(event, Progress) and when(event))
+    cancelled = cancel_at(ready, "Releasing", when)
     answer("yes")
     press(ready, "release_now")
     qtbot.waitUntil(lambda: bool(cancelled), timeout=PATIENCE)
@@ -271,6 +262,7 @@ def test_a_release_is_cancelled(ready, press, answer, idle, qtbot, tmp_path, sta
     ends_well(ready, tmp_path)
     if (tmp_path / "out.csv").exists():
         return
+    standstill.go_on()
     answer("yes")
     press(ready, "release_now")
     qtbot.waitUntil(lambda: len(ready.session.released) == 1, timeout=PATIENCE)
@@ -306,6 +298,6 @@ def test_a_check_is_cancelled_and_done_again(releasing, press, idle, qtbot):
 def test_a_newer_opening_takes_the_place_of_the_older(people, tmp_path, idle, standstill):
     open_table(people.session, people.jobs, str(big_table(tmp_path / "big.csv", 10_000)))
     people.open("sample:iris")
-    standstill.set()
+    standstill.go_on()
     idle(people)
     assert people.session.opened.title == "iris"

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from workbench.gui.actions.open_table import open_table
 from workbench.paths import user_data
 from workbench.release.verify import verify_release
+from workbench.signals.events import Cancelled
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
@@ -46,9 +47,9 @@ def test_while_a_large_file_is_opened(window, tmp_path, qtbot, end, standstill):
     window.open(str(big_table(tmp_path / "big.csv", 10_000)))
     (handle,) = (h for h in window.jobs.running if h.shown)
     end(window)
-    assert handle.stopping
     assert "Closing: waiting for “Opening big.csv” to stop…" in window.statusBar().currentMessage()
     gone(window, qtbot)
+    assert isinstance(handle.end, Cancelled)
     assert window.session.opened is None
 
 
