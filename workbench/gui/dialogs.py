@@ -51,9 +51,9 @@ class Question(QMessageBox):
         """Draw the edge."""
         super().paintEvent(event)
         if self.frameGeometry() == self.geometry():
-            painter = QPainter(self)
-            painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
-            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+            with QPainter(self) as painter:
+                painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
+                painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
 
 def confirm(parent: QWidget, title: str, text: str, verb: str) -> bool:

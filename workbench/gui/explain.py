@@ -66,40 +66,40 @@ class BeliefCurve(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw axes, the line of no change and the range around it."""
         theme = self._session.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(36, 8, -8, -30)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            box = QRectF(self.rect()).adjusted(36, 8, -8, -30)
 
-        def place(before: float, after: float) -> QPointF:
-            return QPointF(box.left() + before * box.width(), box.bottom() - after * box.height())
+            def place(before: float, after: float) -> QPointF:
+                return QPointF(box.left() + before * box.width(), box.bottom() - after * box.height())
 
-        painter.setPen(QPen(QColor(theme.line), 1))
-        for share in (0.0, 0.5, 1.0):
-            painter.drawLine(place(0, share), place(1, share))
-        beliefs = [posterior(self._epsilon, i / POINTS) for i in range(POINTS + 1)]
-        high = [place(b.prior, b.high) for b in beliefs]
-        low = [place(b.prior, b.low) for b in beliefs]
-        band = QPainterPath()
-        band.addPolygon(QPolygonF([*high, *reversed(low)]))
-        accent = QColor(theme.accent)
-        faint = QColor(accent)
-        faint.setAlphaF(BAND_OPACITY)
-        painter.fillPath(band, faint)
-        painter.setPen(QPen(accent, 2))
-        painter.drawPolyline(QPolygonF(high))
-        painter.drawPolyline(QPolygonF(low))
-        painter.setPen(QPen(QColor(theme.muted), 1, Qt.PenStyle.DashLine))
-        painter.drawLine(place(0, 0), place(1, 1))
-        painter.setPen(QColor(theme.muted))
-        painter.setFont(font(11))
-        for share, text in ((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")):
-            height = place(0, share).y()
-            painter.drawText(QRectF(0, height - 8, 32, 16), _RIGHT, text)
-        painter.drawText(
-            QRectF(box.left(), box.bottom() + 4, box.width(), 14),
-            Qt.AlignmentFlag.AlignHCenter,
-            "belief before, 0–100 %",
-        )
+            painter.setPen(QPen(QColor(theme.line), 1))
+            for share in (0.0, 0.5, 1.0):
+                painter.drawLine(place(0, share), place(1, share))
+            beliefs = [posterior(self._epsilon, i / POINTS) for i in range(POINTS + 1)]
+            high = [place(b.prior, b.high) for b in beliefs]
+            low = [place(b.prior, b.low) for b in beliefs]
+            band = QPainterPath()
+            band.addPolygon(QPolygonF([*high, *reversed(low)]))
+            accent = QColor(theme.accent)
+            faint = QColor(accent)
+            faint.setAlphaF(BAND_OPACITY)
+            painter.fillPath(band, faint)
+            painter.setPen(QPen(accent, 2))
+            painter.drawPolyline(QPolygonF(high))
+            painter.drawPolyline(QPolygonF(low))
+            painter.setPen(QPen(QColor(theme.muted), 1, Qt.PenStyle.DashLine))
+            painter.drawLine(place(0, 0), place(1, 1))
+            painter.setPen(QColor(theme.muted))
+            painter.setFont(font(11))
+            for share, text in ((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")):
+                height = place(0, share).y()
+                painter.drawText(QRectF(0, height - 8, 32, 16), _RIGHT, text)
+            painter.drawText(
+                QRectF(box.left(), box.bottom() + 4, box.width(), 14),
+                Qt.AlignmentFlag.AlignHCenter,
+                "belief before, 0–100 %",
+            )
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QPaintEvent, QPalette
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame, QStylePainter
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame
 
 from workbench.gui.widgets import named
 
@@ -35,11 +35,11 @@ class PathField(QLineEdit):
             return
         option = QStyleOptionFrame()
         self.initStyleOption(option)
-        painter = QStylePainter(self)
-        painter.drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option)
-        group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
-        painter.setPen(option.palette.color(group, QPalette.ColorRole.Text))
-        painter.drawText(self._room(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+        with QPainter(self) as painter:
+            self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
+            group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled
+            painter.setPen(option.palette.color(group, QPalette.ColorRole.Text))
+            painter.drawText(self._room(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
     def _room(self) -> QRect:
         option = QStyleOptionFrame()

@@ -62,27 +62,27 @@ class RailButton(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the line."""
         theme = self._session.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        if self.isChecked() or self.underMouse():
-            painter.setPen(Qt.PenStyle.NoPen)
-            fill = QColor(theme.selection)
-            fill.setAlphaF(1.0 if self.isChecked() else 0.45)
-            painter.setBrush(fill)
-            painter.drawRoundedRect(box, 6, 6)
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(theme.accent), 1.5))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
-        ink = QColor(theme.accent if self.isChecked() else theme.text)
-        if self.page.step:
-            _draw_dot(painter, QPointF(18, self.height() / 2), self._state, ink, theme)
-        face = QFont(self.font())
-        face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
-        painter.setFont(face)
-        painter.setPen(ink)
-        painter.drawText(self.rect().adjusted(36, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+            if self.isChecked() or self.underMouse():
+                painter.setPen(Qt.PenStyle.NoPen)
+                fill = QColor(theme.selection)
+                fill.setAlphaF(1.0 if self.isChecked() else 0.45)
+                painter.setBrush(fill)
+                painter.drawRoundedRect(box, 6, 6)
+            if self.hasFocus():
+                painter.setPen(QPen(QColor(theme.accent), 1.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
+            ink = QColor(theme.accent if self.isChecked() else theme.text)
+            if self.page.step:
+                _draw_dot(painter, QPointF(18, self.height() / 2), self._state, ink, theme)
+            face = QFont(self.font())
+            face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
+            painter.setFont(face)
+            painter.setPen(ink)
+            painter.drawText(self.rect().adjusted(36, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
 def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme: Theme) -> None:

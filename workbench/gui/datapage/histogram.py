@@ -129,23 +129,23 @@ class Histogram(QWidget):
         if not self._bars:
             return
         theme = self._session.theme
-        painter = QPainter(self)
-        box = self._box()
-        paint_bars(painter, box, self._bars, theme)
-        painter.setPen(QColor(theme.muted))
-        face = self.font()
-        face.setPixelSize(12)
-        painter.setFont(face)
-        first, last = self._bars[0].label.split(" – ")[0], self._bars[-1].label.split(" – ")[-1]
-        below = QRectF(box.left(), box.bottom() + 3, box.width(), 16)
-        half = below.adjusted(0, 0, -box.width() / 2, 0)
-        metrics = painter.fontMetrics()
-        room = int(half.width())
-        left = metrics.elidedText(first, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(half, Qt.AlignmentFlag.AlignLeft, left)
-        if len(self._bars) > 1:
-            right = metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(below.adjusted(box.width() / 2, 0, 0, 0), Qt.AlignmentFlag.AlignRight, right)
+        with QPainter(self) as painter:
+            box = self._box()
+            paint_bars(painter, box, self._bars, theme)
+            painter.setPen(QColor(theme.muted))
+            face = self.font()
+            face.setPixelSize(12)
+            painter.setFont(face)
+            first, last = self._bars[0].label.split(" – ")[0], self._bars[-1].label.split(" – ")[-1]
+            below = QRectF(box.left(), box.bottom() + 3, box.width(), 16)
+            half = below.adjusted(0, 0, -box.width() / 2, 0)
+            metrics = painter.fontMetrics()
+            room = int(half.width())
+            left = metrics.elidedText(first, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(half, Qt.AlignmentFlag.AlignLeft, left)
+            if len(self._bars) > 1:
+                right = metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
+                painter.drawText(below.adjusted(box.width() / 2, 0, 0, 0), Qt.AlignmentFlag.AlignRight, right)
 
     def _box(self) -> QRectF:
         return QRectF(self.rect()).adjusted(0, 4, 0, -20)

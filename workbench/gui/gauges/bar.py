@@ -48,31 +48,31 @@ class Bar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the bar."""
         theme = self._session.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(0, 2, self.width(), 12)
-        outline = QPainterPath()
-        outline.addRoundedRect(box, 6, 6)
-        track = QColor(theme.line)
-        track.setAlphaF(0.6)
-        painter.fillPath(outline, track)
-        painter.save()
-        painter.setClipPath(outline)
-        left = box.left()
-        for part in self._parts:
-            width = max(0.0, min(part.share, 1.0)) * box.width()
-            piece = QRectF(left, box.top(), width, box.height())
-            colour = QColor(getattr(theme, part.ink))
-            if part.hatched:
-                faint = QColor(colour)
-                faint.setAlphaF(0.25)
-                painter.fillRect(piece, faint)
-                painter.fillRect(piece, QBrush(colour, Qt.BrushStyle.BDiagPattern))
-            else:
-                painter.fillRect(piece, colour)
-            left += width
-        painter.restore()
-        painter.setPen(QPen(QColor(theme.text), 2))
-        for mark in self._marks:
-            x = box.left() + min(max(mark, 0.0), 1.0) * box.width()
-            painter.drawLine(int(x), 0, int(x), self.height())
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            box = QRectF(0, 2, self.width(), 12)
+            outline = QPainterPath()
+            outline.addRoundedRect(box, 6, 6)
+            track = QColor(theme.line)
+            track.setAlphaF(0.6)
+            painter.fillPath(outline, track)
+            painter.save()
+            painter.setClipPath(outline)
+            left = box.left()
+            for part in self._parts:
+                width = max(0.0, min(part.share, 1.0)) * box.width()
+                piece = QRectF(left, box.top(), width, box.height())
+                colour = QColor(getattr(theme, part.ink))
+                if part.hatched:
+                    faint = QColor(colour)
+                    faint.setAlphaF(0.25)
+                    painter.fillRect(piece, faint)
+                    painter.fillRect(piece, QBrush(colour, Qt.BrushStyle.BDiagPattern))
+                else:
+                    painter.fillRect(piece, colour)
+                left += width
+            painter.restore()
+            painter.setPen(QPen(QColor(theme.text), 2))
+            for mark in self._marks:
+                x = box.left() + min(max(mark, 0.0), 1.0) * box.width()
+                painter.drawLine(int(x), 0, int(x), self.height())

@@ -54,15 +54,15 @@ class Trace(QWidget):
         """Draw the line, the newest sample at the right end."""
         if len(self._samples) < 2:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        top = 1.15 * max(self._samples)
-        step = self.width() / (KEPT - 1)
-        first = self.width() - step * (len(self._samples) - 1)
-        line = [QPointF(first + i * step, self.height() * (1 - s / top)) for i, s in enumerate(self._samples)]
-        accent = QColor(self._session.theme.accent)
-        painter.setPen(QPen(accent, 1.5))
-        painter.drawPolyline(QPolygonF(line))
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            top = 1.15 * max(self._samples)
+            step = self.width() / (KEPT - 1)
+            first = self.width() - step * (len(self._samples) - 1)
+            line = [QPointF(first + i * step, self.height() * (1 - s / top)) for i, s in enumerate(self._samples)]
+            accent = QColor(self._session.theme.accent)
+            painter.setPen(QPen(accent, 1.5))
+            painter.drawPolyline(QPolygonF(line))
 
 
 class MemoryGauge(Card):

@@ -229,16 +229,17 @@ class PairMap(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw both triangles; the names stand at their rows, and once more where their columns begin."""
-        painter, theme = QPainter(self), self._session.theme
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if len(self._order) < 2:
-            painter.setPen(QColor(theme.muted))
-            painter.setFont(font(14))
-            if self._pairs is not None:
-                painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, NOTHING)
-            return
-        for side, title in enumerate(("Original", "Sanitised")):
-            self._paint_side(painter, side, title)
+        theme = self._session.theme
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            if len(self._order) < 2:
+                painter.setPen(QColor(theme.muted))
+                painter.setFont(font(14))
+                if self._pairs is not None:
+                    painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, NOTHING)
+                return
+            for side, title in enumerate(("Original", "Sanitised")):
+                self._paint_side(painter, side, title)
 
     def _paint_side(self, painter: QPainter, side: int, title: str) -> None:
         theme, size, names = self._session.theme, self._size(), self.names

@@ -96,43 +96,43 @@ class StepChart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw title, value, grid, target and line."""
         theme = self._session.theme
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(font(13))
-        painter.setPen(QColor(theme.text))
-        head = QRectF(0, 0, self.width(), 20)
-        painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
-        newest = self._written(self._points[-1][1]) if self._points else "–"
-        painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
-        box = QRectF(40, 30, self.width() - 48, self.height() - 54)
-        top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
-        last = max(self._steps, 1)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(font(13))
+            painter.setPen(QColor(theme.text))
+            head = QRectF(0, 0, self.width(), 20)
+            painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
+            newest = self._written(self._points[-1][1]) if self._points else "–"
+            painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
+            box = QRectF(40, 30, self.width() - 48, self.height() - 54)
+            top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
+            last = max(self._steps, 1)
 
-        def place(step: float, value: float) -> QPointF:
-            return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
+            def place(step: float, value: float) -> QPointF:
+                return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
 
-        painter.setFont(font(11))
-        for share in (0.0, 0.5, 1.0):
-            y = box.bottom() - share * box.height()
-            painter.setPen(QPen(QColor(theme.line), 1))
-            painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-            painter.setPen(QColor(theme.muted))
-            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            painter.drawText(QRectF(0, y - 8, 34, 16), right, f"{share * top:.2g}")
-        under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
-        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
-        if self._steps:
-            painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
-        if self._target is not None:
-            painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
-            painter.drawLine(place(0, self._target), place(last, self._target))
-            painter.setPen(QColor(theme.danger))
-            at = place(0, self._target)
-            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
-        if self._points:
-            pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
-            painter.setPen(pen)
-            painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
+            painter.setFont(font(11))
+            for share in (0.0, 0.5, 1.0):
+                y = box.bottom() - share * box.height()
+                painter.setPen(QPen(QColor(theme.line), 1))
+                painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+                painter.setPen(QColor(theme.muted))
+                right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+                painter.drawText(QRectF(0, y - 8, 34, 16), right, f"{share * top:.2g}")
+            under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
+            painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
+            if self._steps:
+                painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
+            if self._target is not None:
+                painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
+                painter.drawLine(place(0, self._target), place(last, self._target))
+                painter.setPen(QColor(theme.danger))
+                at = place(0, self._target)
+                painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
+            if self._points:
+                pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
+                painter.setPen(pen)
+                painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
 
 
 def rounded_up(value: float) -> float:
