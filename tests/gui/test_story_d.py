@@ -109,7 +109,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     for chart in (going.accuracy, going.loss):  # each keeps the newest of what arrives between two looks
         steps = [step for step, _ in chart.points]
         assert steps == sorted(set(steps))
-        assert len(steps) > 10
+        assert len(steps) > 3
         assert steps[-1] == 360
     if not torch.cuda.is_available():
         assert said(network, "train_notice") == "No GPU was found; training runs on the processor."
