@@ -12,8 +12,10 @@ SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Keep the window's tests in one process, where several run tests; the others share the rest, file by file."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
+    """Keep the window's tests in one process where files are shared out among several (``--dist loadscope``)."""
+    if config.getvalue("dist") != "loadscope":
+        return None
     from xdist.scheduler import LoadScopeScheduling
 
     class OneWindow(LoadScopeScheduling):

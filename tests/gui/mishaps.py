@@ -66,6 +66,10 @@ class Standstill:
         self._until = until
         self._free.set()
 
+    def stop(self) -> None:
+        """Let the jobs stand still again."""
+        self._free.clear()
+
     def hear(self, event: Event) -> None:
         """Take note of what a job says."""
         if self._until(event):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QMessageBox, QPushButton, QToolTip
 
+import workbench.gui.actions.open_table
+import workbench.release.export
 from workbench.gui.pages import PAGES
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -174,18 +177,36 @@ def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
     assert "4711" not in logged + banner.text()
 
 
-def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot):
+@pytest.mark.parametrize("work", ["Opening", "Releasing"])
+def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, answer, tmp_path, monkeypatch, work):
     from workbench.paths import user_log
 
-    def fault(emit, cancel):
+    threads, titles = [], []
+
+    def fault(*given, **named):
+        threads.append(threading.current_thread().name)
         raise ValueError
 
-    handle = window.jobs.start(Job("Opening", fault, about="divorces of 2024.csv"))
-    assert handle.title == "Opening divorces of 2024.csv"
-    qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible, timeout=5000)
+    window.jobs.started.connect(lambda handle: titles.append(handle.title))
+    table = tmp_path / "divorces of 2024.csv"
+    table.write_text("age\n" + "33\n34\n" * 9, "utf-8")
+    if work == "Opening":
+        monkeypatch.setattr(workbench.gui.actions.open_table, "load", fault)
+        window.open(str(table))
+    else:
+        window.open(str(table))
+        idle(window)
+        window.session.edit_column("age", "bounds of age", lower=0.0, upper=99.0)
+        window.show_page("release")
+        idle(window)
+        monkeypatch.setattr(workbench.release.export, "release_table", fault)
+        answer("yes")
+        press(window, "release_now")
+    qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible, timeout=60_000)
+    assert f"{work} divorces of 2024.csv" in titles
     logged = (user_log() / "workbench.log").read_text("utf-8")
-    assert " Opening\n" in logged
-    assert "divorces" not in logged
+    assert f" {work}\n" in logged
+    assert "divorces" not in logged + "".join(threads)
 
 
 def test_a_newer_job_of_the_same_kind_replaces_the_older(window, qtbot):

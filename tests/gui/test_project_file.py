@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import tomllib
 from decimal import Decimal
 
@@ -13,6 +14,7 @@ from workbench.data.options import ReadOptions
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.actions.project import project_text, read_project
 from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.release import atomic
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 ROWS = "age;pay;town\n" + "\n".join(f"{20 + i % 40};{1000 + i},75;{'ab'[i % 2]}" for i in range(60)) + "\n"
@@ -77,6 +79,22 @@ def test_a_project_is_saved_by_keys_and_brings_everything_back(town, project, qt
     assert town.session.opened.options == ReadOptions(delimiter=";", decimal=",")
     assert town.project.path == project
     assert not town.project.unsaved
+
+
+def test_what_was_wanted_last_is_what_follows_a_slow_save(town, project, qtbot, idle, tmp_path, monkeypatch):
+    for name in ("older", "newer"):
+        (tmp_path / f"{name}.csv").write_text("a,b\n" + "1,2\n2,1\n" * 20, "utf-8")
+    go_on, write = threading.Event(), atomic.write_output
+    monkeypatch.setattr(atomic, "write_output", lambda *given: (go_on.wait(60), write(*given))[1])
+    answer(qtbot, "save")
+    town.open(str(tmp_path / "older.csv"))
+    answer(qtbot, "discard")
+    town.open(str(tmp_path / "newer.csv"))
+    qtbot.waitUntil(lambda: town.session.opened.title == "newer.csv", timeout=60_000)
+    go_on.set()
+    idle(town)
+    assert project.exists()
+    assert town.session.opened.title == "newer.csv"
 
 
 def test_a_project_is_readable_and_holds_no_value_of_the_table(town, project, qtbot, idle):

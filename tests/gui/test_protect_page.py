@@ -207,6 +207,19 @@ def test_the_split_is_exact_whatever_is_moved(people):
         with_share(plan, "age", Decimal("0.7"), lock=True)
 
 
+def test_a_narrower_table_takes_the_place_of_the_attribute_in_sight(people, press, idle, tmp_path):
+    press(people, "rail_protect")
+    idle(people)
+    shares = people.page.shares
+    people.page.table.setCurrentIndex(shares.index(shares.rowCount() - 1, 0))
+    narrow = tmp_path / "narrow.csv"
+    narrow.write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)), "utf-8")
+    people.open(str(narrow))
+    idle(people)
+    assert shares.rowCount() == 2
+    assert not people.findChild(QLabel, "banner_text").isVisible()
+
+
 def test_all_locked_by_another_page_frees_the_largest(people):
     plan = people.session.plan
     for column in plan.protected:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -133,6 +135,30 @@ def test_naive_bayes_is_released_and_charged_what_was_told(train, qtbot, press, 
     press(train, "train_model_logistic")
     assert not train.findChild(QLabel, "train_outcome").isVisible()  # it was of the other model
     assert not train.findChild(QWidget, "train_show_release").isVisible()
+
+
+def test_a_plan_that_is_edited_during_a_training_is_not_the_trained_one(train, qtbot, press, idle, standstill):
+    standstill.go_on()
+    forecast(train, qtbot)
+    standstill.stop()
+    start(train, qtbot, press)
+    assert train.page.running
+    train.session.edit_column(train.session.plan.columns[0].name, "drop it", action="drop")
+    standstill.go_on()
+    idle(train)
+    assert len(train.session.released) == 1
+    assert (train.page.primary.objectName(), train.page.primary.text()) == ("train_start", "Start")
+
+
+def test_a_table_that_was_trained_on_goes_with_the_next_one(train, qtbot, press, idle):
+    start(train, qtbot, press)
+    idle(train)
+    assert train.page.primary.objectName() == "train_show_release"
+    former = weakref.ref(train.session.opened)
+    train.open("sample:wine")
+    idle(train)
+    gc.collect()
+    assert former() is None
 
 
 def test_a_refused_question_charges_nothing(train, qtbot, press, idle, tmp_path):

@@ -83,6 +83,27 @@ def test_a_study_is_run_by_keys_and_tells_itself_in_words(utility, qtbot, idle):
     assert utility.rail.buttons["utility"].state == "ready"
 
 
+@pytest.mark.parametrize("edit", ["a column", "the target"])
+def test_a_study_of_a_plan_that_has_changed_since_does_not_lead_on(utility, qtbot, press, idle, edit):
+    page, session = ran(utility, qtbot, press, idle), utility.session
+    assert page.primary.objectName() == "curve_to_release"
+    before = session.plan
+    if edit == "a column":
+        session.edit_column(before.columns[0].name, "drop it", action="drop")
+    else:
+        session.edit_column(before.columns[0].name, "classes", kind="category", domain=("a", "b"))
+        session.set_target(before.columns[0].name)
+    assert (page.primary.objectName(), page.primary.text()) == ("curve_run", "Run")
+    assert utility.findChild(QWidget, "note_utility").accessibleName() == (
+        "The plan has changed since: Run draws the curve anew."
+    )
+    while session.plan != before:
+        qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
+    assert page.primary.objectName() == "curve_to_release"
+    session.set_epsilon(Decimal(7))  # a study is of every ε
+    assert page.primary.objectName() == "curve_to_release"
+
+
 def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle):
     before = utility.session.account
     ran(utility, qtbot, press, idle)

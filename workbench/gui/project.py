@@ -37,6 +37,7 @@ class Project(QObject):
         self._source = ""
         self._saved: DraftPlan | None = session.plan
         self._digest = ""
+        self._next: Callable[[], object] | None = None
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
         session.may_leave = self.may_leave
@@ -81,6 +82,7 @@ class Project(QObject):
 
         Where the person wants it saved, ``then`` is called once the file stands: a save that fails loses nothing.
         """
+        self._next = then
         if not self.unsaved:
             return True
         opened = self._session.opened
@@ -93,7 +95,7 @@ class Project(QObject):
             {"save": "Save…" if self.path is None else "Save", "discard": "Discard"},
         )
         if answer == "save":
-            self.save(then)
+            self.save(lambda: then() if self._next is then else None)  # unless the person wanted another thing since
         return answer == "discard"
 
     @property

@@ -67,6 +67,18 @@ class LiveCurve:
         return taken
 
 
+def studied(session: Session) -> object:
+    """Return what a study rests on besides its own plan, to be compared: it is of this target and of these facts.
+
+    Mechanisms and the plan's ε are not among it, as a study chooses its own; that ε is, where a locked share makes the
+    proportions of all shares depend on it.
+    """
+    plan = session.plan
+    columns = tuple(dataclasses.replace(column, mechanism="auto") for column in plan.columns)
+    locked = any(column.epsilon is not None for column in columns)
+    return session.target, columns, plan.epsilon if locked else None
+
+
 def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve) -> JobHandle:
     """Train every model of ``plan`` on the open table; what an earlier run finished is not trained again."""
     opened = session.opened

@@ -80,6 +80,7 @@ class TrainPage(RunPage):
     def _show_table(self) -> None:
         opened = self.session.opened
         self.forget()
+        self._trained = None
         if opened is not None:
             self.forms.begin(opened.table.rows, self.session.plan.epsilon)
         self.going.setEnabled(opened is not None)
@@ -90,7 +91,7 @@ class TrainPage(RunPage):
     def _choose(self) -> None:
         """Show nothing of a run of another model."""
         if self.forms.model != self._shown_model:
-            self._shown_model = self.forms.model
+            self._shown_model, self._trained = self.forms.model, None
             self.going.clear()
         self._suggest_folder()
 
@@ -167,13 +168,13 @@ class TrainPage(RunPage):
             return
         handle = actions.train_model(self.session, self.jobs, title, parameters, folder, found.epsilon)
         self.going.begin(found, handle)
-        handle.finished.connect(self._show_result)
+        handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
 
-    def _show_result(self, result: Any) -> None:
+    def _show_result(self, what: object, result: Any) -> None:
         from workbench.gui.trainpage.words import finished
 
-        self._trained = self._what()
+        self._trained = what
         self.going.show_result(result)
         self.going.tell(finished(result))
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
-from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve
+from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.dialogs import ask_where_to_save
 from workbench.gui.explain import Explainable, explain_button, of_one_row
@@ -42,6 +42,7 @@ class UtilityPage(RunPage):
         self.table = ResultsTable()
         self._live = LiveCurve()
         self._snapshot: Snapshot | None = None
+        self._studied: object = None
         self._undrawn = False
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
@@ -131,6 +132,7 @@ class UtilityPage(RunPage):
         if plan is None:
             return
         self._live = LiveCurve()
+        self._studied = studied(self.session)
         handle = run_study(self.session, self.jobs, plan, self._live)
         handle.finished.connect(self._finish)
         self._looks.start()
@@ -224,14 +226,17 @@ class UtilityPage(RunPage):
         self.set_note(missing or self._progress_note(0 if plan is None else len(plan.fits())))
 
     def _done(self) -> bool:
-        """Whether every model of what the fields say is trained."""
+        """Whether every model of what the fields say is trained, on what the plan still says."""
         shot = self._snapshot
-        return shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
+        whole = shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
+        return whole and self._studied == studied(self.session)
 
     def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
         if self.running:
             return "The curve grows while it is computed."
+        if shot is not None and self._studied != studied(self.session):
+            return "The plan has changed since: Run draws the curve anew."
         if shot is not None and shot.done < shot.total:
             return "Stopped; what is trained is kept, and Run does the rest."
         if shot is not None and self._done():

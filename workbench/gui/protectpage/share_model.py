@@ -114,9 +114,8 @@ class ShareModel(QAbstractTableModel):
         self.refresh()
 
     def forget(self) -> None:
-        """Forget the outlooks: they belong to another table."""
+        """Forget the outlooks: they belong to another table, which :meth:`follow_plan` then shows."""
         self._outlooks.clear()
-        self.refresh()
 
     def take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         """Show what a job has computed."""
