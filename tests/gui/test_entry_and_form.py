@@ -126,7 +126,17 @@ def test_setting_a_value_sends_no_signal(entry, qtbot):
 
 @pytest.mark.parametrize(
     ("value", "typed", "read"),
-    [("1", "1", "1"), ("0.50", "0.5", "0.5"), ("1E-6", "1e-6", "1e-6"), ("12.3456", "12.3456", "12.35")],
+    [
+        ("1", "1", "1"),
+        ("0.50", "0.5", "0.5"),
+        ("1E-6", "1e-6", "1e-6"),
+        ("12.3456", "12.3456", "12.35"),
+        ("-0", "0", "0"),
+        ("0E+3", "0", "0"),
+        ("Infinity", "∞", "∞"),
+        ("-Infinity", "-∞", "-∞"),
+        ("NaN", "–", "–"),
+    ],
 )
 def test_numbers_are_written_as_a_person_writes_them(value, typed, read):
     assert entered(Decimal(value)) == typed
@@ -150,6 +160,17 @@ def test_an_epsilon_is_never_shown_as_cheaper_nor_more_as_left(epsilon, paid, le
     assert (at_most(value), at_least(value)) == (paid, left)
     assert Decimal(at_least(value)) <= value <= Decimal(at_most(value))
     assert exactly(value) == ("" if paid == epsilon else f" (exactly {entered(value)})")
+
+
+def test_all_digits_are_written_however_many_there_are():
+    for digits in ("1234567890123456789012345678901234567", "0.0000012345678901234567890123456789012345"):
+        assert Decimal(entered(Decimal(digits))) == Decimal(digits)
+
+
+def test_an_epsilon_without_bound_is_written_as_such():
+    assert {at_most(Decimal("Infinity")), at_least(Decimal("Infinity")), at_most(float("inf"))} == {"∞"}
+    assert exactly(Decimal("Infinity")) == ""
+    assert at_most(float("nan")) == "–"
 
 
 def test_a_form_holds_the_defaults_of_its_class(form):

@@ -56,7 +56,7 @@ class BeliefCurve(QWidget):
     def show_epsilon(self, epsilon: float) -> None:
         """Draw the range for ``epsilon``."""
         self._epsilon = epsilon
-        self.setAccessibleName(f"Belief after the release against belief before it, at ε = {epsilon:g}")
+        self.setAccessibleName(f"Belief after the release against belief before it, at ε = {at_most(epsilon)}")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name

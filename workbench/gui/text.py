@@ -25,9 +25,9 @@ def plain(value: Decimal | float | None) -> str:
     """Return four significant digits, without an exponent where a number can do without one."""
     if value is None:
         return "–"
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    number = _decimal(value)
     if number == 0 or not number.is_finite():
-        return "0" if number == 0 else str(number)
+        return entered(number)
     if number.adjusted() < -4:
         return entered(number.quantize(Decimal(1).scaleb(number.adjusted() - 2), rounding=ROUND_HALF_EVEN))
     places = _DIGITS - 1 - number.adjusted()
@@ -36,7 +36,7 @@ def plain(value: Decimal | float | None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def at_most(epsilon: Decimal) -> str:
+def at_most(epsilon: Decimal | float) -> str:
     """Return an ε that is paid: in seven digits at most, the last rounded up.
 
     So a figure reads the same wherever it stands, and nobody pays more than he reads; :func:`entered` has all digits.
@@ -44,8 +44,8 @@ def at_most(epsilon: Decimal) -> str:
     return _shortened(epsilon, ROUND_CEILING)
 
 
-def at_least(epsilon: Decimal) -> str:
-    """Return an ε that is left: in seven digits at most, the last rounded down."""
+def at_least(epsilon: Decimal | float) -> str:
+    """Return an ε that is left, or a cap that limits it: in seven digits at most, the last rounded down."""
     return _shortened(epsilon, ROUND_FLOOR)
 
 
@@ -59,14 +59,25 @@ def exactly(epsilon: Decimal) -> str:
     return "" if at_most(epsilon) == entered(epsilon) else f" (exactly {entered(epsilon)})"
 
 
-def _shortened(epsilon: Decimal, rounding: str) -> str:
-    return entered(Context(prec=_EPSILON_DIGITS, rounding=rounding).plus(epsilon))
+def _shortened(epsilon: Decimal | float, rounding: str) -> str:
+    return entered(Context(prec=_EPSILON_DIGITS, rounding=rounding).plus(_decimal(epsilon)))
+
+
+def _decimal(value: Decimal | float) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(repr(float(value)))
 
 
 def entered(value: Decimal) -> str:
-    """Return ``value`` as a person would type it, all its digits kept: 0.5, 12, 1e-6."""
-    if value != 0 and not Decimal("1e-4") <= abs(value) < Decimal("1e7"):
-        digits = value.normalize().as_tuple()
+    """Return all digits of ``value`` as a person would type them, and nothing rounded: 0.5, 12, 1e-6.
+
+    What is read back from it is ``value`` itself; of what no digits can tell it writes ∞, or – where it is no number.
+    """
+    if not value.is_finite():
+        return "–" if value.is_nan() else "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0"
+    if not Decimal("1e-4") <= abs(value) < Decimal("1e7"):
+        digits = value.normalize(Context(prec=max(len(value.as_tuple().digits), 1))).as_tuple()
         mantissa = "".join(map(str, digits.digits))
         point = f".{mantissa[1:]}" if len(mantissa) > 1 else ""
         return f"{'-' if digits.sign else ''}{mantissa[0]}{point}e{value.adjusted()}"

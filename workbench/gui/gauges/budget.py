@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
-from workbench.gui.text import at_least, at_most, in_full
+from workbench.gui.text import at_least, at_most, entered, in_full
 from workbench.gui.widgets import Card, Facts, button, label, row
 from workbench.privacy.belief import posterior
 
@@ -67,14 +67,14 @@ class BudgetGauge(Card):
             self._warn(high_words(cost))
 
     def _show_nothing(self) -> None:
-        self._figure.setText("–")
+        self._show_figure("–")
         self._meaning.setText("no table yet")
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left", "plan"):
             self._facts.hide_line(key)
 
     def _show_problem(self, problem: str) -> None:
-        self._figure.setText("?")
+        self._show_figure("?")
         self._meaning.setText("ledger not read")
         self._bar.show_parts(())
         for key in ("cap", "spent", "reserved", "left"):
@@ -83,8 +83,7 @@ class BudgetGauge(Card):
 
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
-        self._figure.setText(at_most(cost) if cost is not None else "–")
-        self._figure.setToolTip(in_full(cost))
+        self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
         self._meaning.setText("ε of this plan")
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
         self._facts.show_line("cap", "cap", "the first release sets it", "muted")
@@ -95,10 +94,9 @@ class BudgetGauge(Card):
     def _show_account(self, account: AccountView, cap: Decimal, cost: Decimal | None) -> None:
         remaining = cap - account.spent - account.reserved
         after = remaining - (cost or Decimal(0))
-        self._figure.setText(at_least(max(remaining, Decimal(0))))
-        self._figure.setToolTip(in_full(max(remaining, Decimal(0))))
+        self._show_figure(at_least(max(remaining, Decimal(0))), in_full(max(remaining, Decimal(0))))
         self._meaning.setText("left")
-        self._facts.show_line("cap", "cap", f"ε {at_most(cap)}", tip=in_full(cap))
+        self._facts.show_line("cap", "cap", f"ε {at_least(cap)}", tip=in_full(cap))
         going = account.releases - account.going
         releases = f"spent, {going} release{'s' if going != 1 else ''}"
         spent = at_most(account.spent)
@@ -127,8 +125,13 @@ class BudgetGauge(Card):
             )
         )
         if not fits:
-            needs = at_most(cost or Decimal(0))
-            self._warn(f"This plan needs ε = {needs}, but only {at_least(remaining)} remain: it would be refused.")
+            needs, left = at_most(cost or Decimal(0)), at_least(max(remaining, Decimal(0)))
+            self._warn(f"This plan needs ε = {needs}, but only {left} remain: it would be refused.")
+
+    def _show_figure(self, text: str, tip: str = "") -> None:
+        """Show the large figure and what stands behind it; never the one with the tooltip of another."""
+        self._figure.setText(text)
+        self._figure.setToolTip(tip)
 
     def _warn(self, text: str) -> None:
         former = [] if self._warning.isHidden() else [self._warning.text()]
@@ -143,7 +146,7 @@ def first_words(account: AccountView, epsilon: Decimal) -> str:
     """Return what a release does to the cap where it is the first, as a further sentence; else nothing."""
     if account.cap is not None:
         return ""
-    return f" As the first release it also sets the cap to ε = {at_most(epsilon)}: nothing is left for another."
+    return f" As the first release it also sets the cap to ε = {entered(epsilon)}: nothing is left for another."
 
 
 def high_words(epsilon: Decimal) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
@@ -14,19 +14,36 @@ from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
-LOOKS = ("text", "muted", "accent", "warn", "danger")
+EXACT = Qt.ItemDataRole.UserRole
+"""The role by which the model tells what is copied of a cell: its figure is shown rounded, and used with all digits."""
+
+
+class Cell(NamedTuple):
+    """What stands in a cell.
+
+    Attributes:
+        text: what is shown.
+        look: the colour of the theme it is shown in.
+        tip: what the pointer is told; empty for nothing.
+        exact: what is copied where it is more than what is shown.
+    """
+
+    text: str
+    look: str = "text"
+    tip: str = ""
+    exact: str = ""
 
 
 class LinesModel(QAbstractTableModel):
-    """Rows of (text, look) cells under fixed headings."""
+    """Rows of cells under fixed headings."""
 
     def __init__(self, session: Session, headings: Sequence[str], right: Sequence[int]) -> None:
         super().__init__()
         self._session, self._headings, self._right = session, tuple(headings), frozenset(right)
-        self._lines: list[tuple[tuple[str, str, str], ...]] = []
+        self._lines: list[tuple[Cell, ...]] = []
 
-    def show_lines(self, lines: Sequence[Sequence[tuple[str, str, str]]]) -> None:
-        """Show other rows; a cell is (text, look, tooltip)."""
+    def show_lines(self, lines: Sequence[Sequence[Cell]]) -> None:
+        """Show other rows."""
         self.beginResetModel()
         self._lines = [tuple(line) for line in lines]
         self.endResetModel()
@@ -41,14 +58,16 @@ class LinesModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what Qt asks for about a cell."""
-        text, look, tip = self._lines[index.row()][index.column()]
+        cell = self._lines[index.row()][index.column()]
+        if role == EXACT:
+            return cell.exact or cell.text
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return text
+                return cell.text
             case Qt.ItemDataRole.ToolTipRole:
-                return tip or None
+                return cell.tip or None
             case Qt.ItemDataRole.ForegroundRole:
-                return QColor(getattr(self._session.theme, look))
+                return QColor(getattr(self._session.theme, cell.look))
             case Qt.ItemDataRole.TextAlignmentRole:
                 return self._side(index.column())
         return None
@@ -83,7 +102,7 @@ PADDING = 28
 
 
 class LinesTable(QTableView):
-    """A table of :class:`LinesModel`; Ctrl+C copies the selected rows."""
+    """A table of :class:`LinesModel`; Ctrl+C copies the selected rows, their figures with all digits."""
 
     def __init__(self, session: Session, name: str, accessible: str, headings: Sequence[str], right: Sequence[int]):
         super().__init__()
@@ -146,5 +165,5 @@ class LinesTable(QTableView):
             return
         rows = sorted({index.row() for index in self.selectionModel().selectedRows()})
         columns = range(self.lines.columnCount())
-        texts = ["\t".join(str(self.lines.index(r, c).data()) for c in columns) for r in rows]
+        texts = ["\t".join(str(self.lines.index(r, c).data(EXACT)) for c in columns) for r in rows]
         QGuiApplication.clipboard().setText("\n".join(texts))

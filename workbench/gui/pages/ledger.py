@@ -15,7 +15,7 @@ from workbench.gui.bridge import JobCenter
 from workbench.gui.dialogs import ask_where_to_save, confirm
 from workbench.gui.entry import PrivacyEntry
 from workbench.gui.explain import Asked, Explainable, explain_button
-from workbench.gui.ledgerpage.lines_model import LinesTable
+from workbench.gui.ledgerpage.lines_model import Cell, LinesTable
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
 from workbench.gui.text import at_least, at_most, count, entered, in_full
@@ -158,11 +158,11 @@ class LedgerPage(PageFrame):
             [
                 (
                     _dataset(a.dataset, present, names),
-                    _paid(a.cap) if a.cap is not None else ("none yet", "text", ""),
+                    _left(a.cap, "text") if a.cap is not None else Cell("none yet"),
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
-                    (at_least(a.remaining) if a.remaining is not None else "–", "accent", in_full(a.remaining)),
-                    (str(a.releases), "text", ""),
+                    _left(a.remaining, "accent") if a.remaining is not None else Cell("–", "accent"),
+                    Cell(str(a.releases)),
                 )
                 for a in view.accounts
             ]
@@ -176,6 +176,7 @@ class LedgerPage(PageFrame):
         opened, account = self.session.opened, self.session.account
         usable = opened is not None and bool(account.dataset)
         self._cap_line.setVisible(usable)
+        tip = ""
         if opened is None:
             self._cap_title.setText("Open a table to set the cap of its dataset.")
         elif account.problem:
@@ -183,13 +184,14 @@ class LedgerPage(PageFrame):
         elif account.cap is None:
             self._cap_title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
         else:
+            remaining = max(account.remaining or Decimal(0), Decimal(0))
             self._cap_title.setText(
-                f"{opened.title}: cap ε = {at_most(account.cap)}, of which "
-                f"{at_least(max(account.remaining or Decimal(0), Decimal(0)))} remain."
+                f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
             )
-            self._cap_title.setToolTip(f"Cap: {in_full(account.cap)}. Remaining: {in_full(account.remaining)}.")
+            tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
+        self._cap_title.setToolTip(tip)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class LedgerPage(PageFrame):
         opened, account, cap = self.session.opened, self.session.account, self._cap.value()
         if opened is None or not account.dataset or self._cap.problem():
             return
-        former = f"from ε = {at_most(account.cap)} to" if account.cap is not None else "to"
+        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
         text = f"This sets the cap of {opened.title} {former} ε = {entered(cap)}. The ledger records it for good."
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
             set_cap(self.session, self.jobs, account.dataset, cap)
@@ -237,40 +239,41 @@ def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, 
     return found
 
 
-def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str, str]:
+def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
     title, released = names.get(dataset, ("", ""))
     same = dataset == present
     beside = f"{title} (open now)" if same else title or released
     tip = "\n".join(part for part in (title, released, dataset) if part)
-    return (f"{beside}  {dataset[:NAME]}".lstrip(), "accent" if same else "text", tip)
+    return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "accent" if same else "text", tip)
 
 
-def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> tuple[str, str, str]:
-    return (at_most(epsilon), look_of, f"{told}{in_full(epsilon)}")
+def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> Cell:
+    return Cell(at_most(epsilon), look_of, f"{told}{in_full(epsilon)}", entered(epsilon))
 
 
-def _release_cells(
-    line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]
-) -> tuple[tuple[str, str, str], ...]:
+def _left(epsilon: Decimal, look_of: str) -> Cell:
+    return Cell(at_least(epsilon), look_of, in_full(epsilon), entered(epsilon))
+
+
+def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
     title, _ = names.get(line.dataset, ("", ""))
-    _, look_of, tip = _dataset(line.dataset, present, names)
-    charged = line.status in ("charged", "settled")
-    status = (SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
-    if charged and not line.released:
-        status = (
+    dataset = _dataset(line.dataset, present, names)
+    status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
+    if line.status in ("charged", "settled") and not line.released:
+        status = Cell(
             NOTHING_RELEASED,
             "warn",
             "No model is known of it: stopped or failed after private figures were shown",
         )
     file = Path(line.output).name if line.output else ""
     return (
-        (line.time[:16].replace("T", " "), "text", line.time),
-        (f"{title}  {line.dataset[:NAME]}".lstrip(), look_of, tip),
-        (WORK.get(line.work, line.work), "text", line.work),
+        Cell(line.time[:16].replace("T", " "), tip=line.time),
+        dataset._replace(text=f"{title}  {line.dataset[:NAME]}".lstrip()),
+        Cell(WORK.get(line.work, line.work), tip=line.work),
         _paid(line.epsilon),
-        (entered(line.delta), "text" if line.delta else "muted", ""),
+        Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,
-        (file or "–", "text" if file else "muted", line.output),
+        Cell(file or "–", "text" if file else "muted", line.output),
     )
 
 

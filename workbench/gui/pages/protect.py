@@ -16,7 +16,7 @@ from workbench.gui.gauges.budget import HIGH
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import at_most, count, listed
+from workbench.gui.text import at_most, count, entered, listed
 from workbench.gui.widgets import Card, button, label, row
 
 if TYPE_CHECKING:
@@ -144,8 +144,11 @@ class ProtectPage(PageFrame):
             self._sum.setText(f"⚠ {self.shares.problem}" if self.shares.problem else "No column is protected")
             return
         total = sum(shares.values(), Decimal(0))
-        rest = "" if total == plan.epsilon else f", less than ε = {at_most(plan.epsilon)}: free a lock to use the rest"
-        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {at_most(total)}{rest or ' exactly'}")
+        # What is called exact is not rounded, nor is a sum that would then read like the ε it falls short of.
+        written = entered if at_most(total) == at_most(plan.epsilon) else at_most
+        whole = total == plan.epsilon
+        rest = " exactly" if whole else f", less than ε = {written(plan.epsilon)}: free a lock to use the rest"
+        self._sum.setText(f"{count(len(shares), 'share')}, together ε = {written(total)}{rest}")
 
     def _say_note(self) -> None:
         plan = self.session.plan

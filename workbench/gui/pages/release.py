@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -244,7 +245,7 @@ class ReleasePage(PageFrame):
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
         if outlook.earlier is not None:
-            self._ask_again(outlook, outlook.earlier, at_most(cost), replaced)
+            self._ask_again(outlook, outlook.earlier, cost, replaced)
             return
         if outlook.refusal is not None:
             self._failed(outlook.refusal)
@@ -258,17 +259,17 @@ class ReleasePage(PageFrame):
         if confirm(self, "Release this table?", text, f"Release at ε = {at_most(cost)}"):
             self._start(outlook)
 
-    def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: str, replaced: str) -> None:
+    def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
         text = (
             f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
             f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
-            f"ε = {cost} again.{replaced}"
+            f"ε = {at_most(cost)}{exactly(cost)} again.{replaced}"
         )
         answer = choose(
             self,
             "It was released before",
             text,
-            {"copy": "Copy the file that exists…", "yes": f"Pay ε = {cost} again"},
+            {"copy": "Copy the file that exists…", "yes": f"Pay ε = {at_most(cost)} again"},
         )
         if answer == "yes":
             self._start(outlook)

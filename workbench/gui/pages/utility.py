@@ -17,6 +17,7 @@ from workbench.gui.explain import Explainable, explain_button, of_one_row
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_is_missing
 from workbench.gui.state import Session, State
+from workbench.gui.text import at_most
 from workbench.gui.widgets import Card, badge, button, label, row, stack
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class UtilityPage(RunPage):
         best = worth_taking(whole)
         self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)
         if best is not None:
-            self._take.setText(f"Take ε = {best[0]:g}")
+            self._take.setText(f"Take ε = {at_most(best[0])}")
             self._take.setAccessibleName(self._take.text())
 
     def refresh(self) -> None:
@@ -247,7 +248,7 @@ class UtilityPage(RunPage):
 
     def _take_epsilon(self, epsilon: float) -> None:
         self.session.set_epsilon(Decimal(repr(epsilon)))
-        self.session.tell("info", f"The plan's ε is {epsilon:g}; Ctrl+Z takes it back.")
+        self.session.tell("info", f"The plan's ε is {at_most(epsilon)}; Ctrl+Z takes it back.")
 
     def _take_suggested(self) -> None:
         from workbench.gui.utilitypage.words import worth_taking

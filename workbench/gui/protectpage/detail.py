@@ -18,7 +18,7 @@ from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
 from workbench.gui.slider import Slider
 from workbench.gui.state import Session
-from workbench.gui.text import plain
+from workbench.gui.text import at_most
 from workbench.gui.widgets import Elided, label, named, row
 from workbench.params import ParameterError
 from workbench.render.fonts import font
@@ -154,7 +154,7 @@ class ShareDetail(DetailCard):
         self._becoming.show_example(outlook.example if outlook is not None else None)
         self._slider_line.setVisible(share is not None)
         if share is not None:
-            self._share.setText(plain(share))
+            self._share.setText(at_most(share))
             self.slider.setEnabled(len(shares) > 1)
             self.slider.blockSignals(True)
             if not self.slider.isSliderDown():
@@ -190,9 +190,9 @@ def _why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) ->
     error = outlook.in_words(used.error)
     if outlook.advised:
         fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else "the least error of those that fit"
-        return f"{used.title[:1].upper()}{used.title[1:]} ★: {error} at a share of {plain(share)}, {fit}."
+        return f"{used.title[:1].upper()}{used.title[1:]} ★: {error} at a share of {at_most(share)}, {fit}."
     return (
-        f"{used.title[:1].upper()}{used.title[1:]}, chosen by you: {error} at a share of {plain(share)}. "
+        f"{used.title[:1].upper()}{used.title[1:]}, chosen by you: {error} at a share of {at_most(share)}. "
         f"The advisor would take the {best.title} ★: {outlook.in_words(best.error)}."
     )
 

@@ -14,7 +14,7 @@ from workbench.gui.draft import DraftColumn
 from workbench.gui.explain import Asked, of_one_row
 from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
 from workbench.gui.state import Session
-from workbench.gui.text import entered, plain
+from workbench.gui.text import at_most, entered
 from workbench.params import ParameterError
 
 Index = QModelIndex | QPersistentModelIndex
@@ -237,7 +237,7 @@ class ShareModel(QAbstractTableModel):
             return {MECHANISM: NOTHING, SHARE: NOTHING, ERROR: NOTHING}.get(kind, "")
         if kind == SHARE:
             share = self._split.get(column.name, column.epsilon)
-            return plain(share) if share is not None else NOTHING
+            return at_most(share) if share is not None else NOTHING
         if kind == LOCK:
             return "locked" if column.epsilon is not None else ""
         outlook = self.outlook_at(index.row())
@@ -285,7 +285,7 @@ class ShareModel(QAbstractTableModel):
             return BARE
         if index.column() == SHARE and column.name in self._split:
             return f"{entered(self._split[column.name])} exactly"
-        return HELP[index.column()]
+        return column.name if index.column() == NAME else HELP[index.column()]
 
 
 def _number(text: str, name: str) -> Decimal:

@@ -22,7 +22,9 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 118, ACTION: 76, MECHANISM: 226, SHARE: 86, LOCK: 88, ERROR: 128}
+WIDTHS = {NAME: 106, ACTION: 76, MECHANISM: 226, SHARE: 113, LOCK: 80, ERROR: 128}
+"""What a window of 1280 needs: a figure that is cut reads as another one, a name does not."""
+
 ROOMY = {NAME: 0.2, MECHANISM: 0.1}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

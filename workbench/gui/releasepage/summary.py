@@ -12,7 +12,7 @@ from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
-from workbench.gui.text import at_least, at_most, count, in_full, plain
+from workbench.gui.text import at_least, at_most, count, in_full
 from workbench.gui.widgets import Card, Elided, Facts, button, caption, label, look
 from workbench.privacy.belief import posterior
 
@@ -84,7 +84,7 @@ class PublishedCard(Card):
         from workbench.privacy.mechanisms import mechanism
 
         name = Elided(column.name)
-        share = label(f"ε {plain(known.epsilon)}" if known else "–" if column.action != "protect" else "")
+        share = label(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
         share.setToolTip(in_full(known.epsilon) if known else "")
         share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         if column.action == "keep":
@@ -167,7 +167,7 @@ class CostCard(Card):
         else:
             assert account.cap is not None
             self._facts.show_line(
-                "cap_left", f"remains of ε {at_most(account.cap)}", at_least(remaining), tip=in_full(remaining)
+                "cap_left", f"remains of ε {at_least(account.cap)}", at_least(remaining), tip=in_full(remaining)
             )
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:

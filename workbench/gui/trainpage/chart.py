@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
@@ -83,7 +82,7 @@ class StepChart(QWidget):
 
     def _written(self, value: float) -> str:
         """Return a figure; of ε, which bounds what is spent, never less than it is."""
-        return at_most(Decimal(repr(value))) if self._rising else plain(value)
+        return at_most(value) if self._rising else plain(value)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a size that a line can be read at."""

@@ -210,7 +210,7 @@ class CurvePlot(QWidget):
         spread = line.high[index] - line.mean[index]
         band = f" ± {spread:.3f}" if spread else ""
         marker = SIGNS[STYLES[line.style].marker]
-        self._callout.setText(f"{marker} {line.name}\nε = {line.x[index]:g}:  {line.mean[index]:.3f}{band}")
+        self._callout.setText(f"{marker} {line.name}\nε = {at_most(line.x[index])}:  {line.mean[index]:.3f}{band}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
         self._place_callout(self._view.place(*point))
 

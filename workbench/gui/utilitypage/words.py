@@ -70,7 +70,7 @@ def _near(figure: CurveFigure) -> str:
     found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s)) is not None]
     if not found:
         return "No tested ε comes within 3 points of no privacy."
-    told = " and ".join(f"from ε = {e:g} ({name})" for name, e in found)
+    told = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
     return f"Within 3 points of no privacy: {told}."
 
 
@@ -84,7 +84,7 @@ def _majority(figure: CurveFigure) -> str:
         if start is None:
             told.append(f"never ({series.name})")
         elif start > series.x[0]:
-            told.append(f"only from ε = {start:g} ({series.name})")
+            told.append(f"only from ε = {at_most(start)} ({series.name})")
     return f"Better than always naming the majority: {', '.join(told)}." if told else ""
 
 

@@ -1,0 +1,152 @@
+"""One ε reads the same on every page: what is paid is never shown as less, what limits never as more."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from mishaps import retype
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+
+from workbench.gui.ledgerpage.lines_model import LinesTable
+from workbench.gui.protectpage.share_model import SHARE
+from workbench.gui.state import AccountView
+from workbench.privacy.event import Cost, PureDp
+from workbench.release.ledger import Ledger
+
+DATASET = "a" * 64
+THIRD = "0.3333334"
+
+
+@pytest.fixture
+def thirds(people, press, idle):
+    """A plan of ε = 1 over three columns, seen on Protect."""
+    for name in ("zip", "income"):
+        people.session.edit_column(name, f"drop {name}", action="drop")
+    people.session.set_epsilon(Decimal(1))
+    press(people, "rail_protect")
+    idle(people)
+    return people
+
+
+def test_a_share_reads_the_same_on_protect_and_release_and_in_its_explanation(thirds, press, idle):
+    table, shares = thirds.page.table, thirds.page.shares
+    protected = [at for at in range(shares.rowCount()) if shares.column_at(at).protected]
+    shown = [shares.index(at, SHARE) for at in protected]
+    assert {index.data() for index in shown} == {THIRD}
+    assert all(Decimal(index.data()) >= thirds.session.plan.epsilon / 3 for index in shown)
+    for index in shown:
+        assert table.sizeHintForIndex(index).width() <= table.columnWidth(SHARE)
+    table.setCurrentIndex(shown[0])
+    assert thirds.findChild(QLabel, "share_of").text() == THIRD
+    assert f"at a share of {THIRD}" in thirds.findChild(QLabel, "share_why").text()
+    press(thirds, "share_explain")
+    titles = [t.text() for t in thirds.explain_panel.findChildren(QLabel)]
+    assert any(t.startswith(f"ε = {THIRD}") for t in titles), titles
+    press(thirds, "rail_release")
+    idle(thirds)
+    published = thirds.findChild(QWidget, "release_published")
+    assert [t.text() for t in published.findChildren(QLabel) if t.text().startswith("ε ")] == [f"ε {THIRD}"] * 3
+
+
+def test_the_longest_share_fits_its_column(people, press, idle):
+    people.session.set_epsilon(Decimal("0.0000617284"))
+    press(people, "rail_protect")
+    idle(people)
+    index = people.page.shares.index(2, SHARE)
+    assert index.data() == "1.234568e-5"
+    assert people.page.table.sizeHintForIndex(index).width() <= people.page.table.columnWidth(SHARE)
+
+
+def test_what_is_called_exact_has_all_its_digits(people, press, idle):
+    press(people, "rail_protect")
+    told = people.findChild(QLabel, "share_sum")
+    people.session.set_epsilon(Decimal("1.23456789"))
+    assert told.text().endswith("together ε = 1.23456789 exactly")
+
+
+def test_a_sum_below_epsilon_never_reads_like_it(people, press, idle):
+    press(people, "rail_protect")
+    told = people.findChild(QLabel, "share_sum")
+    plan = people.session.plan
+    for column in plan.protected:
+        plan = plan.with_column(column.name, epsilon=Decimal("0.24691356"))
+    people.session.edit("lock all", plan.with_(epsilon=Decimal("1.23456789")))
+    assert told.text().endswith("together ε = 1.2345678, less than ε = 1.23456789: free a lock to use the rest")
+
+
+def test_a_cap_is_never_shown_as_more_than_it_allows(people, press, idle):
+    press(people, "rail_ledger")
+    idle(people)
+    people.session.set_account(AccountView(dataset=DATASET, cap=Decimal("2.99999999")))
+    assert "cap ε = 2.999999, of which 2.999999 remain" in people.findChild(QLabel, "ledger_cap_title").text()
+    assert people.findChild(QLabel, "fact_cap").text() == "ε 2.999999"
+    press(people, "rail_release")
+    idle(people)
+    cost = people.findChild(QWidget, "release_cost")
+    assert cost.findChild(QLabel, "fact_cap_left").accessibleName() == "remains of ε 2.999999: 2.999999"
+
+
+def test_no_tooltip_outlives_its_figure(people, press, idle):
+    press(people, "rail_ledger")
+    idle(people)
+    title, figure = people.findChild(QLabel, "ledger_cap_title"), people.findChild(QLabel, "budget_figure")
+    spent = AccountView(dataset=DATASET, cap=Decimal("5.5"), spent=Decimal("6.123456789"), releases=1)
+    people.session.set_account(spent)
+    assert title.text().endswith("of which 0 remain.")
+    assert title.toolTip() == "Cap: ε = 5.5 exactly. Remaining: ε = 0 exactly."
+    assert "but only 0 remain" in people.findChild(QLabel, "budget_warning").text()
+    people.session.set_account(AccountView(dataset=DATASET))
+    assert title.toolTip() == ""
+    people.session.set_account(spent)
+    assert (figure.text(), figure.toolTip()) == ("0", "ε = 0 exactly")
+    people.session.set_account(AccountView(problem="The ledger cannot be read."))
+    assert (title.toolTip(), figure.text(), figure.toolTip()) == ("", "?", "")
+
+
+def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idle, qtbot):
+    dataset = people.session.account.dataset
+    with Ledger.open() as book:
+        book.set_cap(dataset, Decimal("7.99999999"))
+        cost = Cost(Decimal("2.998721314"), Decimal(0), PureDp(Decimal("2.998721314"), "sanitised table"))
+        book.complete(book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"}), "checksum")
+    press(people, "rail_ledger")
+    idle(people)
+    for name, columns, shown, copied in (
+        ("ledger_releases", (3,), ["2.998722"], ["2.998721314"]),
+        ("ledger_caps", (1, 2, 4), ["7.999999", "2.998722", "5.001278"], ["7.99999999", "2.998721314", "5.001278676"]),
+    ):
+        table = people.findChild(LinesTable, name)
+        assert [table.lines.index(0, c).data() for c in columns] == shown
+        table.selectRow(0)
+        qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        cells = QApplication.clipboard().text().split("\t")
+        assert [cells[c] for c in columns] == copied
+
+
+def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer, qtbot, tmp_path):
+    people.session.set_epsilon(Decimal("1.23456789"))
+    press(people, "rail_release")
+    idle(people)
+    retype(people, qtbot, "release_target", tmp_path / "first.csv")
+    answer("yes")
+    press(people, "release_now")
+    idle(people)
+    qtbot.waitUntil(people.findChild(QPushButton, "release_now").isEnabled, timeout=30_000)
+    retype(people, qtbot, "release_target", tmp_path / "second.csv")
+    told = answer("no")
+    press(people, "release_now")
+    qtbot.waitUntil(lambda: len(told) == 2, timeout=60_000)
+    idle(people)
+    assert "charges ε = 1.234568 (exactly 1.23456789) again" in told[1]
+
+
+@pytest.mark.parametrize(("taken", "told"), [(2.5, "2.5"), (1.23456789, "1.234568")])
+def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, press, idle, qtbot, taken, told):
+    press(people, "rail_utility")
+    idle(people)
+    with qtbot.waitSignal(people.session.told) as said:
+        people.page.plot.chosen.emit(taken)
+    assert people.session.plan.epsilon == Decimal(repr(taken))
+    assert said.args == ["info", f"The plan's ε is {told}; Ctrl+Z takes it back."]
