@@ -8,9 +8,10 @@ from decimal import Decimal
 import pytest
 from fits import misfits
 from mishaps import retype
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.actions.release import look_before_release, release_plan
+from workbench.gui.form import Form
 from workbench.gui.window import PATIENCE_MS, MainWindow
 from workbench.jobs import Job
 
@@ -120,6 +121,28 @@ def test_after_a_study_a_training_and_a_release_every_page_fits(sized, press, id
     sized.session.explain(Decimal("0.5"))
     for name in every_page(sized, idle):
         check(sized, qtbot, f"{name}, after everything")
+
+
+def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle, qtbot):
+    press(sized, "sample_people")
+    idle(sized)
+    press(sized, "rail_train")
+    for segment in sized.page.forms.segments.values():
+        segment.click()
+        idle(sized)
+        form = next(f for f in sized.page.findChildren(Form) if f.isVisible())
+        told = sized.findChild(QLabel, f"{form.objectName()}_help")
+        fields = [f for f in form.findChildren(QWidget) if isinstance(f, QLineEdit | QComboBox)]
+        sentences = []
+        for field in fields:
+            field.setFocus()
+            qtbot.waitUntil(field.hasFocus)
+            sentences.append(told.text())
+            # In sight, not only where it could be scrolled to.
+            assert told.visibleRegion().boundingRect().size() == told.size(), told.text()
+        assert len(set(sentences)) == len(fields) >= 7
+        told.setText(max(sentences, key=told.fontMetrics().horizontalAdvance))
+        check(sized, qtbot, f"train, {segment.text()}, {told.text()}")
 
 
 def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):

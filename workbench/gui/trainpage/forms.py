@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 NAIVE_BAYES = COUNTING.name
 WIDTH = 384
 ASK = "Point at a field to read what it means."
+HELP_HEIGHT = 54
+"""Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
+
 SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
 
 
@@ -60,7 +63,7 @@ class ModelForms(Card):
             segment.clicked.connect(lambda _checked, name=name: self.choose(name))
             group.addButton(segment)
             self.segments[name] = segment
-            self._views.addWidget(_scrolled(form))
+            self._views.addWidget(_explained(form))
             form.changed.connect(self.changed)
         self.choose(self.model)
 
@@ -130,15 +133,20 @@ def _network_form(name: str) -> Form:
     return made
 
 
-def _scrolled(form: Form) -> QScrollArea:
+def _explained(form: Form) -> QWidget:
+    """Return the form in a scroll area, and below it, never scrolled away, what the field in question means."""
     holder = look(QWidget(), "clear")
-    told = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
-    form.explained.connect(told.setText)
-    lines = stack(form, 4, rule(), told, None)
+    lines = stack(form, None)
     lines.setContentsMargins(0, 0, 8, 0)
     holder.setLayout(lines)
     area = QScrollArea()
     area.setWidget(holder)
     area.setWidgetResizable(True)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
-    return area
+    told = label(ASK, "muted", wrap=True, name=f"{form.objectName()}_help")
+    told.setFixedHeight(HELP_HEIGHT)
+    told.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+    form.explained.connect(told.setText)
+    whole = look(QWidget(), "clear")
+    whole.setLayout(stack(area, rule(), told))
+    return whole
