@@ -39,6 +39,9 @@ Lines = list[tuple[str, int]]
 Changes = dict[int, list[bool]]
 """Of each column in sight, which of the rows in sight a draw has changed."""
 
+APART = ("calt", "kern")
+"""Features of a typeface by which a letter changes its width or its shape beside another one."""
+
 _ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 _LEFT = _ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
 _RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
@@ -62,13 +65,20 @@ def _paint_alone(area: QWidget) -> None:
 class Hand(dict[str, float]):
     """Writes texts of one line in one font; the width of each letter is measured once.
 
-    To let Qt lay out a text, only to learn that it fits and where it begins, doubles the time of a page.
+    To let Qt lay out a text, only to learn that it fits and where it begins, doubles the time of a page. So letters
+    take no notice of their neighbours; and ``->`` in a cell is two signs, as in the file, and no arrow.
+
+    Attributes:
+        face: the font that was asked for.
+        font: the one that is written in.
     """
 
     def __init__(self, face: QFont) -> None:
         super().__init__()
-        self.font = face
-        self._metrics = QFontMetricsF(face)
+        self.face, self.font = face, QFont(face)
+        for feature in APART:
+            self.font.setFeature(QFont.Tag(feature), 0)
+        self._metrics = QFontMetricsF(self.font)
 
     def __missing__(self, letter: str) -> float:
         self[letter] = width = self._metrics.horizontalAdvance(letter)
@@ -164,7 +174,7 @@ class RowsTable(QTableView):
 
     def fitting(self, column: int) -> int:
         """Return the width that the head and the first and last rows of a column ask for."""
-        if self.font() != self._plain.font:
+        if self.font() != self._plain.face:
             self._take_fonts()
         height, part = self._rows.rowCount(), LOOKED_AT // 2
         rows = range(min(height, part)), range(max(height - part, 0), height)
@@ -184,7 +194,7 @@ class RowsTable(QTableView):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the cells in sight: tint, selection and text, and a frame around the one that has the keyboard."""
-        if self.font() != self._plain.font:
+        if self.font() != self._plain.face:
             self._take_fonts()
         theme, dirty = self._session.theme, event.rect()
         rows, columns = self._touched(dirty)
@@ -203,7 +213,6 @@ class RowsTable(QTableView):
                 painter.drawRect(self._cell_box(current.row(), current.column()).adjusted(0, 0, -1, -1))
 
     def _touched(self, dirty: QRect) -> tuple[range, range]:
-        """Return the rows and the columns of which something lies in ``dirty``."""
         first_row, last_row = self.rowAt(dirty.top()), self.rowAt(dirty.bottom())
         first_column, last_column = self.columnAt(dirty.left()), self.columnAt(dirty.right())
         if first_row < 0 or first_column < 0:

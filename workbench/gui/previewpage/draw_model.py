@@ -38,7 +38,7 @@ class DrawModel(RowsModel):
 
     def is_changed(self, row: int, column: int) -> bool:
         """Whether a cell became another one in the draw."""
-        return any(self.changes(range(row, row + 1), column))
+        return self.changes(range(row, row + 1), column)[0]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what Qt asks for about a cell."""
