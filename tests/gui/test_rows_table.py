@@ -73,7 +73,7 @@ def test_texts_are_as_wide_as_they_are_taken_for(qapp, weight):
     for text in ("2x4x6x8x10x2x4x6x8x10x9x9x", "->->", "100x200", "AVAToWa"):
         assert hand.width(text) == pytest.approx(metrics.horizontalAdvance(text), abs=0.5)
 
-    @settings(max_examples=40)
+    @settings(max_examples=40, deadline=None)
     @given(PRINTABLE)
     def agrees(text: str) -> None:
         assert hand.width(text) == pytest.approx(metrics.horizontalAdvance(text), abs=1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.draft import DraftColumn, DraftPlan
 from workbench.gui.protectpage.shares import evenly, with_lock
@@ -43,6 +43,57 @@ def test_an_edit_checks_the_one_column_it_changes(wide, made):
     assert made == ["wide edit 7"]
     assert wide.cost() == 300  # undone: nothing at all
     assert made == ["wide edit 7"]
+
+
+def test_to_predict_another_column_touches_two(wide, made):
+    """All the others would be checked, and asked for what they lack, once more."""
+    predicted = wide.with_target("wide edit 5")
+    assert predicted.ready
+    made.clear()
+    other = predicted.with_target("wide edit 8")
+    assert (predicted.target, other.target) == ("wide edit 5", "wide edit 8")
+    kept = [a is b for a, b in zip(predicted.columns, other.columns, strict=True)]
+    assert [at for at, same in enumerate(kept) if not same] == [5, 8]
+    assert other.ready
+    assert made == ["wide edit 8"]
+    assert other.with_target(None).target is None
+
+
+def lines_of(window: QWidget) -> list[QLabel]:
+    """Return the labels of what will be published, as long as none is put away."""
+    card = window.findChild(QWidget, "release_published")
+    return [part for part in card.findChildren(QLabel) if part.isVisible()]
+
+
+def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, idle):
+    """To make them anew lays the page out a dozen times."""
+    press(people, "rail_release")
+    idle(people)
+    before = lines_of(people)
+    protected = people.session.plan.protected[0].name
+    people.session.edit_column(protected, f"drop {protected}", action="drop")
+    idle(people)
+    assert set(lines_of(people)) == set(before)
+    assert "dropped" in [part.text() for part in lines_of(people)]
+    people.session.undo_stack.undo()
+    idle(people)
+    assert set(lines_of(people)) == set(before)
+
+
+def test_a_narrower_table_leaves_no_line_of_a_wider_one(people, press, idle, tmp_path):
+    press(people, "rail_release")
+    idle(people)
+    wider = len(lines_of(people))
+    (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
+    people.session.may_leave = lambda then: True
+    people.open(str(tmp_path / "two.csv"))
+    idle(people)
+    press(people, "rail_release")
+    idle(people)
+    texts = [part.text() for part in lines_of(people)]
+    assert len(texts) < wider
+    assert not {"age", "city"} & set(texts)
+    assert {"a", "b"} <= set(texts)
 
 
 def test_a_split_that_is_even_changes_only_what_was_locked(wide, made):

@@ -244,8 +244,12 @@ class DraftPlan:
 
     def with_target(self, name: str | None) -> DraftPlan:
         """Return the draft with ``name`` as the only column to predict."""
-        roles = {c.name: "target" if c.name == name else None if c.role == "target" else c.role for c in self.columns}
-        columns = tuple(dataclasses.replace(c, role=roles[c.name]) for c in self.columns)
+        roles = ("target" if c.name == name else None if c.role == "target" else c.role for c in self.columns)
+        # A column that stays as it is keeps what was worked out for it.
+        columns = tuple(
+            c if c.role == role else dataclasses.replace(c, role=role)
+            for c, role in zip(self.columns, roles, strict=True)
+        )
         return dataclasses.replace(self, columns=columns)
 
     def with_(self, **changes: Any) -> DraftPlan:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.explain import Explainable, of_plan, percent
@@ -47,6 +47,9 @@ class PublishedCard(Card):
         self._lines.setColumnMinimumWidth(0, 130)
         self._lines.setColumnStretch(0, 2)
         self._lines.setColumnStretch(1, 3)
+        self._shown: list[_Line] = []
+        self._more = label("", "muted", name="release_more")
+        self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
         holder = QWidget()
         holder.setLayout(self._lines)
         for part in (self._title, self._size, holder):
@@ -63,11 +66,6 @@ class PublishedCard(Card):
         title = "What another release would publish" if again else "What will be published"
         self._title.setText(title.upper())
         self.setAccessibleName(title)
-        while (item := self._lines.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
         opened, plan = self._session.opened, self._session.plan
         if opened is None:
             return
@@ -75,33 +73,50 @@ class PublishedCard(Card):
         order = "in their original order" if plan.keep_order else "in a new random order"
         self._size.setText(f"{count(opened.table.rows, 'row')} × {count(len(left), 'column')}, rows {order}")
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
+        for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
+            self._shown[at].setVisible(False)
         for at, column in enumerate(plan.columns[:SHOWN]):
-            self._show_line(at, column, known.get(column.name))
-        if len(plan.columns) > SHOWN:
-            self._lines.addWidget(label(f"and {len(plan.columns) - SHOWN} more", "muted"), SHOWN, 0, 1, 3)
+            if at == len(self._shown):
+                self._shown.append(_Line(self._lines, at))
+            self._shown[at].setVisible(True)
+            self._shown[at].show_column(column, known.get(column.name))
+        more = len(plan.columns) - SHOWN
+        self._more.setVisible(more > 0)
+        self._more.setText(f"and {more} more")
 
-    def _show_line(self, at: int, column: DraftColumn, known: ColumnForecast | None) -> None:
+
+class _Line:
+    """One attribute. It is written over when the plan changes: a grid of new widgets is laid out a dozen times."""
+
+    def __init__(self, grid: QGridLayout, at: int) -> None:
+        self._name, self._done, self._share = self._parts = Elided(), Elided(), label()
+        self._share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for place, part in enumerate(self._parts):
+            grid.addWidget(part, at, place)
+
+    def setVisible(self, visible: bool) -> None:  # noqa: N802 - as a widget is shown
+        for part in self._parts:
+            part.setVisible(visible)
+
+    def show_column(self, column: DraftColumn, known: ColumnForecast | None) -> None:
         from workbench.privacy.mechanisms import mechanism
 
-        name = Elided(column.name)
-        share = label(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
-        share.setToolTip(in_full(known.epsilon) if known else "")
-        share.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._name.set_whole(column.name)
+        self._share.setText(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")
+        self._share.setToolTip(in_full(known.epsilon) if known else "")
+        look(self._share, "muted" if column.action == "drop" else "")
+        done, kind, lost = mechanism(known.mechanism).title if known else "protected", "", ""
         if column.action == "keep":
-            done: QLabel = label("⚠ kept as it is", "warn")
+            done, kind = "⚠ kept as it is", "warn"
         elif column.action == "drop":
-            done = label("dropped", "muted")
-            look(share, "muted")
-        else:
-            done = Elided(mechanism(known.mechanism).title if known else "protected")
-            if known is not None and hardly_survives(known.expected_absolute_error, known.constant_error):
-                done = label(f"{mechanism(known.mechanism).title}  ⚠", "warn")
-                done.setToolTip(
-                    f"Hardly anything survives of {column.name}: give it more ε on the Protect page, or drop it."
-                )
-                done.setAccessibleDescription(done.toolTip())
-        for place, widget in enumerate((name, done, share)):
-            self._lines.addWidget(widget, at, place)
+            done, kind = "dropped", "muted"
+        elif known is not None and hardly_survives(known.expected_absolute_error, known.constant_error):
+            done, kind = f"{done}  ⚠", "warn"
+            lost = f"Hardly anything survives of {column.name}: give it more ε on the Protect page, or drop it."
+        self._done.set_whole(done, lost)
+        self._done.setAccessibleName(done)
+        self._done.setAccessibleDescription(lost)
+        look(self._done, kind)
 
 
 class CostCard(Card):
