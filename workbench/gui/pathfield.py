@@ -13,13 +13,24 @@ TEXT_MARGIN = 2
 
 
 class PathField(QLineEdit):
-    """A path tells most at its two ends: where it is, and what it is called. The whole of it is the tooltip."""
+    """A path tells most at its two ends: where it is, and what it is called. The whole of it is the tooltip.
+
+    Attributes:
+        ending: of the name that is suggested for it.
+    """
+
+    ending = ""
 
     def __init__(self, name: str, accessible: str, tip: str) -> None:
         super().__init__()
         named(self, name, accessible, tip)
         self._tip = tip
         self.textChanged.connect(self._tell)
+
+    def choose(self, path: str) -> None:
+        """Take a path that a person has chosen, as one that was typed."""
+        self.setText(path)
+        self.setModified(True)
 
     def shown(self) -> str:
         """Return what is painted."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 
 from workbench.gui.bridge import JobCenter
-from workbench.gui.state import OpenTable
+from workbench.gui.pathfield import PathField
+from workbench.gui.state import OpenTable, Session
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -19,10 +19,19 @@ def beside(opened: OpenTable, ending: str, suffix: str = "", number: int = 1) ->
     return folder / f"{Path(opened.title).stem}-{ending}{f'-{number}' if number > 1 else ''}{suffix}"
 
 
-def suggest(
-    jobs: JobCenter, opened: OpenTable, ending: str, suffix: str, show: Callable[[Path], None], key: str
-) -> None:
-    """Find the first such path at which nothing stands; ``show`` gets it."""
+def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:
+    """Put the first such path at which nothing stands into ``field``, once it is found.
+
+    What a person typed or chose stays until something is released into it. A field looks for one name at a time in a
+    folder: one that does not answer cannot be left, and would keep a thread for each.
+    """
+    opened, present = session.opened, field.text()
+    if opened is None or (field.isModified() and present not in _released_into(session)):
+        return
+    field.ending = ending
+    key = f"suggest {field.objectName()} {beside(opened, ending).parent}"
+    if any(handle.key == key and handle.running for handle in jobs.running):
+        return
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
         for number in itertools.count(1):
@@ -32,7 +41,17 @@ def suggest(
                 break
         return path
 
+    def show(found: Path) -> None:
+        if session.opened is not opened or field.ending != ending:  # which had to wait for this one
+            suggest(session, jobs, field, field.ending, suffix)
+        elif field.text() == present:
+            field.setText(str(found))
+
     jobs.start(Job("Looking for a name", work), key=key, shown=False, on_result=show)
+
+
+def _released_into(session: Session) -> set[str]:
+    return {str(step.files[0][1]) for step in session.released}
 
 
 def _stands(path: Path) -> bool:

@@ -132,15 +132,7 @@ class ReleasePage(PageFrame):
         self._plan_changed()
 
     def _suggest_target(self) -> None:
-        """Put a name there that nothing has yet, once it is found and unless another was typed meanwhile."""
-        opened, present = self.session.opened, self._target.text()
-
-        def show(found: Path) -> None:
-            if self._target.text() == present and self.session.opened is opened:
-                self._target.setText(str(found))
-
-        if opened is not None:
-            suggest(self.jobs, opened, *CALLED, show, key="suggest_target")
+        suggest(self.session, self.jobs, self._target, *CALLED)
 
     def _plan_changed(self) -> None:
         self._forecast = None
@@ -210,7 +202,7 @@ class ReleasePage(PageFrame):
     def _choose_target(self) -> None:
         path = ask_where_to_save(self, "Release into", self._target.text(), KINDS)
         if path:
-            self._target.setText(path)
+            self._target.choose(path)
 
     def _use_what_remains(self) -> None:
         remaining = self.session.account.remaining
@@ -293,10 +285,7 @@ class ReleasePage(PageFrame):
 
     def _ended(self) -> None:
         self._running = None
-        opened = self.session.opened
-        taken = [str(step.files[0][1]) for step in self.session.released]
-        if opened is not None and self._target.text() in taken:
-            self._suggest_target()
+        self._suggest_target()
         self.refresh()
 
     def _failed(self, error: BaseException) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QTimer
@@ -85,6 +84,8 @@ class TrainPage(RunPage):
             self.forms.begin(opened.table.rows, self.session.plan.epsilon)
         self.going.setEnabled(opened is not None)
         self.going.clear()
+        self.before.folder.ending = ""
+        self.before.folder.setText("")
         self._suggest_folder()
         self._edited()
 
@@ -96,18 +97,11 @@ class TrainPage(RunPage):
         self._suggest_folder()
 
     def _suggest_folder(self) -> None:
-        """Put the model's name there, and one that nothing has yet once it is found, unless another was typed."""
-        opened, model = self.session.opened, self.forms.model
-        if opened is None:
-            return
-        self.before.folder.setText(str(beside(opened, model)))
-        present = self.before.folder.text()
-
-        def show(found: Path) -> None:
-            if self.before.folder.text() == present and self.session.opened is opened:
-                self.before.folder.setText(str(found))
-
-        suggest(self.jobs, opened, model, "", show, key="suggest_folder")
+        """Put the name of the model there at once, unless another was typed; then one that nothing has yet."""
+        opened, model, folder = self.session.opened, self.forms.model, self.before.folder
+        if opened is not None and not folder.isModified() and folder.ending != model:
+            folder.setText(str(beside(opened, model)))
+        suggest(self.session, self.jobs, folder, model)
 
     def _edited(self) -> None:
         self._preflight = None

@@ -95,7 +95,7 @@ class BeforeCard(Card):
     def _choose(self) -> None:
         path = ask_where_to_save(self, "A new folder for the model", self.folder.text(), "Folder (*)")
         if path:
-            self.folder.setText(path)
+            self.folder.choose(path)
             self.changed.emit()
 
 

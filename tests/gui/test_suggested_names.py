@@ -1,0 +1,83 @@
+"""Names that are suggested for what will be written: never over what was typed, and never a thread for each."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from mishaps import retype
+from PySide6.QtWidgets import QLineEdit
+
+from workbench.gui.actions import suggest as suggesting
+
+
+@pytest.fixture
+def folder(people, press, idle) -> QLineEdit:
+    """The field of the model's folder, with the page open."""
+    press(people, "rail_train")
+    idle(people)
+    return people.findChild(QLineEdit, "train_folder")
+
+
+@pytest.fixture
+def dead_share(monkeypatch):
+    """A folder that does not answer until it is set."""
+    answer = threading.Event()
+    stands = suggesting._stands
+    monkeypatch.setattr(suggesting, "_stands", lambda path: answer.wait(60) and stands(path))
+    yield answer
+    answer.set()
+
+
+def test_a_typed_folder_stays_when_another_model_is_chosen(people, folder, press, idle, qtbot, tmp_path):
+    mine = str(tmp_path / "mine")
+    retype(people, qtbot, "train_folder", mine)
+    segments = people.page.forms.segments
+    segments["mlp"].click()
+    idle(people)
+    assert folder.text() == mine
+    assert people.page.forms.model == "mlp"
+
+
+def test_an_untouched_folder_follows_the_model(people, folder, idle):
+    segments = people.page.forms.segments
+    before = folder.text()
+    segments["mlp"].click()
+    assert Path(folder.text()).name == "people-mlp"
+    idle(people)
+    assert Path(folder.text()).name == "people-mlp"
+    segments["naive-bayes"].click()
+    idle(people)
+    assert folder.text() == before
+
+
+def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, press, idle, qtbot, tmp_path):
+    retype(people, qtbot, "train_folder", str(tmp_path / "mine"))
+    (tmp_path / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
+    people.session.may_leave = lambda then: True
+    people.open(str(tmp_path / "two.csv"))
+    idle(people)
+    assert Path(folder.text()).parent == tmp_path
+    assert Path(folder.text()).name == "two-naive-bayes"
+
+
+def test_a_folder_that_does_not_answer_holds_one_thread(people, folder, idle, dead_share):
+    segments = people.page.forms.segments
+    for _ in range(4):
+        segments["mlp"].click()
+        segments["naive-bayes"].click()
+    segments["mlp"].click()
+    waiting = [h for h in people.jobs.running if h.title == "Looking for a name"]
+    assert len(waiting) == 1
+    dead_share.set()
+    idle(people)
+    assert Path(folder.text()).name == "people-mlp"
+
+
+def test_what_is_typed_while_a_name_is_looked_for_stays(people, folder, idle, qtbot, tmp_path, dead_share):
+    people.page.forms.segments["mlp"].click()
+    retype(people, qtbot, "train_folder", str(tmp_path / "mine"))
+    dead_share.set()
+    idle(people)
+    assert folder.text() == str(tmp_path / "mine")
