@@ -1,6 +1,7 @@
 """Profiles: the kind a column looks like, what should be looked at, and attributes made from the rows."""
 
 import datetime
+import unicodedata
 from collections.abc import Sequence
 
 import polars as pl
@@ -16,6 +17,8 @@ from workbench.params import CancelledError, InputError
 from workbench.sanitize.draft import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
+
+BY_ITS_NAME = "by its own name it may name persons"
 
 
 def column(cells: Sequence[str | None], name: str = "x") -> ColumnProfile:
@@ -90,15 +93,26 @@ def test_suspicions_come_with_a_reason(cells: list[str | None], name: str, what:
 @pytest.mark.parametrize(
     ("name", "cells", "reason"),
     [
-        ("Surname", [f"smith{i}" for i in range(30)] * 3, "its name says that it names persons"),
-        ("first_name", [f"ana{i}" for i in range(30)] * 3, "its name says that it names persons"),
-        ("who", [f"Ana Peña{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "look like names of persons"),
+        ("Surname", [f"smith{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("first_name", [f"ana{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("patientName", [f"ana{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("Фамилия", [f"Иванов{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("отчество", [f"Петрович{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("Họ tên", [f"An{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        (unicodedata.normalize("NFD", "họ và tên"), [f"An{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("họ", [f"Lê{i}" for i in range(30)] * 3, BY_ITS_NAME),
+        ("имя", [f"Анна{i}" for i in range(30)] * 3, "its own name leaves it open"),
+        ("tên", [f"An{i}" for i in range(30)] * 3, "its own name leaves it open"),
+        ("Name", [f"steel no {i}" for i in range(12)] * 4, "its own name leaves it open"),
+        ("who", [f"Ana Peña{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "its values are capitalised words"),
+        ("diagnosis", [f"Diabetes Grade{'abcdefghijklmno'[i]}" for i in range(15)] * 4, "illnesses and the like"),
     ],
 )
 def test_names_that_repeat_are_suspected_and_stay_in_the_draft(name: str, cells: list[str], reason: str) -> None:
     """A suggestion for the eyes of the steward: what is dropped unasked is only what has a value in every row."""
     found = suspected(column(cells, name))
     assert reason in found["name"]
+    assert "may name persons" in found["name"]  # nothing in a table says for certain what it names
     assert "identifier" not in found
     table = Table(pl.DataFrame({name: pl.Series(cells, dtype=pl.String)}), "file.csv")
     assert 'action = "protect"' in draft(profile(table), 1.0).toml

@@ -10,6 +10,7 @@ import datetime
 import itertools
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,9 +53,11 @@ _LOOKS = (
 _IDENTIFIER_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|ssn|iban|passport|name|nr|no)$|Id$|ID$", re.ASCII)
 _PERSON_NAME = re.compile(
     r"^((first|last|fore|sur|given|family|middle|maiden|full|user|nick|pet|patient|client|customer|person|employee"
-    r"|student|contact|owner)[ _-]?names?|names?|vorname|nachname|familienname|prenom|prénom|nom|nombre|apellidos?)$",
+    r"|student|contact|owner)[ _-]?names?|vorname|nachname|familienname|prenom|prénom|apellidos?"
+    r"|фамилия|отчество|фио|họ|họ[ _-]?(và[ _-]?)?tên)$",
     re.IGNORECASE,
 )
+_ANY_NAME = re.compile(r"^(names?|nom|nombre|имя|tên)$", re.IGNORECASE)
 _FULL_NAME = r"^\s*\p{Lu}[\p{L}'’.-]*(\s+(\p{Lu}[\p{L}'’.-]*|van|von|de|der|den|di|da|la|le|del)){1,4}\s*$"
 _FEW_NAMES = 10
 _TRUTH = {"true", "false"}
@@ -282,10 +285,16 @@ def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int
         yield Suspicion("identifier", "its name says so, and most rows have a value of their own")
     elif kind == "category" and len(values) > _FEW_NAMES:
         # That rows share a name makes it no less a name: only most of the table would have one of its own.
-        if _PERSON_NAME.search(name):
-            yield Suspicion("name", "its name says that it names persons, some of them in several rows")
+        # Neither a column's name nor capitals tell a person from a place or an illness: the steward is to say.
+        title = unicodedata.normalize("NFC", name).strip()
+        if _PERSON_NAME.search(title):
+            yield Suspicion("name", "by its own name it may name persons, some of them in several rows")
         elif _share(values, _FULL_NAME) >= 0.9:
-            yield Suspicion("name", "the values look like names of persons, some of them in several rows")
+            yield Suspicion(
+                "name", "may name persons, or places, illnesses and the like: its values are capitalised words"
+            )
+        elif _ANY_NAME.search(title):
+            yield Suspicion("name", "may name persons, or things: its own name leaves it open")
     if kind == "category" and len(values) > MOST_CELLS:
         yield Suspicion("domain", f"{len(values)} different values are more than a public domain can hold")
 

@@ -32,8 +32,8 @@ def ask_for_folder(parent: QWidget, title: str) -> str:
     return QFileDialog.getExistingDirectory(parent, title)
 
 
-AROUND = (3, 20, 24, 16)
-"""Margins of a question; what Qt puts to the left of its words makes 24 of the first."""
+MARGINS = (3, 20, 24, 16)
+"""Left, top, right and bottom of a question: Qt itself adds 21 on the left, which makes both sides equal."""
 
 
 class Question(QMessageBox):
@@ -43,7 +43,7 @@ class Question(QMessageBox):
         """Give the words the same room on every side: Qt leaves a place for an icon that is not there."""
         layout = self.layout()
         assert layout is not None
-        layout.setContentsMargins(*AROUND)
+        layout.setContentsMargins(*MARGINS)
         for words in self.findChildren(QLabel):
             words.setIndent(0)
 

@@ -20,9 +20,9 @@ GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page.
 class RunPage(PageFrame):
     """The frame of a page that runs something on the table that is open.
 
-    A subclass calls :meth:`set_run` once, :meth:`follow` with each job it starts, and :meth:`show_buttons` whenever it
-    shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has more to do, :meth:`job_ended` and
-    :meth:`missing`.
+    A subclass calls :meth:`set_run` and :meth:`set_onward` once, :meth:`follow` with each job it starts, and
+    :meth:`show_buttons` whenever it shows itself anew; it overrides :meth:`start`, :meth:`refresh` and, where it has
+    more to do, :meth:`job_ended` and :meth:`missing`.
     """
 
     def __init__(self, session: Session, jobs: JobCenter, page: Page) -> None:
@@ -30,7 +30,8 @@ class RunPage(PageFrame):
         self._handle: JobHandle | None = None
         self._verb = ""
         self._run_button = self._cancel_button = QPushButton()
-        self._onward: list[QPushButton] = []
+        self._onward: QPushButton | None = None
+        self._ways: list[QPushButton] = []
 
     def set_run(self, verb: str, name: str, tip: str, cancel: QPushButton) -> None:
         """Make the primary button ``name`` and put ``cancel`` beside it."""
@@ -40,13 +41,22 @@ class RunPage(PageFrame):
         self.foot.addWidget(cancel)
         self._run_button = self.set_primary(verb, name, self._press, tip)
 
-    def add_onward(self, text: str, name: str, page: str, tip: str, kind: str = "primary") -> None:
-        """Add a button that leads to ``page`` once the job is done; the one of kind ``primary`` is added last."""
-        onward = button(text, name, kind, tip=tip)
-        onward.clicked.connect(lambda: self.session.go(page))
-        onward.hide()
-        self.foot.addWidget(onward)
-        self._onward.append(onward)
+    def set_onward(self, text: str, name: str, page: str, tip: str) -> None:
+        """Make the button that leads to ``page`` once the job is done: the highlighted one, in place of Run."""
+        self._onward = self._leading_to(page, text, name, tip, "primary")
+        self.foot.addWidget(self._onward)
+
+    def add_way(self, text: str, name: str, page: str, tip: str) -> None:
+        """Add a plain button that leads to another ``page`` once the job is done, before the highlighted one."""
+        way = self._leading_to(page, text, name, tip)
+        self.foot.insertWidget(-1 if self._onward is None else self.foot.indexOf(self._onward), way)
+        self._ways.append(way)
+
+    def _leading_to(self, page: str, text: str, name: str, tip: str, kind: str = "") -> QPushButton:
+        made = button(text, name, kind, tip=tip)
+        made.clicked.connect(lambda: self.session.go(page))
+        made.hide()
+        return made
 
     @property
     def running(self) -> bool:
@@ -91,9 +101,10 @@ class RunPage(PageFrame):
         """
         stopping = self._handle is not None and self._handle.stopping
         done = done and not missing and not self.running
-        for onward in self._onward:
-            onward.setVisible(done)
-        self.primary = self._onward[-1] if done else self._run_button
+        assert self._onward is not None
+        for way in (*self._ways, self._onward):
+            way.setVisible(done)
+        self.primary = self._onward if done else self._run_button
         look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
         self._run_button.setText(TO_DATA if missing else f"{self._verb} again" if done else self._verb)

@@ -89,17 +89,17 @@ class _Once(QObject):
         return event.type() == QEvent.Type.MouseButtonDblClick
 
 
-def once(press: QPushButton) -> QPushButton:
+def once(pressed: QPushButton) -> QPushButton:
     """Let a double click press a button once, where what it does puts another offer under the pointer; return it."""
-    press.installEventFilter(_Once(press))
-    return press
+    pressed.installEventFilter(_Once(pressed))
+    return pressed
 
 
-def caption(text: str, press: QPushButton) -> QWidget:
-    """Return the caption of a card with a link at its right end, no higher than a caption alone."""
-    press.setProperty("dense", True)
+def caption(text: str, link: QPushButton) -> QWidget:
+    """Return the caption of a card with ``link`` at its right end, no higher than a caption alone."""
+    link.setProperty("dense", True)
     out = QWidget()
-    out.setLayout(row(label(text, "caption"), None, press))
+    out.setLayout(row(label(text, "caption"), None, link))
     out.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
     return out
 

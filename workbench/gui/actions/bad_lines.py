@@ -12,7 +12,7 @@ from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 
-AROUND = 2
+CONTEXT = 2
 """Lines before and after the one in question."""
 
 LONGEST = 400
@@ -55,9 +55,9 @@ def lines_near(path: Path, number: int, encoding: str | None, cancel: CancelToke
         for at, line in enumerate(file, 1):
             if at % 4096 == 0:
                 cancel.check()
-            if at > number + AROUND:
+            if at > number + CONTEXT:
                 break
-            if at >= number - AROUND:
+            if at >= number - CONTEXT:
                 out.append(FileLine(at, _decoded(line.rstrip("\n"), encoding)[:LONGEST], bad=at == number))
     return out
 

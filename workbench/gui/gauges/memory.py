@@ -18,11 +18,11 @@ from workbench.signals.events import Memory
 KEPT = 120
 """Samples in the trace: the last two minutes."""
 
-
-LINES = {
+WORDS = {
     "predicted": ("predicted in all", "The window and the training together; the second mark on the bar"),
     "limit": ("limit", "What this computer can give"),
 }
+"""Of a figure that is not always known: what its line is called, and what the pointer is told there."""
 
 
 class Trace(QWidget):
@@ -108,7 +108,7 @@ class MemoryGauge(Card):
             if size is None:
                 self._facts.hide_line(key)
             else:
-                name, tip = LINES[key]
+                name, tip = WORDS[key]
                 self._facts.show_line(key, name, memory(size), tip=tip)
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole

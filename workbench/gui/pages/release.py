@@ -35,7 +35,9 @@ from workbench.params import BudgetRefusedError
 if TYPE_CHECKING:
     from workbench.sanitize.forecast import Forecast
 
-CALLED = ("released", ".csv")
+ENDING, SUFFIX = "released", ".csv"
+"""Of the name that is suggested: people-released.csv."""
+
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
 
@@ -126,13 +128,13 @@ class ReleasePage(PageFrame):
         self._gap.setVisible(opened is None)
         for part in (self._area, self._into):
             part.setVisible(opened is not None)
-        self._target.setText(str(beside(opened, *CALLED)) if opened is not None else "")
+        self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
         self._suggest_target()
         self._refusal.hide()
         self._plan_changed()
 
     def _suggest_target(self) -> None:
-        suggest(self.session, self.jobs, self._target, *CALLED)
+        suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
 
     def _plan_changed(self) -> None:
         self._forecast = None

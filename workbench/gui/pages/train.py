@@ -57,7 +57,7 @@ class TrainPage(RunPage):
         )
         self.set_run("Start", "train_start", "Charge, train and release (Ctrl+Return)", cancel)
         tip = "They, Verify and Open folder are on the Release page"
-        self.add_onward("The model's files →", "train_show_release", "release", tip)
+        self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
         self.forms.chosen.connect(self._choose)

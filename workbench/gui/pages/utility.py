@@ -72,9 +72,9 @@ class UtilityPage(RunPage):
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
         self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
         tip = "Train a private model or network, and release that"
-        self.add_onward("Train a model", "curve_to_train", "train", tip, kind="")
+        self.add_way("Train a model", "curve_to_train", "train", tip)
         tip = "Publish the sanitised table as the plan says (Ctrl+Return)"
-        self.add_onward("Release the table →", "curve_to_release", "release", tip)
+        self.set_onward("Release the table →", "curve_to_release", "release", tip)
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_epsilon)

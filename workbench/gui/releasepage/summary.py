@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from workbench.gui.draft import DraftColumn
     from workbench.sanitize.forecast import ColumnForecast, Forecast
 
-COMPARED = "How far one row can show through, at most, against a table in which it is"
+FIGURE_MEANS = "How far one row can show through, at most, against a table in which it is"
+"""Stands below the ε and is ended by each of the two lines that follow: … emptied, … exchanged."""
+
 ZERO_OUT = "Zero-out neighbours: somebody's row is emptied, the number of rows is public. The ledger counts in these."
 REPLACE_ONE = (
     "Replace-one neighbours: somebody's row is exchanged for any other. A sanitised table bounds both by the same "
@@ -145,7 +147,7 @@ class CostCard(Card):
         for part in (
             head,
             self._figure,
-            label(COMPARED, "muted", wrap=True, name="release_compared"),
+            label(FIGURE_MEANS, "muted", wrap=True, name="release_compared"),
             self._facts,
             self._high,
             self._short,
