@@ -79,7 +79,8 @@ class UtilityPage(RunPage):
         self.setup.look_changed.connect(self._draw)
         self.plot.chosen.connect(self._take_epsilon)
         session.table_changed.connect(self._forget)
-        session.plan_changed.connect(self.in_sight(self._plan_changed))
+        session.plan_changed.connect(self._draw_in_sight)
+        session.plan_changed.connect(self.in_sight(self.refresh))
         session.theme_changed.connect(self._draw)
         self._draw()
         self.refresh()
@@ -146,6 +147,9 @@ class UtilityPage(RunPage):
 
     def _show(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._draw_in_sight()
+
+    def _draw_in_sight(self) -> None:
         if self.isVisible():
             self._draw()
         else:
@@ -181,10 +185,6 @@ class UtilityPage(RunPage):
         self.refresh()
 
     # -- what is shown --------------------------------------------------------------------------------------------
-
-    def _plan_changed(self) -> None:
-        self._draw()
-        self.refresh()
 
     def _draw(self) -> None:
         self._undrawn = False
