@@ -162,6 +162,7 @@ class UtilityPage(RunPage):
         """
         super().showEvent(event)
         if self._undrawn:
+            self.plot.setUpdatesEnabled(False)  # what it would paint is out of date
             QTimer.singleShot(0, self, self._catch_up)
 
     def _catch_up(self) -> None:
@@ -190,6 +191,7 @@ class UtilityPage(RunPage):
         self._undrawn = False
         with self.laid_out_once():
             self._show_figure(self.figure)
+        self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
         from workbench.gui.utilitypage.words import in_words, worth_taking
