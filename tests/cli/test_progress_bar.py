@@ -1,7 +1,9 @@
 import io
 
 from workbench.cli.progress import ProgressBar, clock
+from workbench.cli.tables import charge
 from workbench.signals import Finished, Notice, Progress
+from workbench.signals.events import Budget
 
 
 class Terminal(io.TextIOWrapper):
@@ -28,6 +30,18 @@ def test_a_terminal_gets_a_bar_that_is_taken_away() -> None:
     assert len(drawn) < 80
     assert blank == " " * len(drawn)
     assert end == ""
+
+
+def test_an_epsilon_so_far_is_never_shown_smaller_than_it_is() -> None:
+    screen = Terminal()
+    bar = ProgressBar("x", screen)
+    bar(Budget(1.0004, 1e-5, 3.0))
+    bar(Progress(1, 100, "steps", None))
+    assert "ε 1.001 of 3" in screen.lines()[1]
+
+
+def test_an_epsilon_that_was_charged_has_all_its_digits() -> None:
+    assert [charge(epsilon) for epsilon in (1.0, 0.1, 2.998449)] == ["1", "0.1", "2.998449"]
 
 
 def test_a_shorter_line_covers_the_longer_one_before_it() -> None:

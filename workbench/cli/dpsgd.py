@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.tables import add_data, add_ledger, add_output, figure, not_here, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure, not_here, read_data
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.schema import Attribute
 from workbench.deep.features import Features
@@ -126,8 +126,8 @@ def _text(result: Mapping[str, Any]) -> str:
     lines = [
         f"released the network to {result['output']}",
         f"{result['steps']} steps on {result['device']} ({why}), noise multiplier {figure(result['noise_multiplier'])}",
-        f"charged epsilon = {result['epsilon_charged']:g} at delta = {result['delta']:g}, "
-        f"{figure(result['epsilon_remaining'])} remain (release {result['release_id']})",
+        f"charged epsilon = {charge(result['epsilon_charged'])} at delta = {result['delta']:g}, "
+        f"{charge(result['epsilon_remaining'])} remain (release {result['release_id']})",
         accuracy + badge,
         f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, add_output, figure, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, read_data
 from workbench.learners import LEARNERS, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
@@ -63,7 +63,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     return (
         f"released {result['model']} to {result['output']}\n"
-        f"charged epsilon = {figure(result['epsilon_charged'])}, {figure(result['epsilon_remaining'])} remain "
+        f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
         f"(release {result['release_id']})"
     )
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from workbench.privacy.compose import round_up
 from workbench.signals.events import Budget, Event, Notice, Progress, Terminal
 
 LONGEST_BAR = 40
@@ -31,7 +32,7 @@ class ProgressBar:
             case Progress() if self._live:
                 self._show(self._line(event))
             case Budget(epsilon=epsilon, cap=cap):
-                self._budget = f"{'ε' if self._full == '▓' else 'epsilon'} {epsilon:.3g}" + (
+                self._budget = f"{'ε' if self._full == '▓' else 'epsilon'} {round_up(epsilon, 3)}" + (
                     f" of {cap:g}" if cap else ""
                 )
             case Notice(level=level, text=text) if self._live or level == "warning":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, add_output, figure, keep_inputs, not_here, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, keep_inputs, not_here, read_data
 from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path
 from workbench.release.export import format_of, release_table
@@ -59,7 +59,7 @@ def _text(result: Mapping[str, Any]) -> str:
         [
             f"released {result['rows']} rows to {result['output']}",
             f"certificate {result['certificate']}",
-            f"charged epsilon = {figure(result['epsilon_charged'])}, {figure(result['epsilon_remaining'])} remain "
+            f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
             f"(release {result['release_id']})",
         ]
     )

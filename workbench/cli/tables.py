@@ -71,6 +71,11 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
+def charge(epsilon: float) -> str:
+    """Return an ε that was charged or is left, with all its digits: a rounded one would promise too much."""
+    return f"{epsilon:.15g}"
+
+
 def not_here(options: argparse.Namespace, *names: str) -> None:
     """Refuse options whose engine is not in this version."""
     for name in names:
