@@ -16,7 +16,7 @@ from safetensors.numpy import save_file  # noqa: E402
 
 from workbench.data.schema import Attribute  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
-from workbench.deep.model import METRIC_COLUMNS, WEIGHTS, TrainedModel, facts, save_weights, write_metrics  # noqa: E402
+from workbench.deep.model import METRIC_COLUMNS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Record, Training, train  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402
@@ -42,7 +42,7 @@ def inputs() -> list[dict[str, object]]:
 
 
 def test_a_saved_model_predicts_as_the_one_that_was_trained(run: Training, tmp_path: Path) -> None:
-    save_weights(run, tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(weights_bytes(run))
     loaded = TrainedModel.load(tmp_path, facts(run), inputs())
     np.testing.assert_array_equal(loaded.logits(DATA.X), TrainedModel.of(run).logits(DATA.X))
     assert loaded.predict(DATA.X).shape == (60,)
@@ -105,14 +105,14 @@ def test_missing_weights_and_a_broken_card_are_one_sentence(run: Training, tmp_p
 def test_a_seeded_run_is_not_saved(run: Training, tmp_path: Path) -> None:
     seeded = train(run.plan, DATA, lambda cost: None, noise=SeededEntropy(1))
     with pytest.raises(ParameterError, match="cannot be released"):
-        save_weights(seeded, tmp_path)
+        weights_bytes(seeded)
     assert list(tmp_path.iterdir()) == []
     assert not replace(run, releasable=False).releasable
 
 
 def test_metrics_are_a_table_with_empty_cells_for_empty_batches(tmp_path: Path) -> None:
     path = tmp_path / "metrics.csv"
-    write_metrics([Record(1, 0.1, 0.7, 0.5, 0.2, 1000), Record(2, 0.2, None, None, 0.3, 1000)], path)
+    path.write_bytes(metrics_bytes([Record(1, 0.1, 0.7, 0.5, 0.2, 1000), Record(2, 0.2, None, None, 0.3, 1000)]))
     with path.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert tuple(rows[0]) == METRIC_COLUMNS

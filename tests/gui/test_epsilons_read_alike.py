@@ -110,7 +110,9 @@ def test_the_ledger_shows_figures_short_and_copies_them_whole(people, press, idl
     with Ledger.open() as book:
         book.set_cap(dataset, Decimal("7.99999999"))
         cost = Cost(Decimal("2.998721314"), Decimal(0), PureDp(Decimal("2.998721314"), "sanitised table"))
-        book.complete(book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"}), "checksum")
+        release_id = book.reserve(dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
+        book.charge(release_id)
+        book.certify(release_id, "checksum", "request")
     press(people, "rail_ledger")
     idle(people)
     for name, columns, shown, copied in (

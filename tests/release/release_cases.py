@@ -73,7 +73,7 @@ def loss_of(epsilon: str, delta: str = "0") -> Cost:
 def charge(ledger: Ledger, epsilon: str, delta: str = "0", dataset: str = "a" * 32) -> str:
     """Reserve and complete a release; return its id."""
     release_id = ledger.reserve(dataset, loss_of(epsilon, delta), work="test")
-    ledger.complete(release_id)
+    ledger.charge(release_id)
     return release_id
 
 
@@ -165,7 +165,7 @@ def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
             except BudgetRefusedError:
                 return
             if count % 2:
-                opened.complete(release_id)
+                opened.charge(release_id)
 
 
 def die_at(owner: str, attribute: str, call: int, after: bool) -> None:

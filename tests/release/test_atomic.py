@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from release_cases import forks, names_in
+from release_cases import names_in
 
 from workbench.params import InputError
 from workbench.release import atomic
-from workbench.release.atomic import PartFile, part_folder, remove_stale_parts, write_output, write_whole
+from workbench.release.atomic import PartFile, remove_stale_parts, write_output, write_whole
 
 
 def test_a_part_file_takes_its_name_with_all_its_bytes(tmp_path: Path) -> None:
@@ -38,32 +38,46 @@ def test_a_part_file_that_is_not_published_leaves_nothing(tmp_path: Path) -> Non
 
 
 def test_what_killed_runs_left_goes_and_what_running_ones_write_stays(tmp_path: Path) -> None:
-    for name in ("a.csv.0123abcd.part", "a.csv.ffffffff.part"):
+    for name in ("a.csv.0123abcd.tmp.part", "a.csv.ffffffff.tmp.part"):
         (tmp_path / name).write_text("x")
     others = {
-        "b.csv.0123abcd.part",
-        "a.csv.0123abcd.part.csv",
-        "a.csv.notes123.part",
-        "a.csv.0123ABCD.part",
-        "xa.csv.0123abcd.part",
-        "a.csv.01.part",
+        "b.csv.0123abcd.tmp.part",
+        "a.csv.0123abcd.part",  # a draw, which its own ledger looks after
+        "a.csv.0123abcd.tmp.part.csv",
+        "a.csv.notes123.tmp.part",
+        "a.csv.0123ABCD.tmp.part",
+        "xa.csv.0123abcd.tmp.part",
+        "a.csv.01.tmp.part",
     }
     for name in others:
         (tmp_path / name).write_text("a person's own")
-    (tmp_path / "a.csv.00000000.part").mkdir()
+    (tmp_path / "a.csv.00000000.tmp.part").mkdir()
     with PartFile(tmp_path / "a.csv") as running:
-        assert names_in(tmp_path) == others | {"a.csv.00000000.part", running.path.name}
+        assert names_in(tmp_path) == others | {"a.csv.00000000.tmp.part", running.path.name}
         with PartFile(tmp_path / "a.csv") as second:
             remove_stale_parts(tmp_path / "a.csv")
             assert running.path.exists()
             assert second.path.exists()
 
 
+def test_a_part_is_for_its_owner_alone_and_the_output_for_whom_the_umask_lets(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("Windows has no such rights")
+    mask = os.umask(0o027)
+    try:
+        with PartFile(tmp_path / "a.csv") as part:
+            assert part.path.stat().st_mode & 0o777 == 0o600
+            part.publish()
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "a.csv").stat().st_mode & 0o777 == 0o640
+
+
 def test_names_with_the_signs_of_patterns_are_taken_literally(tmp_path: Path) -> None:
-    (tmp_path / "ax.csv.0123abcd.part").write_text("another's")
-    (tmp_path / "a[xy].csv.0123abcd.part").write_text("ours")
+    (tmp_path / "ax.csv.0123abcd.tmp.part").write_text("another's")
+    (tmp_path / "a[xy].csv.0123abcd.tmp.part").write_text("ours")
     remove_stale_parts(tmp_path / "a[xy].csv")
-    assert names_in(tmp_path) == {"ax.csv.0123abcd.part"}
+    assert names_in(tmp_path) == {"ax.csv.0123abcd.tmp.part"}
 
 
 @pytest.mark.parametrize("anonymous", [True, False])
@@ -136,82 +150,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> Non
     assert names_in(tmp_path) == {"file"}
 
 
-# -- folders ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_folder_takes_its_name_with_all_its_files(tmp_path: Path) -> None:
-    target = tmp_path / "model"
-    target.mkdir()  # an empty one may be there already
-    with part_folder(target) as part:
-        (part / "a").write_text("x")
-        (part / "private").mkdir()
-        (part / "private" / "b").write_text("y")
-        assert names_in(target) == set()
-    assert names_in(target) == {"a", "private"}
-    assert names_in(tmp_path) == {"model"}
-
-
-def test_a_folder_whose_work_fails_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), part_folder(tmp_path / "model") as part:
-        (part / "a").write_text(str(1 // 0))
-    with pytest.raises(InputError, match="the disk is full"), part_folder(tmp_path / "model"):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert names_in(tmp_path) == set()
-
-
-def test_a_folder_never_replaces_what_is_there(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine").write_text("mine")
-    for name in ("file", "full"):
-        with pytest.raises(InputError, match="exists already"), part_folder(tmp_path / name):
-            raise AssertionError("unreachable")
-    assert (tmp_path / "full" / "mine").read_text() == "mine"
-
-
-def test_a_killed_runs_folder_goes_and_a_running_ones_stays(tmp_path: Path) -> None:
-    stale = tmp_path / "model.0123abcd.part"
-    stale.mkdir()
-    (stale / "a").write_text("x")
-    with part_folder(tmp_path / "model") as running:
-        assert names_in(tmp_path) == {running.name}
-        second = part_folder(tmp_path / "model")
-        second.__enter__()
-        assert running.is_dir()
-        (tmp_path / "model").mkdir()
-        (tmp_path / "model" / "other").write_text("a third run was faster")
-        with pytest.raises(InputError, match="cannot be written"):
-            second.__exit__(None, None, None)
-        (tmp_path / "model" / "other").unlink()
-        assert names_in(tmp_path) == {running.name, "model"}
-    assert names_in(tmp_path) == {"model"}
-
-
 # -- locks ------------------------------------------------------------------------------------------------------------
-
-
-def take_turns(folder: Path, log: Path, rounds: int) -> None:
-    for _ in range(rounds):
-        with atomic.naming(folder):
-            with log.open("a") as stream:
-                stream.write(f"{os.getpid()} in\n")
-            with log.open("a") as stream:
-                stream.write(f"{os.getpid()} out\n")
-
-
-def test_processes_that_name_files_take_turns(tmp_path: Path) -> None:
-    folder, log = tmp_path / "out", tmp_path / "log"
-    folder.mkdir()
-    workers = [forks().Process(target=take_turns, args=(folder, log, 20)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(60)
-    lines = log.read_text().splitlines()
-    assert len(lines) == 120
-    for entered, left in zip(lines[::2], lines[1::2], strict=True):
-        assert entered.split() == [left.split()[0], "in"]
-    assert names_in(folder) == set()
 
 
 def test_a_file_system_without_locks_still_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +160,7 @@ def test_a_file_system_without_locks_still_serves(tmp_path: Path, monkeypatch: p
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    (tmp_path / "a.csv.0123abcd.part").write_text("perhaps somebody is writing this")
-    with PartFile(tmp_path / "a.csv") as part, atomic.naming(tmp_path):
+    (tmp_path / "a.csv.0123abcd.tmp.part").write_text("perhaps somebody is writing this")
+    with PartFile(tmp_path / "a.csv") as part:
         part.publish()
-    assert names_in(tmp_path) == {"a.csv", "a.csv.0123abcd.part"}
+    assert names_in(tmp_path) == {"a.csv", "a.csv.0123abcd.tmp.part"}

@@ -184,11 +184,11 @@ def test_a_settled_release_costs_what_it_settled_for_and_never_more(ledger: Ledg
     assert ledger.account(A).spent == (Decimal("1.25"), Decimal("1e-6"))
 
 
-@pytest.mark.parametrize("end", ["complete", "void", "settle"])
+@pytest.mark.parametrize("end", ["charge", "void", "settle"])
 def test_a_release_ends_once(ledger: Ledger, end: str) -> None:
     release_id = ledger.reserve(A, loss_of("1"), work="test")
     ends = {
-        "complete": lambda: ledger.complete(release_id),
+        "charge": lambda: ledger.charge(release_id),
         "void": lambda: ledger.void(release_id, "reason"),
         "settle": lambda: ledger.settle(release_id, Decimal("0.5"), Decimal(0)),
     }
@@ -202,7 +202,7 @@ def test_a_release_ends_once(ledger: Ledger, end: str) -> None:
 
 def test_an_unknown_release_cannot_end(ledger: Ledger) -> None:
     with pytest.raises(InputError, match="is unknown, not reserved"):
-        ledger.complete("0" * 16)
+        ledger.charge("0" * 16)
 
 
 # -- versions ---------------------------------------------------------------------------------------------------------

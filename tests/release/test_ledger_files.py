@@ -183,7 +183,7 @@ def test_a_new_entry_does_not_cover_up_that_others_are_gone(told: Path) -> None:
     tamper(told, "DELETE FROM entry WHERE seq > 7")
     with Ledger.open(told) as ledger:
         for append in (
-            lambda: ledger.complete(waiting),
+            lambda: ledger.charge(waiting),
             lambda: ledger.set_cap(A, Decimal(9)),
             lambda: ledger.link_version(B, A),
         ):

@@ -74,7 +74,7 @@ class LedgerMachine(RuleBasedStateMachine):
         release_id = data.draw(st.sampled_from(self.reserved()))
         account = self.cost[release_id][0]
         if end == "complete":
-            self.ledger.complete(release_id)
+            self.ledger.charge(release_id)
             self.status[release_id] = "charged"
         elif end == "void":
             self.ledger.void(release_id, "test")

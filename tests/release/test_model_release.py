@@ -1,6 +1,7 @@
 """The release of a model: one folder, one charge, and a card that says what they are."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from decimal import Decimal
@@ -12,30 +13,31 @@ from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, sta
 
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.event import Charge
-from workbench.release import atomic, model
+from workbench.release import model, parts
 from workbench.release.certificate import checksum
 from workbench.release.ledger import Ledger
-from workbench.release.model import ModelRelease, Trained, read_card, release_model, verify_model
+from workbench.release.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
 from workbench.release.recover import recover
 from workbench.release.verify import verify_in_ledger
 
 
-def trained(charge: Charge, folder: Path, **facts: Any) -> Trained:
+def trained(charge: Charge, **facts: Any) -> Trained:
     charge(loss_of("1.5", facts.pop("delta", "0")))
-    (folder / "model.json").write_text("[1, 2, 3]")
     return Trained(
         model="mean",
         parameters={"epsilon": 1.5},
         inputs=[{"name": "age"}],
         statement="Emptying one row changes little.",
         randomness="operating-system entropy",
-        **{"releasable": True, **facts},
+        **{"releasable": True, "files": {"model.json": b"[1, 2, 3]"}, **facts},
     )
 
 
 def release(ledger: Path, target: Path, train: Callable[..., Trained] = trained, **named: Any) -> ModelRelease:
     with Ledger.open(ledger) as opened:
-        return release_model(table_of(20), target, opened, "fit mean", train, **named)
+        return release_model(
+            table_of(20), target, opened, "fit mean", train, **{"asked": {"of": "age"}, "room": 10_000, **named}
+        )
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_a_model_is_charged_carded_and_alone_in_its_folder(folder: Path, ledger:
 
 def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, ledger: Path) -> None:
     done = release(
-        ledger, folder / "model", lambda c, f: trained(c, f, delta="1e-5", settled=(Decimal("0.5"), Decimal("1e-6")))
+        ledger, folder / "model", lambda c: trained(c, delta="1e-5", settled=(Decimal("0.5"), Decimal("1e-6")))
     )
     assert (done.epsilon, done.delta, done.remaining) == (Decimal("0.5"), Decimal("1e-6"), 1)
     card = read_card(folder / "model")
@@ -79,15 +81,15 @@ def test_a_run_that_settles_for_less_is_charged_less_and_says_so(folder: Path, l
 
 
 def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(folder: Path, ledger: Path) -> None:
-    def free(charge: Charge, folder: Path) -> Trained:
-        return trained(lambda cost: None, folder)
+    def free(charge: Charge) -> Trained:
+        return trained(lambda cost: None)
 
-    def twice(charge: Charge, folder: Path) -> Trained:
+    def twice(charge: Charge) -> Trained:
         charge(loss_of("0.1"))
-        return trained(charge, folder)
+        return trained(charge)
 
-    def seeded(charge: Charge, folder: Path) -> Trained:
-        return trained(charge, folder, releasable=False)
+    def seeded(charge: Charge) -> Trained:
+        return trained(charge, releasable=False)
 
     for train, sentence in ((free, "never charged"), (twice, "charged once"), (seeded, "seeded noise")):
         with pytest.raises(AssertionError, match=sentence):
@@ -107,8 +109,8 @@ def test_work_that_did_not_charge_charged_twice_or_was_seeded_is_never_released(
 def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
     folder: Path, ledger: Path, watched: Callable[[], bool] | None, status: str, error: BaseException
 ) -> None:
-    def fail(charge: Charge, folder: Path) -> Trained:
-        trained(charge, folder)
+    def fail(charge: Charge) -> Trained:
+        trained(charge)
         raise error
 
     with pytest.raises(type(error)):
@@ -117,24 +119,67 @@ def test_a_run_that_fails_is_void_unless_its_figures_were_watched(
     assert statuses(ledger) == [status]
 
 
-@pytest.mark.parametrize("step", ["_sync_tree", "sync_folder"])
-def test_a_disk_that_fails_while_the_folder_gets_its_name_is_settled_truly(
+@pytest.mark.parametrize("step", ["write", "rename", "sync"])
+def test_a_disk_that_fails_once_the_model_is_written_leaves_the_charge(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    real = getattr(atomic, step)
+    target = folder / "model"
 
-    def fail(path: Path) -> None:
-        if step == "_sync_tree" or path == folder:
-            raise OSError(28, "No space left on device")
-        real(path)
+    def fail(*given: Any) -> Any:
+        if step == "sync" and given[0] != folder:
+            return real(*given)
+        raise OSError(28, "No space left on device")
 
+    owner, name = {"write": (parts, "new_file"), "rename": (os, "replace"), "sync": (parts, "sync_folder")}[step]
+    real = getattr(owner, name)
+    calls = iter(range(100))
     with monkeypatch.context() as patch:
-        patch.setattr(atomic, step, fail)
-        with pytest.raises(InputError, match="the disk is full"):
-            release(ledger, folder / "model")
-    # Before the rename nothing was released; after it the model stands, whatever the last call said.
-    assert names_in(folder) == ({"model"} if step == "sync_folder" else set())
-    assert statuses(ledger) == (["charged"] if step == "sync_folder" else ["void"])
+        # The first file that is made is the reserved room, the second one that of the trained model's size.
+        late = lambda *given: real(*given) if next(calls) < 2 else fail(*given)  # noqa: E731
+        patch.setattr(owner, name, late if step == "write" else fail)
+        with pytest.raises(InputError) as raised:
+            release(ledger, target)
+    assert statuses(ledger) == ["charged"]
+    if step == "write":
+        assert "epsilon = 1.5 stays charged" in str(raised.value)
+        assert names_in(folder) == set()
+    elif step == "rename":
+        assert "the finished draw is kept and costs nothing more" in str(raised.value)
+        (part,) = folder.iterdir()
+        assert part.stat().st_mode & 0o777 == 0o700
+    else:
+        assert names_in(folder) == {"model"}
+        assert verify_model(target) == []
+
+
+def test_a_finished_model_that_could_not_be_named_is_published_by_the_next_run_of_the_same_request(
+    folder: Path, ledger: Path
+) -> None:
+    """The attack: fill the folder while the training runs, copy the finished model, get the charge back."""
+    target = folder / "model"
+
+    def filled(charge: Charge) -> Trained:
+        done = trained(charge)
+        target.mkdir()
+        (target / "theirs").write_text("x")
+        return done
+
+    with pytest.raises(InputError, match="could not be given its name"):
+        release(ledger, target, filled)
+    assert statuses(ledger) == ["charged"]
+    (target / "theirs").unlink()
+    with pytest.raises(InputError, match="waits to be given this name"):
+        release(ledger, target, asked={"of": "pay"})
+
+    def never(charge: Charge) -> Trained:
+        raise AssertionError("trained again")
+
+    done = release(ledger, target, never)
+    assert isinstance(done, FinishedModel)
+    assert (done.epsilon, done.remaining) == (Decimal("1.5"), 0)
+    assert statuses(ledger) == ["charged"]
+    assert verify_model(target) == []
+    assert names_in(folder) == {"model"}
 
 
 def test_an_existing_folder_is_refused_before_the_charge(folder: Path, ledger: Path) -> None:
@@ -156,11 +201,14 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after", "watched", "expected"),
     [
         ("workbench.release.ledger:Ledger", "reserve", True, False, "void"),
-        ("workbench.release.model", "_card", False, False, "lost"),
+        ("workbench.release.model", "_card", False, False, "void"),
         ("workbench.release.model", "_card", False, True, "lost"),
-        ("workbench.release.atomic", "_sync_tree", True, False, "lost"),
+        ("workbench.release.ledger:Ledger", "charge", False, False, "void"),
+        ("workbench.release.ledger:Ledger", "charge", True, False, "lost"),
+        ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),
+        ("workbench.release.ledger:Ledger", "certify", True, False, "waits"),
+        ("os", "replace", False, False, "waits"),
         ("os", "replace", True, False, "charged"),
-        ("workbench.release.ledger:Ledger", "complete", False, False, "charged"),
     ],
 )
 def test_a_run_killed_at_any_moment_is_settled_truly(
@@ -170,12 +218,22 @@ def test_a_run_killed_at_any_moment_is_settled_truly(
     assert run_to_exit(release_and_die, ledger, target, owner, attribute, after, watched) == -9
     with Ledger.open(ledger) as opened:
         recover(opened)
-    # Lost: parameters had reached the disk or figures were watched, so the charge stands though nothing is released.
-    assert statuses(ledger) == ["charged" if expected == "lost" else expected]
+    # Lost: the charge was final or figures were watched, so it stands though nothing is released.
+    assert statuses(ledger) == ["void" if expected == "void" else "charged"]
     assert target.exists() is (expected == "charged")
-    assert names_in(folder) <= {"model"}
-    if target.exists():
+    assert len(names_in(folder)) <= 1
+    if expected == "charged":
         assert verify_model(target) == []
+        return
+    if expected == "lost":
+        raise_cap(ledger, "3")
+    release(ledger, target)
+    assert names_in(folder) == {"model"}
+    assert verify_model(target) == []
+    assert (
+        statuses(ledger)
+        == {"void": ["void", "charged"], "lost": ["charged", "charged"], "waits": ["charged"]}[expected]
+    )
 
 
 def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:

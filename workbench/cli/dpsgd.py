@@ -17,6 +17,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.fit import columns_of, outside
 from workbench.release.ledger import Ledger
+from workbench.release.model import FinishedModel
 from workbench.release.training import NetworkRelease, TestSet, release_training
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
@@ -97,6 +98,8 @@ def _facts(attribute: Attribute) -> Attribute:
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
     training = done.training
+    if training is None:
+        return _of_earlier_run(done)
     other = training.cost.replace_one()
     return {
         "release_id": done.model.release_id,
@@ -119,13 +122,34 @@ def _result(done: NetworkRelease) -> dict[str, Any]:
     }
 
 
+def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
+    """Return the result of a run that published what an earlier one had trained: what its card says."""
+    assert isinstance(done.model, FinishedModel)
+    told, guarantee = done.model.card["training"], done.model.card["guarantee"]
+    return {
+        "release_id": done.model.release_id,
+        "epsilon_charged": float(done.model.epsilon),
+        "epsilon_remaining": float(done.model.remaining),
+        "published_earlier": True,
+        "epsilon": float(done.model.epsilon),
+        "delta": float(done.model.delta),
+        "replace_one": guarantee["replace_one"],
+        **{key: told[key] for key in ("noise_multiplier", "sample_rate", "steps", "stopped")},
+        "accuracy": done.accuracy,
+        "accuracy_public": done.accuracy_public,
+        **dict.fromkeys(("peak_memory_bytes", "predicted_peak_bytes", "seconds", "device")),
+        "output": str(done.model.output),
+    }
+
+
 def _text(result: Mapping[str, Any]) -> str:
     accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
     badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]
     lines = [
         f"released the network to {result['output']}",
-        f"{result['steps']} steps on {result['device']} ({why}), noise multiplier {figure(result['noise_multiplier'])}",
+        f"{result['steps']} steps on {result['device'] or 'a device of an earlier run'} ({why}), "
+        f"noise multiplier {figure(result['noise_multiplier'])}",
         f"charged epsilon = {charge(result['epsilon_charged'])} at delta = {result['delta']:g}, "
         f"{charge(result['epsilon_remaining'])} remain (release {result['release_id']})",
         accuracy + badge,

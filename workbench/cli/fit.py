@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     parameters = chosen.parameters.from_plain({"epsilon": epsilon})
 
     with Ledger.open(options.ledger) as ledger:
-        done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger)
+        done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger, context.emit)
     for sentence in outside(features, target):
         context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     return {

@@ -51,6 +51,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "seconds": round(done.seconds, 3),
         "output": str(done.output),
         "certificate": str(done.certificate),
+        **({"published_earlier": True} if done.published_earlier else {}),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,25 +97,26 @@ class TrainedModel:
         return np.concatenate(parts)
 
 
-def save_weights(training: Training, folder: Path) -> None:
-    """Write :data:`WEIGHTS` into ``folder``.
+def weights_bytes(training: Training) -> bytes:
+    """Return the content of :data:`WEIGHTS`.
 
     Raises:
         ParameterError: the run used seeded randomness: nothing of it may be released.
     """
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     if not training.releasable:
         raise ParameterError("a run with seeded randomness cannot be released", mend="train without a seed")
-    save_file(dict(training.weights), folder / WEIGHTS)
+    return bytes(save(dict(training.weights)))
 
 
-def write_metrics(records: Sequence[Record], path: Path) -> None:
-    """Write the private metrics as CSV; a batch without rows leaves its cells empty."""
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(METRIC_COLUMNS)
-        writer.writerows([getattr(r, c) for c in METRIC_COLUMNS] for r in records)
+def metrics_bytes(records: Sequence[Record]) -> bytes:
+    """Return the private metrics as CSV; a batch without rows leaves its cells empty."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(METRIC_COLUMNS)
+    writer.writerows([getattr(r, c) for c in METRIC_COLUMNS] for r in records)
+    return stream.getvalue().encode()
 
 
 def facts(training: Training) -> dict[str, Any]:

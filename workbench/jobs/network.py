@@ -50,7 +50,8 @@ class NetworkOutcome:
         steps: steps run.
         stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
         epsilons: (step, ε so far), evenly over the run.
-        accuracy: mean over the batches of the last epoch, private; ``None`` where all were empty.
+        accuracy: mean over the batches of the last epoch, private; ``None`` where all were empty, and where an
+            earlier run had trained the network and only its publication was missing.
     """
 
     model: ModelRelease
@@ -73,6 +74,7 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
     from workbench.release.ledger import Ledger
+    from workbench.release.model import FinishedModel
     from workbench.release.training import release_training
 
     cancel.check()
@@ -89,5 +91,8 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             cancel=cancel,
         )
     training = done.training
+    if training is None:
+        facts = done.model.card["training"] if isinstance(done.model, FinishedModel) else {}
+        return NetworkOutcome(done.model, facts["steps"], facts["stopped"], (), done.accuracy)
     epsilons = tuple((record.step, record.epsilon) for record in training.records)
     return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy)

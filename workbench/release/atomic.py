@@ -8,8 +8,6 @@ import glob
 import os
 import re
 import secrets
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +15,8 @@ from typing import IO, Self, TypeVar
 
 from workbench.params import InputError
 
-PART = ".part"
-_PART_NAME = re.compile(r"\.[0-9a-f]{8}\.part\Z")
-_PATIENCE = 20.0
-"""Seconds to wait for another process that is just giving its files their names."""
+PART = ".tmp.part"
+"""How a temporary name of a plain output ends; those of draws end otherwise, so that neither takes the other away."""
 
 T = TypeVar("T")
 
@@ -39,7 +35,7 @@ def sync_folder(folder: Path) -> None:
 def write_error(error: OSError, path: Path) -> InputError:
     """Return the sentence for an operating-system error while writing ``path``."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return InputError("the disk is full", str(path), "free some space and run it again; nothing was released")
+        return InputError("the disk is full", str(path), "free some space and run it again")
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(path.parent):
         return InputError("the folder of the output does not exist", str(path), "make it, or name another")
     if error.errno == errno.EISDIR:
@@ -49,7 +45,7 @@ def write_error(error: OSError, path: Path) -> InputError:
 
 
 class PartFile:
-    """An output under its temporary name ``OUT.ID.part``, beside where it will stand.
+    """A plain output under its temporary name, beside where it will stand; nobody else can read it there.
 
     Use it as a context manager: leaving the block without :meth:`publish` removes the temporary file. What killed
     runs left of the same output is removed when it is made.
@@ -71,7 +67,7 @@ class PartFile:
             raise InputError("the output is a folder", str(target), "name a file")
         remove_stale_parts(target)
         try:
-            self.path, descriptor = _claimed(target, _new_file)
+            self.path, descriptor = claimed(target, PART, new_file)
         except OSError as error:
             raise write_error(error, target) from None
         self.stream: IO[bytes] = os.fdopen(descriptor, "w+b")
@@ -106,13 +102,9 @@ class PartFile:
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
-    def give_up(self) -> None:
-        """Give the space back and keep the name: on a full disk the ledger needs room to record the failure."""
-        with contextlib.suppress(OSError, ValueError):  # ValueError: the stream is closed
-            os.ftruncate(self.stream.fileno(), 0)
-
     def publish(self) -> None:
         """Give the file its final name, durably."""
+        os.chmod(self.path, public_mode())
         self.sync()
         if os.name == "nt":  # an open file cannot be renamed there
             self.stream.close()
@@ -175,8 +167,8 @@ def _write_anonymous(target: Path, data: bytes) -> None:
             _link(descriptor, target)
         except FileExistsError:
             # A link cannot replace a name, a rename can: the old file stands until the very moment of the new one.
-            part = _part_name(target)
-            _locked(descriptor, otherwise=True)  # so that nobody takes it for stale
+            part = part_name(target, PART)
+            locked(descriptor, otherwise=True)  # so that nobody takes it for stale
             _link(descriptor, part)
             try:
                 os.replace(part, target)
@@ -200,72 +192,12 @@ def _link(descriptor: int, name: Path) -> None:
 
 def remove_stale_parts(target: Path) -> None:
     """Remove temporary files of ``target`` that a killed run left; those of a running one are locked."""
-    for path in _parts(target):
+    for path in parts_of(target, PART):
         if path.is_file():
             # Windows lets nobody remove a file that is open, so trying is safe there.
             with contextlib.suppress(OSError), sole_user(path, otherwise=os.name == "nt") as free:
                 if free:
                     path.unlink()
-
-
-@contextlib.contextmanager
-def part_folder(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder that takes the name ``target`` if the block ends well, and is removed if not.
-
-    Raises:
-        InputError: ``target`` exists and is not an empty folder, or cannot be written.
-    """
-    if os.path.exists(target) and (not target.is_dir() or any(target.iterdir())):
-        raise InputError("the output folder exists already", str(target), "name a new one")
-    for path in _parts(target):
-        if path.is_dir():
-            with contextlib.suppress(OSError), sole_user(path, otherwise=False) as free:
-                if free:
-                    shutil.rmtree(path)
-    try:
-        part, descriptor = _claimed(target, _new_folder)
-    except OSError as error:
-        raise write_error(error, target) from None
-    try:
-        yield part
-        _sync_tree(part)
-        if target.is_dir():
-            target.rmdir()
-        os.replace(part, target)
-        sync_folder(target.parent)
-    except OSError as error:
-        raise write_error(error, target) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _sync_tree(part: Path) -> None:
-    inside = list(part.rglob("*"))
-    for file in (f for f in inside if f.is_file()):
-        with file.open("rb+") as stream:
-            os.fsync(stream.fileno())
-    for folder in (part, *(f for f in inside if f.is_dir())):
-        sync_folder(folder)
-
-
-@contextlib.contextmanager
-def naming(folder: Path) -> Iterator[None]:
-    """Let one process at a time give files in ``folder`` their names, so that two files that belong together do.
-
-    Raises:
-        InputError: another process does not finish.
-    """
-    patience = time.monotonic() + _PATIENCE
-    while True:
-        with sole_user(folder, otherwise=True) as free:
-            if free:
-                yield
-                return
-        if time.monotonic() > patience:
-            raise InputError("another release into this folder does not finish", str(folder), "wait for it, or end it")
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -282,12 +214,12 @@ def sole_user(path: Path, *, otherwise: bool) -> Iterator[bool]:
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        yield _locked(descriptor, otherwise=otherwise)
+        yield locked(descriptor, otherwise=otherwise)
     finally:
         os.close(descriptor)
 
 
-def _locked(descriptor: int, *, otherwise: bool) -> bool:
+def locked(descriptor: int, *, otherwise: bool) -> bool:
     """Lock an open file or folder until it is closed; return whether nobody else had it locked."""
     try:
         import fcntl
@@ -302,30 +234,44 @@ def _locked(descriptor: int, *, otherwise: bool) -> bool:
     return True
 
 
-def _parts(target: Path) -> list[Path]:
-    """Return everything under a temporary name of ``target``."""
-    found = target.parent.glob(f"{glob.escape(target.name)}.????????{PART}")
-    return [p for p in found if _PART_NAME.search(p.name)]
+def parts_of(target: Path, ending: str) -> list[Path]:
+    """Return everything under a temporary name of ``target`` that ends so."""
+    name = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}" + re.escape(ending))
+    found = target.parent.glob(f"{glob.escape(target.name)}.????????{ending}")
+    return sorted(p for p in found if name.fullmatch(p.name))
 
 
-def _part_name(target: Path) -> Path:
-    return target.with_name(f"{target.name}.{secrets.token_hex(4)}{PART}")
+def part_name(target: Path, ending: str) -> Path:
+    """Return a fresh temporary name of ``target``."""
+    return target.with_name(f"{target.name}.{secrets.token_hex(4)}{ending}")
 
 
-def _claimed(target: Path, make: Callable[[Path], T]) -> tuple[Path, T]:
+def claimed(target: Path, ending: str, make: Callable[[Path], T]) -> tuple[Path, T]:
     """Make something under a temporary name and lock it, again if another process took it for stale in between."""
     while True:
-        path = _part_name(target)
+        path = part_name(target, ending)
         made = make(path)
-        if not isinstance(made, int) or (_locked(made, otherwise=True) and path.exists()):
+        if not isinstance(made, int) or (locked(made, otherwise=True) and path.exists()):
             return path, made
         os.close(made)
 
 
-def _new_file(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+def new_file(path: Path) -> int:
+    """Make a file that its owner alone can read, and so alone can lock; return its descriptor."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 
-def _new_folder(path: Path) -> int | None:
-    path.mkdir()
-    return None if os.name == "nt" else os.open(path, os.O_RDONLY)
+def public_mode() -> int:
+    """Return the mode of a new file that others may read as far as the person's umask lets them."""
+    return 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    try:
+        # Asking the system's call for it would change it for a moment, for every thread.
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            return next(int(line.split()[1], 8) for line in status if line.startswith("Umask:"))
+    except (OSError, StopIteration, ValueError):
+        mask = os.umask(0o022)
+        os.umask(mask)
+        return mask

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import polars as pl
 
 from workbench.data.table import Table
-from workbench.params import InputError, WorkbenchError
+from workbench.params import InputError
 from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.event import Cost, PureDp
-from workbench.release.account import Account
-from workbench.release.atomic import PartFile, naming, write_error, write_whole
 from workbench.release.certificate import Output, certificate, certificate_path, encode
+from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
-from workbench.release.recover import recover
+from workbench.release.parts import DrawFile
+from workbench.release.recover import (
+    CHARGED_FIRST,
+    clear_leftovers,
+    finished_draw,
+    place_of,
+    publish_table,
+    recover,
+    reopened_table,
+    request_of,
+)
 from workbench.sanitize.engine import Draw, check_columns, draw
 from workbench.sanitize.forecast import charge_of
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import protected_columns
+from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -50,6 +55,7 @@ class TableRelease:
         seconds: from the reservation to the rename.
         output: the file.
         certificate: its certificate.
+        published_earlier: whether it was drawn and charged by an earlier run, which could not give it its name.
     """
 
     release_id: str
@@ -59,6 +65,7 @@ class TableRelease:
     seconds: float
     output: Path
     certificate: Path
+    published_earlier: bool = False
 
 
 def format_of(target: Path) -> str:
@@ -80,108 +87,129 @@ def release_table(
 ) -> TableRelease:
     """Release ``table`` as ``plan`` says, into ``target`` with a certificate beside it.
 
-    The charge is durable before a value is drawn; the certificate stands before the data do. Every call draws and
-    charges anew. If it fails before the output exists, the charge is recorded as void and nothing remains.
+    The output's place and the space it needs are secured first, then the cost is reserved, then the values are drawn
+    in memory; the charge is final before the first of their bytes goes into a file, whatever ends the run afterwards.
+    A run that ends earlier is recorded as void. A finished draw that could not be given its name is kept, and the
+    next run of the same request publishes it instead of drawing and charging anew.
 
     Raises:
         InputError: plan, table and output do not fit each other, or the output cannot be written.
         BudgetRefusedError: the cap does not allow it.
-        CancelledError: ``cancel`` was set before the output existed.
+        CancelledError: ``cancel`` was set; the message says whether the charge stands.
     """
     kind = format_of(target)
     started = time.monotonic()
     plan = plan.published()
     check_columns(plan, table)
     table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
-    protected_columns(plan)  # calibrated now: a plan that does not work is not charged
+    columns = protected_columns(plan)  # calibrated now: a plan that does not work is not charged
     if os.path.isdir(certificate_path(target)):
         raise InputError(
             "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
         )
-    for sentence in recover(ledger):
-        emit(Notice("info", sentence))
-    cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
     dataset = fingerprint(table, ledger.key)
-    with PartFile(target) as part:
-        folder = target.parent.resolve()
-        details = {"output": str(folder / target.name), "part": str(folder / part.path.name)}
+    for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
+        emit(Notice("info", sentence))
+    request = table_request(plan, kind)
+    waiting = _published_earlier(ledger, target, request, dataset, emit)
+    if waiting is not None:
+        return _released(waiting, ledger, target, started, published_earlier=True)
+    cancel = cancel or CancelToken()
+    cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
+    with DrawFile(target, most_bytes(plan, columns, table)) as part:
+        details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
         try:
             drawn = draw(plan, table, OsEntropy(), emit, cancel)
-            output = _write(drawn, part, kind, emit, cancel or CancelToken())
-            account = ledger.account(dataset)
-            document = _certificate(drawn, release_id, ledger, account, output)
-            emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
-            with naming(target.parent), _certified(certificate_path(target), encode(document), part):
-                part.publish()
+            if not drawn.releasable:
+                raise AssertionError("a seeded draw cannot be released")
+            cancel.check()
+            ledger.charge(release_id)  # final: from the next line on somebody could read drawn values
         except BaseException as error:
-            if not part.published:
-                part.give_up()
-                _record(partial(ledger.void, release_id, type(error).__name__), emit)
-            if isinstance(error, OSError):
-                raise write_error(error, target) from None
+            void_unless_charged(ledger, release_id, error, emit)
             raise
-    _record(partial(ledger.complete, release_id, document["checksum"]), emit)
-    remaining = account.remaining
+        with standing_charge(cost, target):
+            output = _write(drawn, part, kind, emit, cancel)
+            release = ledger.release(release_id)
+            assert release is not None
+            document = certificate(drawn.plan, drawn.columns, drawn.rows, release, ledger.account(dataset), output)
+            data = encode(document)
+            with part.kept_if_well():
+                ledger.certify(release_id, document["checksum"], request, data.decode())
+        emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
+        publish_table(ledger, part, release_id, data)
+    return _released(document, ledger, target, started)
+
+
+def table_request(plan: Plan, kind: str) -> str:
+    """Return the digest of the request to release a table by ``plan`` in the format ``kind``."""
+    return request_of("sanitize", plan=plan.published().to_toml(), format=kind)
+
+
+def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> dict[str, Any] | None:
+    """Publish the finished draw of this very request that waits for its name and return its certificate."""
+    waiting = finished_draw(ledger, target)
+    if waiting is None:
+        return None
+    same = waiting.answers(request, ledger.account_of(dataset))
+    if not same and not waiting.half_named:
+        raise waiting.refusal()
+    found = reopened_table(waiting)
+    release_id = waiting.release.release_id
+    if found is None:
+        ledger.forget_finished(release_id)
+        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
+        return None
+    part, document = found
+    with part:
+        publish_table(ledger, part, release_id, waiting.document.encode())
+    emit(Notice("info", f"the finished draw of release {release_id} now stands at {target}; nothing more is charged"))
+    return document if same else None
+
+
+def _released(
+    document: dict[str, Any], ledger: Ledger, target: Path, started: float, *, published_earlier: bool = False
+) -> TableRelease:
+    release = ledger.release(document["release_id"])
+    assert release is not None
+    remaining = ledger.account(release.dataset).remaining
     assert remaining is not None
     return TableRelease(
-        release_id=release_id,
-        rows=drawn.rows,
-        epsilon_charged=cost.epsilon,
+        release_id=release.release_id,
+        rows=document["rows"],
+        epsilon_charged=release.epsilon,
         epsilon_remaining=remaining,
         seconds=time.monotonic() - started,
         output=target,
         certificate=certificate_path(target),
+        published_earlier=published_earlier,
     )
 
 
-def _record(entry: Callable[[], None], emit: Emit) -> None:
-    """Make an entry about a reservation; where the ledger cannot be told, the reservation stays and counts."""
-    try:
-        entry()
-    except WorkbenchError as error:
-        emit(Notice("warning", f"the charge stands as reserved until another run looks after it: {error}"))
+def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table) -> int:
+    """Return a size that no draw of ``plan`` on ``table`` exceeds, whatever the format; the text is at its longest."""
+    longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
+    kept = [c.name for c in plan.columns if c.action == "keep"]
+    bytes_kept = sum(2 * int(table.frame[name].str.len_bytes().sum() or 0) + 4 * table.rows for name in kept)
+    header = sum(2 * len(name.encode()) + 4 for name in table.names)
+    # Parquet and Feather have a footer, and dictionaries beside the values.
+    return header + longest * table.rows + bytes_kept + (1 << 16) * (len(table.names) + 1)
 
 
-@contextmanager
-def _certified(path: Path, data: bytes, part: PartFile) -> Iterator[None]:
-    """Let a certificate stand while the block publishes ``part``; if it does not, put back what stood there."""
-    earlier = path.read_bytes() if path.is_file() else None
-    try:
-        write_whole(path, data)
-        yield
-    except BaseException:
-        if not part.published:
-            if earlier is None:
-                path.unlink(missing_ok=True)
-            else:
-                write_whole(path, earlier)
-        raise
-
-
-def _certificate(drawn: Draw, release_id: str, ledger: Ledger, account: Account, output: Output) -> dict[str, Any]:
-    if not drawn.releasable:
-        raise AssertionError("a seeded draw cannot be released")
-    release = ledger.release(release_id)
-    assert release is not None
-    return certificate(drawn.plan, drawn.columns, drawn.rows, release, account, output)
-
-
-def _write(drawn: Draw, part: PartFile, kind: str, emit: Emit, cancel: CancelToken) -> Output:
+def _write(drawn: Draw, part: DrawFile, kind: str, emit: Emit, cancel: CancelToken) -> Output:
     """Write the rows under the temporary name, durably, and return what was written."""
-    writer = _Hashing(part)
     if kind == "parquet":
         buffer = io.BytesIO()
         typed(drawn).write_parquet(buffer)
-        writer.write(buffer.getvalue())
+        part.write(buffer.getvalue())
     for start in range(0, drawn.rows or 1, _ROWS_AT_ONCE) if kind != "parquet" else ():
         cancel.check()
         frame = drawn.frame(start, min(start + _ROWS_AT_ONCE, drawn.rows))
-        writer.write(csv_bytes(frame, "\t" if kind == "tsv" else ",", header=start == 0))
+        part.write(csv_bytes(frame, "\t" if kind == "tsv" else ",", header=start == 0))
         emit(Progress(min(start + _ROWS_AT_ONCE, drawn.rows), drawn.rows, "rows written"))
-    part.sync()
+    part.finish()
     cancel.check()
-    return Output(part.target.name, kind, writer.hash.hexdigest(), writer.bytes)
+    return Output(part.target.name, kind, part.sha256, part.bytes)
 
 
 def csv_bytes(frame: pl.DataFrame, delimiter: str, *, header: bool) -> bytes:
@@ -208,17 +236,3 @@ def typed(drawn: Draw) -> pl.DataFrame:
     kinds = {c.column.name: c.column.kind for c in drawn.columns}
     # No cell can fail: the labels of a grid are made to parse.
     return drawn.frame().with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])
-
-
-class _Hashing:
-    """Writes to the temporary file and hashes what it writes."""
-
-    def __init__(self, part: PartFile) -> None:
-        self._stream = cast("BinaryIO", part.stream)
-        self.hash = hashlib.sha256()
-        self.bytes = 0
-
-    def write(self, data: bytes) -> None:
-        self._stream.write(data)
-        self.hash.update(data)
-        self.bytes += len(data)

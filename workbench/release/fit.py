@@ -16,6 +16,7 @@ from workbench.privacy.event import Charge, Cost
 from workbench.release.ledger import Ledger
 from workbench.release.model import ModelRelease, Trained, release_model
 from workbench.sanitize.plan import Column, Plan
+from workbench.signals.events import Emit, ignore
 
 
 def release_fit(
@@ -26,6 +27,7 @@ def release_fit(
     table: Table,
     output: Path,
     ledger: Ledger,
+    emit: Emit = ignore,
 ) -> ModelRelease:
     """Train ``chosen`` on ``table`` and release it as the folder ``output``.
 
@@ -37,17 +39,28 @@ def release_fit(
         table: the rows.
         output: a new folder; it appears whole or not at all.
         ledger: the account.
+        emit: hears what became of earlier runs.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
         InputError: the folder exists, or a value does not fit its column.
         BudgetRefusedError: the cap does not allow it.
     """
+    features, goal = columns_of(plan, target)
 
-    def train(charge: Charge, folder: Path) -> Trained:
-        return _train(chosen, parameters, plan, target, table, charge, folder)
+    def train(charge: Charge) -> Trained:
+        return _train(chosen, parameters, plan, target, table, charge)
 
-    return release_model(table, output, ledger, f"fit {chosen.name}", train)
+    asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
+    room = _room(features, goal)
+    return release_model(table, output, ledger, f"fit {chosen.name}", train, asked=asked, room=room, emit=emit)
+
+
+def _room(features: tuple[Column, ...], target: Column) -> int:
+    """Return bytes that model and card may need: at most a hundred for each figure of each class, and the names."""
+    figures = sum(8 if c.numeric else c.grid().cells.total for c in features)
+    names = sum(len(label.encode()) for c in (*features, target) for label in c.grid().labels if not c.numeric)
+    return (1 << 20) + 100 * figures * target.grid().cells.total + 8 * names
 
 
 def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, rows: int) -> Cost:
@@ -97,7 +110,6 @@ def _train(
     target_name: str,
     table: Table,
     charge: Charge,
-    folder: Path,
 ) -> Trained:
     features, target = columns_of(plan, target_name)
     estimator = _estimator(chosen, parameters, features, target)
@@ -112,9 +124,7 @@ def _train(
 
     estimator.set_params(charge=paid)
     estimator.fit(matrix(table, features), codes(table, target))
-    (folder / "model.json").write_text(
-        json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     unit = "one row" if people == 1 else f"one person with at most {people} rows"
     return Trained(
         model=chosen.name,
@@ -133,6 +143,7 @@ def _train(
             "rows_per_person": people,
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
         },
+        files={"model.json": data.encode()},
     )
 
 

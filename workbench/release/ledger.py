@@ -1,13 +1,15 @@
 """The durable account of every dataset: charge first, then release.
 
 One SQLite file holds an append-only chain of entries; each names the hash of the one before it. The present
-status of a release follows from its last entry: ``reserved`` (the charge is durable, the work may be going on),
-``charged`` (the output exists), ``settled`` (a run cost less than it reserved), ``void`` (no output ever existed)
-or ``refused``. Reserved, charged and settled releases count against the cap, so a crash can only overcount.
+status of a release follows from its last entry: ``reserved`` (the cost is counted, the work may be going on),
+``charged`` (final, recorded before the first drawn byte goes into any file), ``settled`` (final, for a run that cost
+less than it reserved), ``void`` (no drawn byte ever left the process) or ``refused``. Reserved, charged and settled
+releases count against the cap, so a crash can only overcount.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
@@ -31,12 +33,16 @@ _PATIENCE = 20.0
 """Seconds to wait for another process that holds the ledger."""
 
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
+_CERTIFY = "certify"
+"""The entry that names the certificate of a release; it leaves status and cost as they are."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS entry (
     seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, release_id TEXT NOT NULL, dataset TEXT NOT NULL,
     epsilon TEXT NOT NULL, delta TEXT NOT NULL, body TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE);
 CREATE INDEX IF NOT EXISTS entry_release ON entry (release_id);
+CREATE TABLE IF NOT EXISTS finished (release_id TEXT PRIMARY KEY, request TEXT NOT NULL, document TEXT NOT NULL);
 """
 
 
@@ -147,23 +153,57 @@ class Ledger:
             raise refusal(cost, cap, account.used)
         return release_id
 
-    def complete(self, release_id: str, certificate: str = "") -> None:
-        """Record that the output of a reserved release exists: its charge is final.
+    def charge(self, release_id: str) -> None:
+        """Make the cost of a reserved release final. Call it before the first drawn byte goes into any file.
 
-        Args:
-            release_id: the release.
-            certificate: checksum of its certificate, so that no other one can pass for it.
+        Raises:
+            InputError: the release is not reserved (any more); then nothing of it may be written.
         """
-        self._follow(release_id, "charge", body={"certificate": certificate} if certificate else None)
+        self._follow(release_id, "charge")
+
+    def settle(self, release_id: str, epsilon: Decimal, delta: Decimal) -> None:
+        """Make the lower cost of a run final that stopped for a reason decided without data. As :meth:`charge`."""
+        self._follow(release_id, "settle", loss(epsilon, delta))
 
     def void(self, release_id: str, reason: str) -> None:
-        """Record that no output of a reserved release ever existed: it costs nothing."""
+        """Record that no drawn byte of a reserved release ever left the process: it costs nothing."""
         self._follow(release_id, "void", body={"reason": reason})
 
-    def settle(self, release_id: str, epsilon: Decimal, delta: Decimal, certificate: str = "") -> None:
-        """Record that a run, stopped for a reason decided without data, cost less than it reserved."""
-        body = {"certificate": certificate} if certificate else None
-        self._follow(release_id, "settle", loss(epsilon, delta), body)
+    def certify(self, release_id: str, checksum: str, request: str, document: str = "") -> None:
+        """Record the certificate of a finished draw that waits for its name, so that the next run can publish it.
+
+        Args:
+            release_id: the release, its cost final.
+            checksum: of its certificate or card, so that no other one can pass for it.
+            request: digest of what was asked for; only the same request publishes it.
+            document: the certificate, where it does not lie beside the draw.
+        """
+        with self._transaction():
+            release = self.release(release_id)
+            if release is None or release.status not in ("charged", "settled"):
+                raise InputError(f"the release {release_id} is not charged", str(self.path))
+            cost = release.epsilon, release.delta
+            self._append(_CERTIFY, release_id, release.dataset, cost, {"certificate": checksum})
+            self._db.execute("INSERT INTO finished VALUES (?, ?, ?)", (release_id, request, document))
+
+    @contextmanager
+    def publishing(self, release_id: str) -> Iterator[None]:
+        """Hold the ledger while a finished draw is given its name, so that one process at a time does so.
+
+        If the block ends well the draw waits no longer.
+        """
+        with self._transaction():
+            yield
+            self._db.execute("DELETE FROM finished WHERE release_id = ?", (release_id,))
+
+    def forget_finished(self, release_id: str) -> None:
+        """Record that a finished draw will not be published any more; its charge stands."""
+        with self.publishing(release_id):
+            pass
+
+    def finished(self) -> dict[str, tuple[str, str]]:
+        """Return (request, document) of every finished draw that waits for its name, by release."""
+        return {str(r): (str(q), str(d)) for r, q, d in self._rows("SELECT * FROM finished")}
 
     def set_cap(self, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> Account:
         """Set the cap of ``dataset``; δ keeps its present cap where none is given. Recorded for good."""
@@ -225,13 +265,16 @@ class Ledger:
     def releases(self, dataset: str | None = None) -> list[Release]:
         """Return every release (of ``dataset``), in order, with its present status and cost."""
         found: dict[str, Release] = {}
-        for e in self.entries(*_STATUS):
+        for e in self.entries(*_STATUS, _CERTIFY):
             if dataset is not None and e.dataset != dataset:
                 continue
             before = found.get(e.release_id)
             body = {**(before.body if before else {}), **e.body}
-            time = before.time if before else e.time
-            found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
+            if before is not None and e.kind == _CERTIFY:
+                found[e.release_id] = dataclasses.replace(before, body=body)
+            elif e.kind != _CERTIFY:
+                time = before.time if before else e.time
+                found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
         return list(found.values())
 
     def release(self, release_id: str) -> Release | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -20,15 +22,25 @@ from workbench.paths import resources
 from workbench.privacy.event import Cost, PoissonGaussian
 from workbench.privacy.neighbours import RELATION, replace_one
 from workbench.release.amounts import decimal_text
-from workbench.release.atomic import part_folder
 from workbench.release.certificate import checksum
+from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.fingerprint import fingerprint, sha256_of
 from workbench.release.ledger import Ledger
-from workbench.release.recover import recover
+from workbench.release.parts import PRIVATE, DrawFolder, require_free
+from workbench.release.recover import (
+    CHARGED_FIRST,
+    clear_leftovers,
+    finished_draw,
+    place_of,
+    publish_model,
+    recover,
+    reopened_model,
+    request_of,
+)
+from workbench.signals import Notice
+from workbench.signals.events import Emit, ignore
 
 CARD = "card.json"
-PRIVATE = "private"
-"""Sub-folder of figures computed from private rows; not part of the release."""
 
 _FORMAT = "privacy-workbench-model-card"
 
@@ -47,6 +59,8 @@ class Trained:
         training: facts that cost nothing (steps, noise multiplier) or were computed on public data.
         settled: (ε, δ) where the run cost less than it reserved, for a reason decided without data.
         releasable: whether all randomness was cryptographic.
+        files: the model's files by name, what is released.
+        private: files with figures computed from private rows, which stay beside the model and are not released.
     """
 
     model: str
@@ -58,6 +72,8 @@ class Trained:
     outside: tuple[str, ...] = ()
     training: dict[str, Any] = field(default_factory=dict)
     settled: tuple[Decimal, Decimal] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    private: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,17 @@ class ModelRelease:
     delta: Decimal
     remaining: Decimal
     output: Path
+
+
+@dataclass(frozen=True)
+class FinishedModel(ModelRelease):
+    """A model that an earlier run trained and paid for and could not give its name.
+
+    Attributes:
+        card: its card.
+    """
+
+    card: dict[str, Any] = field(default_factory=dict)
 
 
 class Charger(Protocol):
@@ -83,8 +110,8 @@ class Charger(Protocol):
         ...
 
 
-Train = Callable[[Charger, Path], Trained]
-"""Calls the charge before it reads rows, then writes its files into the folder."""
+Train = Callable[[Charger], Trained]
+"""Calls the charge before it reads rows; what it returns is still in memory alone."""
 
 
 def release_model(
@@ -94,18 +121,28 @@ def release_model(
     work: str,
     train: Train,
     *,
+    asked: Mapping[str, Any],
+    room: int,
     watched: Callable[[], bool] | None = None,
-) -> ModelRelease:
+    emit: Emit = ignore,
+) -> ModelRelease | FinishedModel:
     """Train on ``table`` and release the model as the folder ``target``.
+
+    The output's place and space are secured first; the charge is final before the first byte of the model goes into
+    a file. A finished model that could not be given its name is kept, and the next run of the same request publishes
+    it instead of training and charging anew.
 
     Args:
         table: the rows.
         target: a new folder; it appears whole or not at all.
         ledger: the account.
         work: the kind of work, for the ledger.
-        train: does the training.
+        train: does the training, in memory.
+        asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
+        room: bytes that the model and its card may need on the disk.
         watched: for work whose private figures a person sees while it runs: whether she has seen any yet. Then a
             run that is cancelled or fails stays charged.
+        emit: hears what became of earlier runs.
 
     Raises:
         InputError: the folder exists or cannot be written.
@@ -113,45 +150,84 @@ def release_model(
         CancelledError: the training was cancelled.
     """
     table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
-    recover(ledger)
     dataset = fingerprint(table, ledger.key)
-    charger = _Charger(ledger, dataset, work)
-    try:
-        with part_folder(target) as folder:
-            charger.place(target, folder, watched=watched is not None)
-            trained = train(charger, folder)
+    for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
+        emit(Notice("info", sentence))
+    request = request_of(work, **asked)
+    waiting = _published_earlier(ledger, target, request, dataset, emit)
+    if waiting is not None:
+        return waiting
+    with DrawFolder(target, room) as part:
+        details = {
+            "output": place_of(target),
+            "part": part.path.name,
+            "watched": watched is not None,
+            CHARGED_FIRST: True,
+        }
+        charger = _Charger(ledger, dataset, work, details)
+        try:
+            trained = train(charger)
             cost, release_id = charger.only()
             if not trained.releasable:
                 raise AssertionError("a model trained with seeded noise cannot be released")
             charged = trained.settled or (cost.epsilon, cost.delta)
-            card = _card(trained, table.rows, charged, cost, ledger, release_id, folder)
-            (folder / CARD).write_bytes((json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode())
-    except BaseException as error:
-        # The folder was new or empty: a card in it is this one, and then only the last fsync or less has failed.
-        charger.failed(type(error).__name__, keep=is_model(target) or (watched is not None and watched()))
-        raise
-    if trained.settled is not None:
-        ledger.settle(release_id, *trained.settled, card["checksum"])
-    else:
-        ledger.complete(release_id, card["checksum"])
-    remaining = ledger.account(dataset).remaining
+            card = _card(trained, table.rows, charged, cost, ledger, release_id)
+            data = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
+            files = {**trained.files, CARD: data, **{f"{PRIVATE}/{n}": d for n, d in trained.private.items()}}
+            part.reserve(files)
+            # Final: from the next line on somebody could read the model.
+            if trained.settled is not None:
+                ledger.settle(release_id, *trained.settled)
+            else:
+                ledger.charge(release_id)
+        except BaseException as error:
+            charger.failed(error, keep=watched is not None and watched(), emit=emit)
+            raise
+        with standing_charge(cost, target):
+            part.write(files)
+            with part.kept_if_well():
+                ledger.certify(release_id, card["checksum"], request)
+        publish_model(ledger, part, release_id)
+    return _released(card, ledger, target)
+
+
+def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> FinishedModel | None:
+    """Publish the finished model of this very request that waits for its name."""
+    waiting = finished_draw(ledger, target)
+    if waiting is None:
+        return None
+    if not waiting.answers(request, ledger.account_of(dataset)):
+        raise waiting.refusal()
+    require_free(target)
+    found = reopened_model(waiting)
+    release_id = waiting.release.release_id
+    if found is None:
+        ledger.forget_finished(release_id)
+        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
+        return None
+    part, card = found
+    with part:
+        publish_model(ledger, part, release_id)
+    emit(Notice("info", f"the finished model of release {release_id} now stands at {target}; nothing more is charged"))
+    done = _released(card, ledger, target)
+    return FinishedModel(**{f.name: getattr(done, f.name) for f in dataclasses.fields(done)}, card=card)
+
+
+def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelRelease:
+    release = ledger.release(card["release_id"])
+    assert release is not None
+    remaining = ledger.account(release.dataset).remaining
     assert remaining is not None
-    return ModelRelease(release_id, *charged, remaining, target)
+    return ModelRelease(release.release_id, release.epsilon, release.delta, remaining, target)
 
 
 class _Charger:
     """The charge callable that the work is given: one durable reservation."""
 
-    def __init__(self, ledger: Ledger, dataset: str, work: str) -> None:
-        self._ledger, self._dataset, self._work = ledger, dataset, work
-        self._details: dict[str, Any] = {}
+    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
+        self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
         self._made: tuple[Cost, str] | None = None
         self._settled: tuple[Decimal, Decimal] | None = None
-
-    def place(self, target: Path, folder: Path, *, watched: bool) -> None:
-        """Say where the work goes, for recovery after a crash."""
-        parent = target.parent.resolve()
-        self._details = {"output": str(parent / target.name), "part": str(parent / folder.name), "watched": watched}
 
     def __call__(self, cost: Cost) -> None:
         if self._made is not None:
@@ -167,15 +243,21 @@ class _Charger:
         """Say what the work has really cost when it ends early for a reason decided without data."""
         self._settled = cost.epsilon, cost.delta
 
-    def failed(self, reason: str, *, keep: bool) -> None:
+    def failed(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
+        """Record the end of a run that wrote nothing: void, unless its private figures were seen."""
         if self._made is None:
             return
-        if keep and self._settled is not None:
-            self._ledger.settle(self._made[1], *self._settled)
-        elif keep:
-            self._ledger.complete(self._made[1])
+        release_id = self._made[1]
+        if not keep:
+            void_unless_charged(self._ledger, release_id, error, emit)
+            return
+        found = self._ledger.release(release_id)
+        if found is None or found.status != "reserved":
+            return
+        if self._settled is not None:
+            self._ledger.settle(release_id, *self._settled)
         else:
-            self._ledger.void(self._made[1], reason)
+            self._ledger.charge(release_id)
 
 
 def _card(
@@ -185,7 +267,6 @@ def _card(
     cost: Cost,
     ledger: Ledger,
     release_id: str,
-    folder: Path,
 ) -> dict[str, Any]:
     release = ledger.release(release_id)
     assert release is not None
@@ -211,7 +292,7 @@ def _card(
         "inputs": trained.inputs,
         "outside_guarantee": list(trained.outside),
         "training": trained.training,
-        "files": {p.name: sha256_of(p) for p in sorted(folder.iterdir()) if p.is_file()},
+        "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }
     card["checksum"] = checksum(card)
     problems = card_problems(card)

@@ -1,95 +1,232 @@
-"""After a crash: find what became of reservations whose process is gone. A doubt keeps the charge."""
+"""What earlier runs left: reservations without a process, and finished draws that wait for their name.
+
+A charge is final before the first drawn byte goes into any file. So a reservation whose process is gone never exposed
+anything and is void, unless a person watched private figures of its run. Files are touched beside the named output
+alone, and only those of this ledger: what a ledger says of other places is never acted upon.
+"""
 
 from __future__ import annotations
 
-import shutil
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import parse_json
 from workbench.release.account import Release
-from workbench.release.atomic import naming, remove_stale_parts, sole_user, sync_folder
+from workbench.release.atomic import sole_user, write_whole
 from workbench.release.certificate import certificate_path, read_certificate
-from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
-from workbench.release.processes import still_runs
+from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
+from workbench.release.processes import still_runs, this_process
+
+CHARGED_FIRST = "charged-first"
+"""Key of a reservation by a run that makes its charge final before the first byte; older ones may have exposed some."""
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedDraw:
+    """A finished draw that waits for its name; its charge is final.
+
+    Attributes:
+        release: what the ledger says of it.
+        request: digest of what was asked for.
+        document: its certificate as text; empty for a model, whose card lies in the folder.
+        part: where it waits.
+        target: the name it is to have.
+    """
+
+    release: Release
+    request: str
+    document: str
+    part: Path
+    target: Path
+
+    def answers(self, request: str, account: str) -> bool:
+        """Whether it is what this request, for the table of this account, would give."""
+        return (self.request, self.release.dataset) == (request, account)
+
+    def refusal(self) -> InputError:
+        """Return the sentence for a run that asks for something else than what waits."""
+        return InputError(
+            f"a finished draw of release {self.release.release_id} waits to be given this name, and this run asks for "
+            "something else",
+            str(self.target),
+            f"repeat the former command to publish it, name another output, or delete {self.part.name}",
+        )
+
+    @property
+    def half_named(self) -> bool:
+        """Whether a run was killed between giving the certificate its name and giving the table its own."""
+        try:
+            return bool(read_certificate(certificate_path(self.target))["release_id"] == self.release.release_id)
+        except WorkbenchError:
+            return False
+
+
+def request_of(work: str, **asked: Any) -> str:
+    """Return a digest of what a run was asked for: the same request publishes a finished draw that waits."""
+    return hashlib.sha256(json.dumps([work, asked], sort_keys=True).encode()).hexdigest()
 
 
 def recover(ledger: Ledger) -> list[str]:
-    """Settle the reservations of dead processes and return a sentence for each that was settled.
-
-    A table's temporary file is made before its reservation and vanishes by its rename. So: while it exists and is
-    empty nobody can have seen a draw, and the charge is void. Once a value stands in it somebody may have read it, and
-    the charge is final; if the certificate stands too and vouches for every byte, the rename is all that is missing
-    and is made up for. Where it does not exist the output may, and the charge is final. A training run whose figures
-    were watched stays charged whatever it left: they cannot be unseen.
-    """
+    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched."""
     sentences = []
     for release in ledger.releases():
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
-                sentences += _settle(ledger, release)
-            except OSError as error:
-                reason = error.strerror or type(error).__name__
-                sentences.append(f"the interrupted release {release.release_id} stays charged: {reason}")
-            except InputError as error:
+                sentences.append(_settle(ledger, release))
+            except InputError:
+                # Another process settled it meanwhile; or the ledger cannot be written, which the charge will tell.
                 after = ledger.release(release.release_id)
                 if after is None or after.status == "reserved":
                     raise
-                sentences.append(f"the interrupted release {release.release_id} was settled meanwhile: {error.what}")
     return sentences
 
 
-def _settle(ledger: Ledger, release: Release) -> list[str]:
-    part, target = Path(release.body["part"]), Path(release.body["output"])
-    if not part.exists():
-        ledger.complete(release.release_id)
-        return [f"the interrupted release {release.release_id} stays charged"]
-    # The process is gone by its number, but numbers and clocks mislead; whoever writes the part has it locked.
-    with sole_user(part, otherwise=True) as free:
-        if not free:
-            return []
-        return [_settle_folder(ledger, release, part) if part.is_dir() else _settle_file(ledger, release, part, target)]
-
-
-def _settle_folder(ledger: Ledger, release: Release, part: Path) -> str:
+def _settle(ledger: Ledger, release: Release) -> str:
     if release.body.get("watched"):
-        ledger.complete(release.release_id)
-        told = f"the interrupted training {release.release_id} stays charged: its figures were watched"
-    else:
-        told = _close(ledger, release, drawn=any(f.is_file() and f.stat().st_size for f in part.rglob("*")))
-    shutil.rmtree(part)
-    return told
+        ledger.charge(release.release_id)
+        return f"the interrupted training {release.release_id} stays charged: its private figures were on display"
+    if not release.body.get(CHARGED_FIRST):
+        ledger.charge(release.release_id)
+        return f"the interrupted release {release.release_id} stays charged: values of it may have reached the disk"
+    ledger.void(release.release_id, "interrupted before any drawn value was written")
+    return f"the interrupted release {release.release_id} wrote no drawn value and costs nothing"
 
 
-def _settle_file(ledger: Ledger, release: Release, part: Path, target: Path) -> str:
-    with naming(target.parent):
-        remove_stale_parts(certificate_path(target))
-        own = _own_certificate(release, target)
-        if own is not None and sha256_of(part) == own["output"]["sha256"]:
-            part.replace(target)
-            sync_folder(target.parent)
-            ledger.complete(release.release_id, own["checksum"])
-            return f"the interrupted release {release.release_id} was complete and now stands at {target}"
-        if own is not None:
-            certificate_path(target).unlink()
-        told = _close(ledger, release, drawn=part.stat().st_size > 0)
-        part.unlink()
-        return told
+def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
+    """Return the draw for ``target`` that waits for its name, or ``None``; changes nothing."""
+    output = place_of(target)
+    waiting = ledger.finished()
+    parts = {p.name: p for p in draw_parts(target)}
+    for release in reversed(ledger.releases()):
+        part = parts.get(Path(release.body.get("part", "")).name)
+        if release.release_id in waiting and part is not None and release.body.get("output") == output:
+            return FinishedDraw(release, *waiting[release.release_id], part, target)
+    return None
 
 
-def _close(ledger: Ledger, release: Release, *, drawn: bool) -> str:
-    if drawn:
-        ledger.complete(release.release_id)
-        return f"the interrupted release {release.release_id} stays charged: values of it had reached the disk"
-    ledger.void(release.release_id, "crash before the output existed")
-    return f"the interrupted release {release.release_id} left no output and costs nothing"
+def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
+    """Remove what killed runs left beside ``target``, but for a draw that waits; return a sentence for each removal.
+
+    Only blank parts and those that this ledger knows by name, on this host, are removed, and none that is in use.
+    """
+    output, host = place_of(target), this_process()["host"]
+    known = {
+        Path(r.body["part"]).name: r
+        for r in ledger.releases()
+        if r.body.get("output") == output and "part" in r.body and r.body.get("process", {}).get("host") == host
+    }
+    waits = finished_draw(ledger, target)
+    sentences = []
+    for part in draw_parts(target):
+        if waits is not None and part == waits.part:
+            continue
+        try:
+            with sole_user(part, otherwise=os.name == "nt") as free:
+                if free and (part.name in known or is_blank(part)):
+                    _remove(part)
+                    if part.name in known and known[part.name].status in ("charged", "settled"):
+                        told = "its values had been written, so the charge stands"
+                        sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {told}")
+        except OSError:
+            continue  # not ours to open: it stays as it is
+    for release_id in set(ledger.finished()) - ({waits.release.release_id} if waits else set()):
+        release = ledger.release(release_id)
+        if release is not None and release.body.get("output") == output:
+            ledger.forget_finished(release_id)  # its part was published, or somebody took it away
+    return sentences
 
 
-def _own_certificate(release: Release, target: Path) -> dict[str, Any] | None:
-    """Return the certificate at ``target``, if it is of this very release."""
+def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes) -> None:
+    """Give a finished table and its certificate their names, the certificate first.
+
+    Raises:
+        InputError: they could not be given their names; the part is kept for the next run.
+    """
+    beside = certificate_path(part.target)
+    with _naming(ledger, release_id, part.target):
+        earlier = beside.read_bytes() if beside.is_file() else None
+        try:
+            write_whole(beside, certificate)
+            part.publish()
+        except BaseException:
+            if os.path.lexists(part.path):
+                if earlier is None:
+                    beside.unlink(missing_ok=True)
+                else:
+                    write_whole(beside, earlier)
+            raise
+
+
+def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:
+    """Give a finished model its name.
+
+    Raises:
+        InputError: it could not be given its name; the part is kept for the next run.
+    """
+    with _naming(ledger, release_id, part.target):
+        part.publish()
+
+
+@contextmanager
+def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
+    mend = "clear the way and run the same command again: the finished draw is kept and costs nothing more"
     try:
-        document = read_certificate(certificate_path(target))
-    except WorkbenchError:
+        with ledger.publishing(release_id):
+            yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"the finished draw could not be given its name: {reason}", str(target), mend) from None
+
+
+def reopened_table(found: FinishedDraw) -> tuple[DrawFile, dict[str, Any]] | None:
+    """Return the finished table of an earlier run and its certificate, or ``None`` where it is not as certified."""
+    document = parse_json(found.document, "certificate")
+    part = DrawFile.reopened(found.part, found.target)
+    if part is None:
+        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+    if part.sha256 != document["output"]["sha256"]:
+        part.discard()
+        part.__exit__(None, None, None)
         return None
-    return document if document["release_id"] == release.release_id else None
+    return part, document
+
+
+def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | None:
+    """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
+    from workbench.release.model import read_card, verify_model
+
+    part = DrawFolder.reopened(found.part, found.target)
+    if part is None:
+        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+    try:
+        card = read_card(found.part)
+        whole = card["checksum"] == found.release.body.get("certificate") and not verify_model(found.part)
+    except WorkbenchError:
+        whole = False
+    if not whole:
+        part.discard()
+        part.__exit__(None, None, None)
+        return None
+    return part, card
+
+
+def place_of(target: Path) -> str:
+    """Return how the ledger names an output: absolute, links in its folder followed."""
+    return str(target.parent.resolve() / target.name)
+
+
+def _remove(part: Path) -> None:
+    import shutil
+
+    if part.is_dir() and not part.is_symlink():
+        shutil.rmtree(part)
+    else:
+        part.unlink()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
-from workbench.deep.model import METRICS, TrainedModel, facts, save_weights, write_metrics
+from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes
+from workbench.deep.networks import network
 from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
 from workbench.release.ledger import Ledger
-from workbench.release.model import PRIVATE, Charger, ModelRelease, Trained, release_model
+from workbench.release.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -42,14 +44,14 @@ class NetworkRelease:
 
     Attributes:
         model: what the ledger says.
-        training: the run.
+        training: the run; ``None`` where an earlier run had done it, and only its publication was missing.
         accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` where all were
             empty). Private unless the test set is public.
         accuracy_public: whether it is.
     """
 
     model: ModelRelease
-    training: Training
+    training: Training | None
     accuracy: float | None
     accuracy_public: bool
 
@@ -99,7 +101,7 @@ def release_training(
             shown[:] = [event]
         emit(event)
 
-    def train(charge: Charger, folder: Path) -> Trained:
+    def train(charge: Charger) -> Trained:
         training = run_plan(
             plan,
             TableData(features, table),
@@ -109,20 +111,44 @@ def release_training(
             emit=heard,
             cancel=cancel,
         )
-        save_weights(training, folder)
-        (folder / PRIVATE).mkdir()
-        write_metrics(training.records, folder / PRIVATE / METRICS)
         accuracy = None
         if test is not None:
             accuracy = TrainedModel.of(training).accuracy(TableData(features, test.table))
         results.append((training, accuracy))
         return _trained(training, rows_per_person, outside, test, accuracy)
 
-    model = release_model(table, target, ledger, "dpsgd", train, watched=lambda: bool(shown))
+    asked = {
+        "plan": plan.to_plain(),
+        "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
+        "rows_per_person": rows_per_person,
+        "public_test": test is not None and test.public,
+    }
+    model = release_model(
+        table,
+        target,
+        ledger,
+        "dpsgd",
+        train,
+        asked=asked,
+        room=_room(plan, features),
+        watched=lambda: bool(shown),
+        emit=emit,
+    )
+    if isinstance(model, FinishedModel):
+        told = model.card["training"].get("accuracy")
+        return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
     ((training, accuracy),) = results
     if accuracy is None:
         accuracy = _of_last_epoch(training)
     return NetworkRelease(model, training, accuracy, accuracy_public=test is not None and test.public)
+
+
+def _room(plan: DpSgdPlan, features: Features) -> int:
+    """Return bytes that weights, metrics and card may need."""
+    widths = network(plan.network).widths(features.width, len(features.classes))
+    weights = sum((before + 1) * after for before, after in itertools.pairwise(widths))
+    names = sum(len(name.encode()) for a in (*features.attributes, features.target) for name in a.domain or ())
+    return (1 << 20) + 4 * weights + 8 * names
 
 
 def _of_last_epoch(training: Training) -> float | None:
@@ -152,5 +178,7 @@ def _trained(
         releasable=training.releasable,
         outside=outside,
         training=told,
+        files={WEIGHTS: weights_bytes(training)},
+        private={METRICS: metrics_bytes(training.records)},
         settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
     )

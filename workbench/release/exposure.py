@@ -1,0 +1,44 @@
+"""What a run that ends early costs: nothing before the first drawn byte is written, everything after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workbench.params import CancelledError, WorkbenchError
+from workbench.privacy.event import Cost
+from workbench.release.amounts import decimal_text
+from workbench.release.atomic import write_error
+from workbench.release.ledger import Ledger
+from workbench.signals import Notice
+from workbench.signals.events import Emit
+
+
+def void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, emit: Emit) -> None:
+    """Record that a run ended before its charge was final; where the ledger cannot be told, the reservation counts."""
+    try:
+        found = ledger.release(release_id)
+        if found is not None and found.status == "reserved":
+            ledger.void(release_id, type(error).__name__)
+    except WorkbenchError as problem:
+        emit(Notice("warning", f"the charge stands as reserved until another run looks after it: {problem}"))
+
+
+@contextmanager
+def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
+    """Let the errors of the block say that the charge stands: drawn values were being written.
+
+    Raises:
+        CancelledError: the block was cancelled.
+        InputError: the output could not be written.
+    """
+    told = f"epsilon = {decimal_text(cost.epsilon)} stays charged, as drawn values were being written"
+    try:
+        yield
+    except CancelledError:
+        raise CancelledError(f"cancelled without a release; {told}") from None
+    except OSError as error:
+        problem = write_error(error, target)
+        problem.mend = f"{problem.mend}; {told}"
+        raise problem from None
