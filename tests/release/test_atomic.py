@@ -11,7 +11,6 @@ import pytest
 from release_cases import names_in
 
 from workbench.params import InputError
-from workbench.release import atomic
 from workbench.release.atomic import PartFile, remove_stale_parts, write_output, write_whole
 
 

@@ -1,5 +1,9 @@
-"""Disks that fill up and places that cannot be written: one sentence, no charge, no file, and the old output stands."""
+"""Disks that fill up and places that cannot be written: one sentence, no file, and the old output stands.
 
+Room is taken before anything is drawn, so that a disk that is too small costs nothing.
+"""
+
+import contextlib
 import shutil
 import signal
 import subprocess
@@ -7,13 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
-from release_cases import contents, names_in, raise_cap, release, run_to_exit, statuses
+from release_cases import names_in, raise_cap, release, run_to_exit, statuses
 
+from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.release import export
-from workbench.release.atomic import PartFile
+from workbench.release.export import most_bytes, release_table
+from workbench.release.ledger import Ledger
+from workbench.release.parts import DrawFile
 from workbench.release.verify import verify_release
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.randomisers import protected_columns
 
 resource = pytest.importorskip("resource", reason="limits of processes are of POSIX")
 
@@ -42,76 +52,103 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("ledger_there_too", [False, True])
-def test_a_disk_that_fills_up_is_one_sentence_and_void(
-    small_disk: Path, tmp_path: Path, ledger_there_too: bool
+def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_there_too: bool
 ) -> None:
     target = small_disk / "people.csv"
     ledger = (small_disk if ledger_there_too else tmp_path) / "ledger.sqlite"
     release(ledger, target)
     raise_cap(ledger, "6")
     before = {n: (small_disk / n).read_bytes() for n in names_in(small_disk) if n.startswith("people")}
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("drawn")
+
+    monkeypatch.setattr(export, "draw", never)
     with pytest.raises(InputError) as full:
         release(ledger, target, rows=100_000)
-    assert str(full.value) == f"the disk is full ({target}); free some space and run it again; nothing was released"
+    assert str(full.value).startswith("the disk is too full for this release: it may need ")
+    assert str(full.value).endswith("nothing was drawn and nothing is charged")
     assert {n: (small_disk / n).read_bytes() for n in names_in(small_disk) if n.startswith("people")} == before
-    assert statuses(ledger) == ["charged", "void"]
+    assert statuses(ledger) == ["charged"]
     assert verify_release(target) == []
 
 
-def test_a_disk_too_full_for_the_certificate_keeps_the_old_one(
+def test_what_is_reserved_is_enough_for_every_draw(tmp_path: Path) -> None:
+    """Long names that must be quoted, one-cell rows and kept text: no draw is longer than what was reserved."""
+    text = ['a"b,c' * 9, "ü" * 30, "x"]
+    frame = pl.DataFrame({"name": text * 40, "kept": ['"' * 50, "", "ß,"] * 40})
+    plan = Plan.from_plain(
+        {
+            "epsilon": 1.0,
+            "column": [
+                {"name": "name", "kind": "category", "domain": text, "mechanism": "grr"},
+                {"name": "kept", "action": "keep"},
+            ],
+        }
+    )
+    for number, suffix in enumerate(("csv", "tsv", "parquet")):
+        target = tmp_path / f"a.{suffix}"
+        with Ledger.open(tmp_path / f"{number}.sqlite") as ledger:
+            release_table(plan, Table(frame, "names.csv"), target, ledger)
+        assert target.stat().st_size <= most_bytes(plan, protected_columns(plan), Table(frame, "names.csv"))
+
+
+def test_a_disk_filled_by_others_while_the_release_is_written_does_not_stop_it(
     small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, ledger = small_disk / "people.csv", tmp_path / "ledger.sqlite"
-    release(ledger, target)
-    raise_cap(ledger, "6")
-    before = contents(small_disk)
-    real = export.encode
+    real = export._write
 
-    def fill_then_encode(document: dict[str, Any]) -> bytes:
+    def fill_then_write(*given: Any) -> Any:
         free = shutil.disk_usage(small_disk).free
         (small_disk / "ballast").write_bytes(b"x" * free)
-        return real(document)
+        return real(*given)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(export, "encode", fill_then_encode)
-        with pytest.raises(InputError, match="the disk is full"):
-            release(ledger, target)
+    monkeypatch.setattr(export, "_write", fill_then_write)
+    with contextlib.suppress(InputError):  # where not even the certificate finds a place, the draw waits
+        release(ledger, target)
     (small_disk / "ballast").unlink()
-    assert contents(small_disk) == before
-    assert statuses(ledger) == ["charged", "void"]
+    assert statuses(ledger) == ["charged"]
+    monkeypatch.setattr(export, "_write", real)
+    if not target.exists():
+        assert release(ledger, target).published_earlier
+    assert statuses(ledger) == ["charged"]
+    assert verify_release(target) == []
+    assert names_in(small_disk) == {"people.csv", "people.csv.certificate.json"}
 
 
 def release_under_a_size_limit(ledger: Path, target: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with pytest.raises(InputError, match="the output cannot be written: File too large"):
+    with pytest.raises(InputError, match="the disk is too full for this release"):
         release(ledger, target, rows=50_000)
 
 
-def test_a_file_that_outgrows_the_process_limit_is_one_sentence_and_void(folder: Path, ledger: Path) -> None:
+def test_a_file_that_would_outgrow_the_process_limit_is_one_sentence(folder: Path, ledger: Path) -> None:
     assert run_to_exit(release_under_a_size_limit, ledger, folder / "people.csv") == 0
     assert names_in(folder) == set()
-    assert statuses(ledger) == ["void"]
+    assert statuses(ledger) == []
 
 
-def test_a_stream_that_fills_up_at_its_last_flush_is_void(
+def test_a_stream_that_fills_up_at_its_last_flush_stays_charged(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Buffered bytes meet the full disk only when they are flushed: /dev/full takes every write and no flush."""
-    real = PartFile.__init__
+    real = DrawFile.__init__
 
-    def full(part: PartFile, target: Path) -> None:
-        real(part, target)
-        part.stream.close()
-        part.stream = open("/dev/full", "r+b")  # noqa: SIM115 - the part file closes it
+    def full(part: DrawFile, target: Path, room: int) -> None:
+        real(part, target, room)
+        part._stream.close()
+        part._stream = open("/dev/full", "r+b")  # noqa: SIM115 - the part closes it
 
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    monkeypatch.setattr(PartFile, "__init__", full)
-    with pytest.raises(InputError, match="the disk is full"):
+    monkeypatch.setattr(DrawFile, "__init__", full)
+    with pytest.raises(InputError, match=r"the disk is full.*epsilon = 3 stays charged"):
         release(ledger, folder / "people.csv")
     assert names_in(folder) == set()
-    assert statuses(ledger) == ["void"]
+    assert statuses(ledger) == ["charged"]
 
 
 # -- places that cannot be written ------------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ import pytest
 from release_cases import (
     assert_sound,
     certificate_of,
+    contents,
     forks,
+    loss_of,
     names_in,
     raise_cap,
     release,
@@ -19,39 +21,46 @@ from release_cases import (
     statuses,
 )
 
+from workbench.params import InputError
 from workbench.release import processes
 from workbench.release import recover as recover_module
+from workbench.release.atomic import sole_user
 from workbench.release.ledger import Ledger
 from workbench.release.processes import still_runs, this_process
-from workbench.release.recover import recover
+from workbench.release.recover import clear_leftovers, finished_draw, recover
 from workbench.release.verify import verify_in_ledger, verify_release
 
 EXPORT, ATOMIC, LEDGER = "workbench.release.export", "workbench.release.atomic", "workbench.release.ledger:Ledger"
-PART = "workbench.release.atomic:PartFile"
+PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
 
-# (where, which function, which call, after it?, what is left of a first release, its status once recovered)
-# LOST: values had reached the disk, so the charge stands though nothing is released.
-VOID, LOST, CHARGED = "void", "lost", "charged"
-STATUS = {VOID: "void", LOST: "charged", CHARGED: "charged"}
+# (where, which function, which call, after it?, what becomes of a first release)
+# VOID: nothing drawn was written. LOST: the charge was final, though nothing is released. WAITS: the draw is finished
+# and the next run publishes it. STANDS: it has its name.
+VOID, LOST, WAITS, STANDS = "void", "lost", "waits", "stands"
 MOMENTS: dict[str, tuple[str, str, int, bool, str | None]] = {
     "before the reservation": (LEDGER, "reserve", 1, False, None),
     "in the reservation, before the commit": (LEDGER, "_append", 2, True, None),
     "after the reservation": (LEDGER, "reserve", 1, True, VOID),
     "before the draw": (EXPORT, "draw", 1, False, VOID),
     "after the draw": (EXPORT, "draw", 1, True, VOID),
-    "in the middle of writing": (EXPORT, "csv_bytes", 1, True, VOID),
-    "before the last sync": (PART, "sync", 1, False, VOID),
-    "after the last sync": (PART, "sync", 1, True, LOST),
-    "before the certificate is written": (EXPORT, "write_whole", 1, False, LOST),
-    "before the certificate has its name": (ATOMIC, "_link", 1, False, LOST),
-    "when the certificate has its name": (ATOMIC, "_link", 1, True, CHARGED),
-    "after the certificate": (EXPORT, "write_whole", 1, True, CHARGED),
-    "before the rename": (PART, "publish", 1, False, CHARGED),
-    "after the rename": (PART, "publish", 1, True, CHARGED),
-    "before the charge": (LEDGER, "complete", 1, False, CHARGED),
-    "in the charge, before the commit": (LEDGER, "_append", 3, True, CHARGED),
-    "after the charge": (LEDGER, "complete", 1, True, CHARGED),
+    "before the charge": (LEDGER, "charge", 1, False, VOID),
+    "in the charge, before the commit": (LEDGER, "_append", 3, True, VOID),
+    "after the charge": (LEDGER, "charge", 1, True, LOST),
+    "before the first byte": (PART, "write", 1, False, LOST),
+    "in the middle of writing": (EXPORT, "csv_bytes", 1, True, LOST),
+    "before the last sync": (PART, "finish", 1, False, LOST),
+    "after the last sync": (PART, "finish", 1, True, LOST),
+    "before the certificate is recorded": (LEDGER, "certify", 1, False, LOST),
+    "when the certificate is recorded": (LEDGER, "certify", 1, True, WAITS),
+    "before the certificate is written": (RECOVER, "write_whole", 1, False, WAITS),
+    "before the certificate has its name": (ATOMIC, "_link", 1, False, WAITS),
+    "when the certificate has its name": (ATOMIC, "_link", 1, True, WAITS),
+    "after the certificate": (RECOVER, "write_whole", 1, True, WAITS),
+    "before the rename": (PART, "publish", 1, False, WAITS),
+    "after the rename": (PART, "publish", 1, True, STANDS),
 }
+STATUS = {VOID: "void", LOST: "charged", WAITS: "charged", STANDS: "charged"}
+PAIR = {"people.csv", "people.csv.certificate.json"}
 
 
 @pytest.fixture
@@ -79,25 +88,17 @@ def test_a_first_release_killed_at_any_moment_is_settled_truly(folder: Path, led
     assert_sound(folder, target, ledger)
     recovered(ledger)
     assert statuses(ledger) == ([STATUS[expected]] if expected else [])
-    # What stands is paid for and whole; what is void never stood.
-    assert names_in(folder) == (
-        {"people.csv", "people.csv.certificate.json"} if expected == CHARGED else {*()} | parts(folder)
-    )
-    assert target.exists() is (expected == CHARGED)
-    if expected == CHARGED:
-        assert verify_release(target) == []
-        with Ledger.open(ledger) as opened:
-            assert verify_in_ledger(certificate_of(target), opened) == []
-    if expected in (LOST, CHARGED):
+    assert target.exists() is (expected == STANDS)
+    if expected in (LOST, STANDS):
         raise_cap(ledger, "6")
-    release(ledger, target)
-    assert names_in(folder) == {"people.csv", "people.csv.certificate.json"}
+    done = release(ledger, target)  # the next run: of a finished draw it makes up the rename and charges nothing
+    assert done.published_earlier is (expected == WAITS)
+    assert statuses(ledger) == [*([STATUS[expected]] if expected and expected != WAITS else []), "charged"]
+    assert names_in(folder) == PAIR
     assert verify_release(target) == []
-
-
-def parts(folder: Path) -> set[str]:
-    """Part files of runs that had not reserved anything yet: the next run of the same output removes them."""
-    return {n for n in names_in(folder) if n.endswith(".part")}
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(certificate_of(target), opened) == []
+        assert opened.finished() == {}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -112,19 +113,14 @@ def test_a_later_release_killed_at_any_moment_keeps_the_old_one_or_is_whole(
     if (owner, name) == (LEDGER, "_append"):
         call -= 1  # no cap is set any more
     assert run_to_exit(release_and_die, ledger, target, owner, name, call, after) == -9
-    if moment != "when the certificate has its name":  # there it has its part name only
-        assert_sound(folder, target, ledger)
-    else:
-        expected = LOST
     recovered(ledger)
     assert statuses(ledger) == ["charged", *([STATUS[expected]] if expected else [])]
-    assert {n for n in names_in(folder) if not n.endswith(".part")} == set(old)
-    assert (target.read_bytes() == old["people.csv"]) is (expected != CHARGED)
-    assert verify_release(target) == []
-    if expected != CHARGED:
+    named = moment in ("when the certificate has its name", "after the certificate", "before the rename")
+    if expected != STANDS and not named:
         assert {n: (folder / n).read_bytes() for n in old} == old
     raise_cap(ledger, "20")
-    release(ledger, target)
+    done = release(ledger, target)
+    assert done.published_earlier is (expected == WAITS)
     assert names_in(folder) == set(old)
     assert verify_release(target) == []
 
@@ -139,23 +135,39 @@ def test_an_old_certificate_is_never_gone_while_its_table_stands(folder: Path, l
         assert run_to_exit(release_and_die, ledger, target, owner, name, call) == -9
         assert certificate_of(target) == old
         assert verify_release(target) == []
-        recovered(ledger)
-        assert names_in(folder) == {"people.csv", "people.csv.certificate.json"}
-    assert statuses(ledger) == ["charged", "charged", "charged"]
+        (part,) = folder.glob("people.csv.????????.part")
+        part.unlink()  # as a person may who does not want the draw any more
+        release(ledger, target)
+        assert names_in(folder) == PAIR
+        old = certificate_of(target)
+        raise_cap(ledger, "30")
 
 
-def test_between_certificate_and_table_the_pair_does_not_verify_until_it_is_recovered(
+def test_a_pair_of_which_one_half_has_its_name_is_completed_before_anything_else_is_released(
     folder: Path, ledger: Path
 ) -> None:
     target = folder / "people.csv"
     release(ledger, target)
-    raise_cap(ledger, "6")
+    raise_cap(ledger, "60")
     assert run_to_exit(release_and_die, ledger, target, PART, "publish") == -9
     assert verify_release(target)  # the old table beside the new certificate
-    (told,) = recovered(ledger)
-    assert "was complete and now stands at" in told
+    release(ledger, target, epsilon=1.5)  # asks for something else, and is charged
+    assert statuses(ledger) == ["charged", "charged", "charged"]
+    assert names_in(folder) == PAIR
     assert verify_release(target) == []
-    assert statuses(ledger) == ["charged", "charged"]
+
+
+def test_another_request_does_not_take_away_a_finished_draw(folder: Path, ledger: Path) -> None:
+    target = folder / "people.csv"
+    assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
+    raise_cap(ledger, "60")
+    before = contents(folder)
+    for change in ({"epsilon": 1.0}, {"rows": 60}):
+        with pytest.raises(InputError, match="waits to be given this name, and this run asks for something else"):
+            release(ledger, target, **change)  # type: ignore[arg-type]
+    assert contents(folder) == before
+    assert statuses(ledger) == ["charged"]
+    assert release(ledger, target).published_earlier
 
 
 def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(folder: Path, ledger: Path) -> None:
@@ -163,46 +175,98 @@ def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(fold
     assert run_to_exit(release_and_die, ledger, target, PART, "publish") == -9
     (part,) = folder.glob("*.part")
     part.write_bytes(part.read_bytes()[:-1])
-    recovered(ledger)
-    assert names_in(folder) == set()
-    assert statuses(ledger) == ["charged"]  # whoever looked into the part saw values
+    raise_cap(ledger, "60")
+    assert not release(ledger, target).published_earlier
+    assert statuses(ledger) == ["charged", "charged"]  # whoever looked into the part saw values
+    assert names_in(folder) == PAIR
+    assert verify_release(target) == []
 
 
-def test_a_crash_whose_files_are_gone_stays_charged(folder: Path, ledger: Path) -> None:
-    """Where neither part nor output is found, somebody may have taken the output away."""
+def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder: Path, ledger: Path) -> None:
+    """Whether anything was written does not follow from what is found: the charge comes before the first byte."""
     target = folder / "people.csv"
-    assert run_to_exit(release_and_die, ledger, target, EXPORT, "draw", 1, True) == -9
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-    (told,) = recovered(ledger)
-    assert "stays charged" in told
+    for moment, expected in (((EXPORT, "draw", 1, True), "void"), ((PART, "finish", 1, True), "charged")):
+        assert run_to_exit(release_and_die, ledger, target, *moment) == -9
+        for path in folder.iterdir():
+            path.unlink()
+        recovered(ledger)
+        assert statuses(ledger)[-1] == expected
+    assert statuses(ledger) == ["void", "charged"]
+
+
+def test_recovery_touches_no_file_that_the_ledger_names_elsewhere(folder: Path, ledger: Path, tmp_path: Path) -> None:
+    """The attack: a ledger whose entries name somebody's files is only shown, and they are gone."""
+    target = folder / "people.csv"
+    assert run_to_exit(release_and_die, ledger, target, EXPORT, "draw") == -9
+    elsewhere = tmp_path / "mine"
+    elsewhere.mkdir()
+    (elsewhere / "thesis.tex").write_text("years of work")
+    with Ledger.open(ledger) as opened:
+        opened.set_cap("e" * 32, Decimal(9))
+    for body in (
+        {"output": str(elsewhere), "part": str(elsewhere / "thesis.tex")},
+        {"output": str(elsewhere), "part": str(elsewhere)},
+        {"output": str(target), "part": str(elsewhere)},
+        {"output": str(target), "part": "../mine"},
+        {"output": str(target), "part": "thesis.tex", "charged-first": True},
+        {"output": str(target), "part": ""},
+    ):
+        with Ledger.open(ledger) as opened:
+            evil = opened.reserve("e" * 32, loss_of("0.01"), work="sanitize", details=body)
+            opened.charge(evil)
+            opened.certify(evil, "0" * 64, "0" * 64, "{}")
+            opened.reserve("e" * 32, loss_of("0"), work="sanitize", details={**body, "process": {"pid": 0}})
+            recover(opened)
+            clear_leftovers(opened, target)
+            assert finished_draw(opened, target) is None
+    release(ledger, target)
+    assert (elsewhere / "thesis.tex").read_text() == "years of work"
+    assert names_in(folder) == PAIR
+
+
+def test_what_another_ledger_drew_for_the_same_output_stays(folder: Path, ledger: Path, tmp_path: Path) -> None:
+    target, other = folder / "people.csv", tmp_path / "other.sqlite"
+    assert run_to_exit(release_and_die, other, target, RECOVER, "write_whole") == -9
+    (theirs,) = folder.iterdir()
+    release(ledger, target)
+    assert names_in(folder) == PAIR | {theirs.name}
+    assert release(other, target).published_earlier
+    assert names_in(folder) == PAIR
+
+
+def test_a_part_is_for_its_owner_alone_so_that_nobody_else_can_lock_it(folder: Path, ledger: Path) -> None:
+    """The attack: whoever may read the output's folder locks it, and reads the finished part meanwhile."""
+    fcntl = pytest.importorskip("fcntl")
+    target = folder / "people.csv"
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
+        (part,) = folder.iterdir()
+        assert part.stat().st_mode & 0o777 == 0o600
+        assert release(ledger, target).published_earlier  # the folder's lock keeps nobody waiting
+    finally:
+        os.close(descriptor)
     assert statuses(ledger) == ["charged"]
 
 
 def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder: Path, ledger: Path) -> None:
-    for number, (step, expected) in enumerate(
-        [((LEDGER, "void"), VOID), (("pathlib:Path", "replace"), CHARGED), (("pathlib:Path", "unlink"), VOID)]
+    for number, step in enumerate(
+        [(LEDGER, "void"), (RECOVER, "write_whole"), (PART, "publish"), (LEDGER, "finished"), ("os", "replace")]
     ):
         target = folder / f"{number}.csv"
         book = ledger.with_name(f"{number}.sqlite")
-        moment = (PART, "publish") if expected == CHARGED else (EXPORT, "draw")
+        moment = (EXPORT, "draw") if step[1] == "void" else (RECOVER, "write_whole")
         assert run_to_exit(release_and_die, book, target, *moment) == -9
         for after in (False, True):
-            run_to_exit(recover_and_die, book, *step, after)
-            assert_sound(folder, target, book, allowed=frozenset(names_in(folder)))
-        recovered(book)
-        assert statuses(book) == [expected]
-        assert target.exists() is (expected == CHARGED)
-        if expected == CHARGED:
-            assert verify_release(target) == []
-
-
-def recover_and_die(ledger: Path, owner: str, attribute: str, after: bool) -> None:
-    import release_cases
-
-    release_cases.die_at(owner, attribute, 1, after)
-    recovered(ledger)
+            run_to_exit(release_and_die, book, target, *step, 1, after)
+        raise_cap(book, "60")
+        published = target.exists()  # by a run that died only after the rename
+        release(book, target)
+        assert [s for s in statuses(book) if s != "void"] == ["charged"] * (1 + published)
+        assert names_in(folder) >= {target.name, f"{target.name}.certificate.json"}
+        assert verify_release(target) == []
+    assert not list(folder.glob("*.part"))
 
 
 # -- who still runs ---------------------------------------------------------------------------------------------------
@@ -221,12 +285,12 @@ def test_this_process_still_runs_and_a_dead_one_does_not() -> None:
 
 
 def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
-    """Release, and wait before writing until told to go on."""
+    """Release, and wait before drawing until told to go on."""
     import time
 
     from workbench.release import export
 
-    real = export._write
+    real = export.draw
 
     def wait(*arguments: object) -> object:
         ready.touch()
@@ -234,22 +298,16 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
             time.sleep(0.005)
         return real(*arguments)  # type: ignore[arg-type]
 
-    export._write = wait  # type: ignore[assignment]
+    export.draw = wait  # type: ignore[assignment]
     release(ledger, target)
 
 
-@pytest.mark.parametrize("clock_was_set", [False, True])
-def test_a_release_that_still_runs_is_left_alone(
-    folder: Path, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock_was_set: bool
-) -> None:
-    """Also where its process looks dead, because a clock was set or it runs in another container: it holds a lock."""
+def test_a_release_that_still_runs_is_left_alone(folder: Path, ledger: Path, tmp_path: Path) -> None:
     target, ready, go = folder / "people.csv", tmp_path / "ready", tmp_path / "go"
     process = forks().Process(target=hold, args=(ledger, target, ready, go))
     process.start()
     while not ready.exists():
         assert process.is_alive()
-    if clock_was_set:
-        monkeypatch.setattr(recover_module, "still_runs", lambda process: False)
     assert recovered(ledger) == []
     with pytest.raises(Exception, match="only 0 remain"):
         release(ledger, target)
@@ -261,22 +319,39 @@ def test_a_release_that_still_runs_is_left_alone(
     assert verify_release(target) == []
 
 
-def test_two_recoveries_at_once_settle_a_release_once(folder: Path, ledger: Path) -> None:
+def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(
+    folder: Path, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may look dead because a clock was set, or because it runs in another container."""
+    target, ready, go = folder / "people.csv", tmp_path / "ready", tmp_path / "go"
+    process = forks().Process(target=hold, args=(ledger, target, ready, go))
+    process.start()
+    while not ready.exists():
+        assert process.is_alive()
+    with monkeypatch.context() as patch:
+        patch.setattr(recover_module, "still_runs", lambda process: False)
+        (told,) = recovered(ledger)
+    assert "costs nothing" in told
+    go.touch()
+    process.join(60)
+    assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
+    assert names_in(folder) == set()
+    assert statuses(ledger) == ["void"]
+
+
+def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -> None:
     target = folder / "people.csv"
-    release(ledger, target)
-    raise_cap(ledger, "100")
-    for round_ in range(5):
-        moment = (PART, "publish") if round_ % 2 else (EXPORT, "draw")
-        assert run_to_exit(release_and_die, ledger, target, *moment) == -9
-        racers = [forks().Process(target=recovered, args=(ledger,)) for _ in range(3)]
+    for _ in range(4):
+        assert run_to_exit(release_and_die, ledger, target, RECOVER, "write_whole") == -9
+        racers = [forks().Process(target=release, args=(ledger, target)) for _ in range(3)]
         for racer in racers:
             racer.start()
         for racer in racers:
             racer.join(60)
-        assert [r.exitcode for r in racers] == [0, 0, 0]
-        assert names_in(folder) == {"people.csv", "people.csv.certificate.json"}
-    assert statuses(ledger) == ["charged", "void", "charged", "void", "charged", "void"]
-    assert verify_release(target) == []
+        assert 0 in [r.exitcode for r in racers]
+        assert names_in(folder) == PAIR
+        assert verify_release(target) == []
+        raise_cap(ledger, str(3 * (statuses(ledger).count("charged") + 1)))
 
 
 def test_a_reservation_of_another_machine_is_kept(folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,16 +361,38 @@ def test_a_reservation_of_another_machine_is_kept(folder: Path, ledger: Path, mo
     assert statuses(ledger) == ["reserved"]
 
 
-def test_what_cannot_be_looked_at_stays_reserved(folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw") == -9
+def test_a_part_that_is_in_use_or_cannot_be_opened_stays(folder: Path, ledger: Path) -> None:
+    target = folder / "people.csv"
+    assert run_to_exit(release_and_die, ledger, target, PART, "finish", 1, True) == -9
+    (part,) = folder.iterdir()
+    raise_cap(ledger, "60")
+    with sole_user(part, otherwise=False) as held:
+        assert held
+        release(ledger, target)
+        assert names_in(folder) == PAIR | {part.name}
+    release(ledger, target)
+    assert names_in(folder) == PAIR
 
-    def deny(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(recover_module, "sole_user", deny)
-    (told,) = recovered(ledger)
-    assert told.endswith("stays charged: Permission denied")
-    assert statuses(ledger) == ["reserved"]
+def test_a_reservation_of_an_older_version_stays_charged(ledger: Path) -> None:
+    """That version wrote values before their charge was final."""
+    with Ledger.open(ledger) as opened:
+        opened.reserve("a" * 32, loss_of("1"), work="sanitize", details={"output": "/x/a.csv", "part": "/x/a.csv.part"})
+        connection = sqlite3.connect(ledger)
+        body = json.loads(connection.execute("SELECT body FROM entry WHERE kind = 'reserve'").fetchone()[0])
+        connection.close()
+        assert "charged-first" not in body
+    dead = forks().Process(target=reserve_as_before, args=(ledger.with_name("dead.sqlite"),))
+    dead.start()
+    dead.join(60)
+    (told,) = recovered(ledger.with_name("dead.sqlite"))
+    assert "stays charged" in told
+    assert statuses(ledger.with_name("dead.sqlite")) == ["charged"]
+
+
+def reserve_as_before(ledger: Path) -> None:
+    with Ledger.open(ledger) as opened:
+        opened.reserve("a" * 32, loss_of("1"), work="sanitize", details={"output": "/x/a.csv", "part": "/x/a.csv.part"})
 
 
 def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: Path) -> None:

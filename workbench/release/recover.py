@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
@@ -24,6 +24,8 @@ from workbench.release.certificate import certificate_path, read_certificate
 from workbench.release.ledger import Ledger
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
 from workbench.release.processes import still_runs, this_process
+
+T = TypeVar("T")
 
 CHARGED_FIRST = "charged-first"
 """Key of a reservation by a run that makes its charge final before the first byte; older ones may have exposed some."""
@@ -101,13 +103,15 @@ def _settle(ledger: Ledger, release: Release) -> str:
 
 
 def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
-    """Return the draw for ``target`` that waits for its name, or ``None``; changes nothing."""
+    """Return the draw for ``target`` that waits for its name and that nobody is just naming; changes nothing."""
     output = place_of(target)
     waiting = ledger.finished()
     parts = {p.name: p for p in draw_parts(target)}
     for release in reversed(ledger.releases()):
         part = parts.get(Path(release.body.get("part", "")).name)
-        if release.release_id in waiting and part is not None and release.body.get("output") == output:
+        if part is None or release.release_id not in waiting or release.body.get("output") != output:
+            continue
+        if not _in_use(part, release):
             return FinishedDraw(release, *waiting[release.release_id], part, target)
     return None
 
@@ -137,11 +141,27 @@ def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
                         sentences.append(f"the interrupted release {known[part.name].release_id} is removed: {told}")
         except OSError:
             continue  # not ours to open: it stays as it is
-    for release_id in set(ledger.finished()) - ({waits.release.release_id} if waits else set()):
+    left = {p.name for p in draw_parts(target)}
+    for release_id in ledger.finished():
         release = ledger.release(release_id)
-        if release is not None and release.body.get("output") == output:
+        if release is not None and release.body.get("output") == output and _part_of(release) not in left:
             ledger.forget_finished(release_id)  # its part was published, or somebody took it away
     return sentences
+
+
+def _part_of(release: Release) -> str:
+    return Path(release.body.get("part", "")).name
+
+
+def _in_use(part: Path, release: Release) -> bool:
+    """Return whether a running process has a part open: its lock says so, or its number where there are no locks."""
+    process = release.body.get("process", {})
+    elsewhere = process.get("pid") != os.getpid() and still_runs(process)
+    try:
+        with sole_user(part, otherwise=not elsewhere) as free:
+            return not free
+    except OSError:
+        return True
 
 
 def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes) -> None:
@@ -189,9 +209,7 @@ def _naming(ledger: Ledger, release_id: str, target: Path) -> Iterator[None]:
 def reopened_table(found: FinishedDraw) -> tuple[DrawFile, dict[str, Any]] | None:
     """Return the finished table of an earlier run and its certificate, or ``None`` where it is not as certified."""
     document = parse_json(found.document, "certificate")
-    part = DrawFile.reopened(found.part, found.target)
-    if part is None:
-        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+    part = _reopened(DrawFile.reopened, found)
     if part.sha256 != document["output"]["sha256"]:
         part.discard()
         part.__exit__(None, None, None)
@@ -203,9 +221,7 @@ def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | N
     """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
     from workbench.release.model import read_card, verify_model
 
-    part = DrawFolder.reopened(found.part, found.target)
-    if part is None:
-        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+    part = _reopened(DrawFolder.reopened, found)
     try:
         card = read_card(found.part)
         whole = card["checksum"] == found.release.body.get("certificate") and not verify_model(found.part)
@@ -216,6 +232,16 @@ def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | N
         part.__exit__(None, None, None)
         return None
     return part, card
+
+
+def _reopened(reopen: Callable[[Path, Path], T | None], found: FinishedDraw) -> T:
+    try:
+        part = reopen(found.part, found.target)
+    except FileNotFoundError:
+        part = None
+    if part is None:
+        raise InputError("another run is just giving this output its name", str(found.target), "wait for it")
+    return part
 
 
 def place_of(target: Path) -> str:
