@@ -8,9 +8,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import gc
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +27,7 @@ from pytestqt.qtbot import QtBot
 from workbench.gui.app import application
 from workbench.gui.window import MainWindow
 from workbench.jobs.mailbox import Mailbox
-from workbench.release.atomic import naming
+from workbench.release import export
 from workbench.signals.cancel import CancelToken
 
 PATIENCE = 120_000
@@ -151,6 +153,7 @@ def releasing(
     answer: Callable[[str], list[str]],
     qtbot: QtBot,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[MainWindow, Path, ExitStack]]:
     """A window whose release has drawn and waits for its turn to name its files; closing the stack is its turn."""
     people.show_page("release")
@@ -159,7 +162,14 @@ def releasing(
     target.parent.mkdir()
     retype(people, qtbot, "release_target", target)
     with ExitStack() as turn:
-        turn.enter_context(naming(target.parent))  # as another release into the folder would
+        its_turn, publish = threading.Event(), export.publish_table
+
+        def wait_and_publish(*given: Any) -> None:
+            its_turn.wait()
+            publish(*given)
+
+        monkeypatch.setattr(export, "publish_table", wait_and_publish)
+        turn.callback(its_turn.set)
         answer("yes")
         press(people, "release_now")
 
@@ -170,5 +180,5 @@ def releasing(
 
         qtbot.waitUntil(certified, timeout=PATIENCE)
         assert any(p.stat().st_size for p in target.parent.glob("*.part"))
-        assert statuses() == ["reserved"]
+        assert statuses() == ["charged"]
         yield people, target, turn

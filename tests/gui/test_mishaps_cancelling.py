@@ -231,13 +231,16 @@ def ready(window, tmp_path, idle, qtbot):
 
 
 def ends_well(window, tmp_path) -> None:
-    """Either nothing stands and nothing is charged, or a whole release stands and is charged; and it is said."""
+    """A whole release stands and is charged, or none; then the charge stands if values were written. It is said."""
     files = {path.name for path in tmp_path.iterdir()} - {"in.csv"}
     if files:
         assert files == {"out.csv", "out.csv.certificate.json"}
         assert verify_release(tmp_path / "out.csv") == []
         assert statuses() == ["charged"]
         assert text_of(window, "banner_text").startswith("It was too late to cancel")
+    elif "charged" in statuses():  # the cancel came while drawn values were being written
+        assert statuses() == ["charged"]
+        assert "stays charged, as drawn values were being written" in text_of(window, "banner_text")
     else:
         assert set(statuses()) <= {"void"}
         assert said(window) == "Cancelled: no file was written, and nothing is charged."

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from mishaps import retype
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
@@ -17,19 +18,20 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.app import settle
 from workbench.gui.window import MainWindow
 from workbench.paths import user_data, user_state
-from workbench.release.atomic import naming
 from workbench.release.ledger import Ledger
 from workbench.render.palette import DARK, LIGHT
 
 ROOT = Path(__file__).resolve().parents[2]
 DIES = """
 import sys
+import time
 from decimal import Decimal
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from workbench.gui.app import application, settle
 from workbench.gui.window import MainWindow
 from workbench.paths import user_state
+from workbench.release import export
 
 app = application()
 window = MainWindow()
@@ -65,6 +67,10 @@ def agree():
         box.findChild(QAbstractButton, "confirm_yes").click()
         print("releasing", flush=True)
 
+def never(*given):
+    time.sleep(600)
+
+export.publish_table = never
 question = QTimer()
 question.timeout.connect(agree)
 question.start(20)
@@ -78,6 +84,11 @@ def town(tmp_path) -> Path:
     path = tmp_path / "town.csv"
     path.write_text("age,town\n" + "".join(f"{20 + i % 40},{'ab'[i % 2]}\n" for i in range(400)), "utf-8")
     return path
+
+
+@pytest.fixture
+def retype_target(window, qtbot):
+    return lambda path: retype(window, qtbot, "release_target", path)
 
 
 def killed(*arguments: object, word: str, when=lambda: True, qtbot=None) -> None:
@@ -154,27 +165,36 @@ def test_an_offer_whose_table_is_gone_says_so_and_stays(window, town, qtbot, pre
     assert len(kept()) == 1
 
 
-def test_a_kill_in_a_release_charges_once_and_says_so_once(window, town, tmp_path, qtbot, idle):
+def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for_free(
+    window, town, tmp_path, qtbot, idle, press, answer, retype_target
+):
     target = tmp_path / "out" / "released.csv"
     target.parent.mkdir()
 
-    def reserved() -> bool:
+    def waits() -> bool:
+        if not (user_data() / "ledger.sqlite").exists():
+            return False
         with Ledger.open() as book:
-            drawn = [p for p in target.parent.glob("*.part") if p.stat().st_size]
-            return bool(drawn) and [r.status for r in book.releases()] == ["reserved"]
+            return bool(book.finished())
 
-    with naming(target.parent):  # as another release would that gives its files their names just now
-        killed(town, target, word="releasing", when=reserved, qtbot=qtbot)
+    killed(town, target, word="releasing", when=waits, qtbot=qtbot)
     assert offer(window, idle)
-    banner = window.findChild(QLabel, "banner_text")
-    assert "stays charged: values of it had reached the disk" in banner.text()
     with Ledger.open() as book:
         assert [(r.status, str(r.epsilon)) for r in book.releases()] == [("charged", "0.7")]
-    assert list(target.parent.iterdir()) == []
-    banner.window().escape()
-    window.restore_panel.look_back()
+    (part,) = target.parent.iterdir()
+    finished = part.read_bytes()
+    press(window, "restore_take")
     idle(window)
-    assert not banner.isVisible()
+    window.show_page("release")
+    idle(window)
+    retype_target(target)
+    told = answer("yes")
+    press(window, "release_now")
+    idle(window)
+    assert "is paid for and waits" in told[0]
+    assert target.read_bytes() == finished
+    with Ledger.open() as book:
+        assert [r.status for r in book.releases()] == ["charged"]
 
 
 def test_unsaved_work_is_kept_without_a_value_and_goes_with_undo(people, qtbot):

@@ -174,16 +174,23 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
     assert statuses() == ["charged"]
 
 
-def test_a_lock_that_begins_after_the_reservation_keeps_the_charge_and_says_so(impatient, releasing, lock, idle):
+def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_publishes_for_free(
+    impatient, releasing, lock, press, idle, answer
+):
     window, target, turn = releasing
     heard = Heard(window)
     held = lock()
     turn.close()
     idle(window)
-    assert "the charge stands as reserved until another run looks after it" in heard.one()
-    assert target.exists()
+    assert "database is locked" in heard.one()
+    assert not target.exists()
     held.let_go()
-    assert statuses() == ["reserved"]
+    assert statuses() == ["charged"]
+    told = answer("yes")
+    press(window, "release_now")
+    idle(window)
+    assert "is paid for and waits" in told[0]
+    assert statuses() == ["charged"]
     assert verify_release(target) == []
 
 

@@ -23,6 +23,7 @@ from workbench.release.ledger import Ledger
 from workbench.release.parts import DrawFile
 from workbench.release.recover import (
     CHARGED_FIRST,
+    FinishedDraw,
     clear_leftovers,
     finished_draw,
     place_of,
@@ -110,10 +111,9 @@ def release_table(
     dataset = fingerprint(table, ledger.key)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
-    request = table_request(plan, kind)
-    waiting = _published_earlier(ledger, target, request, dataset, emit)
-    if waiting is not None:
-        return _released(waiting, ledger, target, started, published_earlier=True)
+    published = _published_earlier(ledger, target, plan, dataset, emit)
+    if published is not None:
+        return _released(published, ledger, target, started, published_earlier=True)
     cancel = cancel or CancelToken()
     cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
     with DrawFile(target, most_bytes(plan, columns, table)) as part:
@@ -135,7 +135,7 @@ def release_table(
             document = certificate(drawn.plan, drawn.columns, drawn.rows, release, ledger.account(dataset), output)
             data = encode(document)
             with part.kept_if_well():
-                ledger.certify(release_id, document["checksum"], request, data.decode())
+                ledger.certify(release_id, document["checksum"], table_request(plan, kind), data.decode())
         emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)
     return _released(document, ledger, target, started)
@@ -146,14 +146,28 @@ def table_request(plan: Plan, kind: str) -> str:
     return request_of("sanitize", plan=plan.published().to_toml(), format=kind)
 
 
-def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> dict[str, Any] | None:
-    """Publish the finished draw of this very request that waits for its name and return its certificate."""
+def waiting_draw(ledger: Ledger, target: Path, plan: Plan, dataset: str) -> FinishedDraw | None:
+    """Return the finished draw that a release of this table by ``plan`` into ``target`` would publish for free.
+
+    Raises:
+        InputError: a finished draw waits there that this release did not ask for.
+    """
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
-    same = waiting.answers(request, ledger.account_of(dataset))
-    if not same and not waiting.half_named:
-        raise waiting.refusal()
+    if waiting.answers(table_request(plan, format_of(target)), ledger.account_of(dataset)):
+        return waiting
+    if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
+        return None
+    raise waiting.refusal()
+
+
+def _published_earlier(ledger: Ledger, target: Path, plan: Plan, dataset: str, emit: Emit) -> dict[str, Any] | None:
+    """Publish the finished draw that waits for this name; return its certificate if this very run asked for it."""
+    asked_for = waiting_draw(ledger, target, plan, dataset)
+    waiting = asked_for or finished_draw(ledger, target)
+    if waiting is None:
+        return None
     found = reopened_table(waiting)
     release_id = waiting.release.release_id
     if found is None:
@@ -164,7 +178,7 @@ def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str,
     with part:
         publish_table(ledger, part, release_id, waiting.document.encode())
     emit(Notice("info", f"the finished draw of release {release_id} now stands at {target}; nothing more is charged"))
-    return document if same else None
+    return document if asked_for is not None else None
 
 
 def _released(

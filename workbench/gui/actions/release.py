@@ -18,7 +18,7 @@ from workbench.gui.text import count
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Notice
+from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -59,6 +59,7 @@ class Outlook:
         replaces: whether a file already stands where the release will.
         refusal: what the ledger would say to the charge, ``None`` where the cap allows it.
         source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
+        waiting: id of the finished release that only waits to be given this name, and is paid for; else empty.
     """
 
     opened: OpenTable
@@ -69,6 +70,7 @@ class Outlook:
     replaces: bool
     refusal: BudgetRefusedError | None = None
     source_changed: str = ""
+    waiting: str = ""
 
     def stands(self, session: Session) -> bool:
         """Return whether table and plan are still those that were looked at."""
@@ -104,6 +106,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
         _keep_source(target, opened)
         plan = draft.plan()
         _check_values(opened.table, plan, cancel)
+        waiting = _waiting(opened.table, plan, target)
         return Outlook(
             opened,
             draft,
@@ -111,8 +114,9 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
             outside_guarantee(plan),
             earlier_release(opened.table, plan),
             target.exists(),
-            _refusal(opened.table, plan),
+            None if waiting else _refusal(opened.table, plan),
             changed_since(opened.source, opened.stamp),
+            waiting,
         )
 
     def apply(outlook: Outlook) -> None:
@@ -157,6 +161,17 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
         if whole:
             return EarlierRelease(release.release_id, release.time, release.epsilon, output)
     return None
+
+
+def _waiting(table: Table, plan: Plan, target: Path) -> str:
+    """Return the id of the finished draw that this release would publish without a charge, or nothing."""
+    from workbench.release.export import waiting_draw
+    from workbench.release.fingerprint import fingerprint
+    from workbench.release.ledger import Ledger
+
+    with Ledger.open() as book:
+        found = waiting_draw(book, target, plan, fingerprint(table, book.key))
+    return found.release.release_id if found is not None else ""
 
 
 def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
@@ -205,10 +220,14 @@ def release_plan(
         if handle.too_late:
             session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
         else:
-            session.tell("info", f"Released {done.rows:,} rows to {done.output}.")
+            charged = "; nothing more was charged" if done.published_earlier else ""
+            session.tell("info", f"Released {done.rows:,} rows to {done.output}{charged}.")
 
     def told_of_cancel() -> None:
-        if not doubts:
+        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        if stays:
+            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
+        elif not doubts:
             session.tell("info", "Cancelled: no file was written, and nothing is charged.")
 
     doubts: list[Notice] = []

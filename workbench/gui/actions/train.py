@@ -268,7 +268,9 @@ def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
         return f"Nothing was released; what is charged is not known: {error}"
     if not found or found[-1].status in ("void", "refused"):
         return "Nothing was released, and nothing is charged."
-    stands = "stays reserved" if found[-1].status == "reserved" else "stays charged, as private figures were shown"
+    watched = found[-1].body.get("watched")
+    why = "private figures were shown" if watched else "the model was being written"
+    stands = "stays reserved" if found[-1].status == "reserved" else f"stays charged, as {why}"
     return f"Nothing was released; ε = {at_most(found[-1].epsilon)} {stands}."
 
 

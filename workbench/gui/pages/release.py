@@ -238,6 +238,14 @@ class ReleasePage(PageFrame):
         assert cost is not None
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        if outlook.waiting:
+            text = (
+                f"A finished draw of this release (release {outlook.waiting}) is paid for and waits to be written to "
+                f"{path.name}. Publishing it costs nothing more.{replaced}"
+            )
+            if confirm(self, "Publish the finished release?", text, "Publish it"):
+                self._start(outlook)
+            return
         if outlook.earlier is not None:
             self._ask_again(outlook, outlook.earlier, cost, replaced)
             return
