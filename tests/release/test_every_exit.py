@@ -1,0 +1,124 @@
+"""Every way out of every releasing act, one after the other: what could have been read is charged.
+
+A step is a call or a return in the code of the release door, or a call that it makes to the system. A release is
+ended at step 1, then at step 2, and so on until one comes to its end: none is left out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from exits import PlannedError, Release, counted, drawn_bytes, walk
+from release_cases import forks, plan_of, table_of
+
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.learners import learner
+from workbench.release.export import release_table
+from workbench.release.fit import release_fit
+from workbench.release.ledger import Ledger
+from workbench.signals.events import Emit
+
+LEAST_STEPS = 40
+
+
+def csv(folder: Path, ledger: Path, emit: Emit) -> None:
+    with Ledger.open(ledger) as opened:
+        release_table(plan_of(), table_of(12), folder / "people.csv", opened, emit)
+
+
+def parquet(folder: Path, ledger: Path, emit: Emit) -> None:
+    with Ledger.open(ledger) as opened:
+        release_table(plan_of(), table_of(12), folder / "people.parquet", opened, emit)
+
+
+def naive_bayes(folder: Path, ledger: Path, emit: Emit) -> None:
+    chosen = learner("naive-bayes")
+    parameters = chosen.parameters.from_plain({"epsilon": 1.0})
+    with Ledger.open(ledger) as opened:
+        release_fit(chosen, parameters, plan_of(), "city", table_of(12), folder / "model", opened, emit)
+
+
+def network(folder: Path, ledger: Path, emit: Emit) -> None:
+    from workbench.deep.features import Features
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.release.training import release_training
+
+    features = Features(
+        (Attribute(name="x", kind="real", lower=0, upper=1),), Attribute(name="y", kind="category", domain=("0", "1"))
+    )
+    table = Table(pl.DataFrame({"x": [str(i / 20) for i in range(20)], "y": [str(i // 10) for i in range(20)]}), "made")
+    plan = DpSgdPlan(
+        network="logistic", noise=1.0, delta=1e-3, batch=10, epochs=1, lr=1.0, clip=1.0, accountant="rdp", device="cpu"
+    )
+    with Ledger.open(ledger) as opened:
+        release_training(plan, features, table, folder / "net", opened, emit=emit)
+
+
+ACTS: dict[str, Release] = {"csv": csv, "parquet": parquet, "naive bayes": naive_bayes, "network": network}
+ERRORS: dict[str, Callable[[], BaseException]] = {
+    "interrupt": PlannedError,
+    "fault of the system": lambda: OSError(errno.EIO, os.strerror(errno.EIO)),
+}
+
+
+def places(tmp_path: Path, number: int) -> tuple[Path, Path]:
+    folder = tmp_path / str(number)
+    folder.mkdir()
+    return folder, tmp_path / f"{number}.sqlite"
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("act", ACTS)
+def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str, error: str) -> None:
+    if act == "network":
+        pytest.importorskip("torch")
+    release = ACTS[act]
+    folder, ledger = places(tmp_path, 0)
+    whole = walk(release, folder, ledger, at=0, watch_all=True)
+    assert whole.seen, "the watcher sees a release that is not ended"
+    free, paid, at = 0, 0, 0
+    while True:
+        at += 1
+        folder, ledger = places(tmp_path, at)
+        ended = walk(release, folder, ledger, at=at, error=ERRORS[error]())
+        if not ended.ended:
+            break
+        charged = counted(ledger)
+        assert charged or not ended.seen, f"step {at} ({ended.where}): {ended.seen} bytes for nothing"
+        free, paid = free + (not charged), paid + charged
+        # Nothing is left under any other name than the output's and one part's.
+        left = [p.name for p in folder.iterdir() if p.name.endswith(".part")]
+        assert len(left) <= 1, left
+    assert at > LEAST_STEPS
+    assert free > 0
+    assert paid > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+@pytest.mark.parametrize("act", ["csv", "naive bayes"])
+def test_wherever_a_release_is_killed_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
+    at, killed = 0, 0
+    while True:
+        at += 1
+        folder, ledger = places(tmp_path, at)
+        process = forks().Process(target=walk_in_a_process, args=(act, folder, ledger, at))
+        process.start()
+        process.join(60)
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -9
+        killed += 1
+        assert counted(ledger) or not drawn_bytes(folder), f"step {at}"
+    assert killed > LEAST_STEPS
+
+
+def walk_in_a_process(act: str, folder: Path, ledger: Path, at: int) -> Any:
+    walk(ACTS[act], folder, ledger, at, kill=True)
