@@ -21,6 +21,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\badd it to the domain\b", "add it to the list of values"),
     (r"\bdeclare a domain\b", "list its values"),
     (r"\blower = (\S+) is not below upper = (\S+)", r"the lower bound \1 is not below the upper bound \2"),
+    (r'\bcount such (values|rows) as (\w+): invalid = "replace" in the plan', "press “Replace invalid values” on Data"),
     (r"\bday-first\b", "day first"),
     (r"\bmonth-first\b", "month first"),
 )

@@ -78,7 +78,8 @@ def load(
     from workbench.sanitize.draft import draft
 
     stamp = stamp_of(source)
-    table = read_table(source, options, cancel=cancel)
+    replaced = kept is not None and kept.replaces_invalid
+    table = read_table(source, options, cancel=cancel, replace_invalid=replaced)
     require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
     declared: tuple[Attribute, ...] = ()
