@@ -1,10 +1,12 @@
-"""Facts about the table as a whole: how many rows one person can have, and whether the order of rows is kept."""
+"""Facts about the table as a whole: rows of one person, the order of rows, and what invalid values become."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
+from workbench.gui.datapage.invalid_values import InvalidValues
 from workbench.gui.state import Session
+from workbench.gui.text import listed
 from workbench.gui.widgets import Elided, label, mark_wrong, named, row
 from workbench.params import ParameterError
 
@@ -17,6 +19,13 @@ ORDER = (
     "name or by date, the place tells whose row it is, and no ε covers that"
 )
 
+REPLACE = (
+    "No row is refused for what it says. A missing or unreadable value becomes a value of its own, “missing”; a number "
+    "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
+    "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
+    "tells that all others were valid"
+)
+
 
 class WholeTable(QWidget):
     """One line below the attributes."""
@@ -27,17 +36,21 @@ class WholeTable(QWidget):
         self.rows = named(QLineEdit(), "rows_per_person", "Most rows of one person", PERSON)
         self.rows.setFixedWidth(64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
+        self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
+        self._found = InvalidValues()
         self._told = Elided("", "warn")
         self._told.setObjectName("whole_told")
         title = label("Most rows of one person", "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
-        line = row(title, self.rows, 8, self.order, 8, self._told)
-        line.setStretch(5, 1)
+        line = row(title, self.rows, 8, self.order, 8, self.invalid, 8, self._told)
+        line.setStretch(7, 1)
         line.setContentsMargins(8, 0, 8, 0)
         self.setLayout(line)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
+        self.invalid.clicked.connect(self._take_invalid)
+        session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
         self.refresh()
 
@@ -47,7 +60,11 @@ class WholeTable(QWidget):
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
         self.order.setChecked(plan.keep_order)
+        self.invalid.setChecked(plan.replaces_invalid)
         told = []
+        refused = self._found.columns(self._session.opened, plan)
+        if refused:
+            told.append(f"⚠ A release stops at invalid values in {listed(refused)}; replace them?")
         if plan.rows_per_person > 1:
             told.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
         if plan.keep_order:
@@ -66,6 +83,11 @@ class WholeTable(QWidget):
         plan = self._session.plan
         self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))
         self.refresh()
+
+    def _take_invalid(self, replaced: bool) -> None:
+        words = "replace invalid values" if replaced else "stop at invalid values"
+        way = "replace" if replaced else "refuse"
+        self._session.edit(words, self._session.plan.with_(invalid=way))
 
     def _take_order(self, kept: bool) -> None:
         words = "keep the order of rows" if kept else "shuffle the rows"
