@@ -46,14 +46,14 @@ def tick(window, qtbot) -> QCheckBox:
 
 
 def test_where_a_release_would_stop_the_offer_is_told(gaps, qtbot):
-    assert told(gaps) == "⚠ A release stops at invalid values in age, town; replace them?"
+    assert told(gaps) == "⚠ Missing or invalid values in age, town: a release stops there, unless replaced."
     gaps.session.edit_column("age", "own", missing="own-value")
     assert "in town" in told(gaps)
     gaps.session.edit_column("town", "other", other="B")
     assert told(gaps) == ""
     gaps.session.edit_column("age", "an error", missing="refuse")
     tick(gaps, qtbot)
-    assert told(gaps) == ""
+    assert told(gaps) == "1 blank line counts as a row."
 
 
 def test_a_table_without_invalid_values_offers_nothing(people):

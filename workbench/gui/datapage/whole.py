@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.invalid_values import InvalidValues
 from workbench.gui.state import Session
@@ -28,7 +28,7 @@ REPLACE = (
 
 
 class WholeTable(QWidget):
-    """One line below the attributes."""
+    """One line below the attributes, and a warning under it where there is one."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -43,10 +43,11 @@ class WholeTable(QWidget):
         title = label("Most rows of one person", "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
-        line = row(title, self.rows, 8, self.order, 8, self.invalid, 8, self._told)
-        line.setStretch(7, 1)
-        line.setContentsMargins(8, 0, 8, 0)
-        self.setLayout(line)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(8, 0, 8, 0)
+        whole.setSpacing(4)
+        whole.addLayout(row(title, self.rows, 8, self.order, 8, self.invalid, None))
+        whole.addWidget(self._told)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
         self.invalid.clicked.connect(self._take_invalid)
@@ -64,12 +65,19 @@ class WholeTable(QWidget):
         told = []
         refused = self._found.columns(self._session.opened, plan)
         if refused:
-            told.append(f"⚠ A release stops at invalid values in {listed(refused)}; replace them?")
+            told.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
         if plan.rows_per_person > 1:
             told.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
         if plan.keep_order:
             told.append("⚠ The order of rows is published as it is.")
-        self._told.set_whole(" ".join(told))
+        blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
+        if len(blank):
+            told.append("1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows.")
+        self._tell(" ".join(told))
+
+    def _tell(self, text: str) -> None:
+        self._told.set_whole(text)
+        self._told.setVisible(bool(text))
 
     def _take_rows(self) -> None:
         from workbench.sanitize.plan import Plan
@@ -78,7 +86,7 @@ class WholeTable(QWidget):
             value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "the most rows of one person")
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            self._told.set_whole(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            self._tell(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         plan = self._session.plan
         self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))
