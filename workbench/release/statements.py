@@ -24,11 +24,13 @@ def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
     unit = _unit(plan.rows_per_person)
     if plan.replaces_invalid:
+        others = "any others"
         empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
     else:
+        others = "any other valid ones"
         empty = f"and so does emptying {unit} (zero-out): fixed valid values stand for those of an empty row"
     return (
-        f"Replacing the protected values of {unit} by any others changes the probability of any set of released "
+        f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
         f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
         f"Only the protected columns are covered."
     )
