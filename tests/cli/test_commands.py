@@ -14,6 +14,7 @@ from command_cases import PLAN, Run, names, runner, sanitize, written
 from workbench.paths import user_data
 from workbench.privacy.mechanisms import MECHANISMS
 from workbench.release.ledger import Ledger
+from workbench.release.verify import CANNOT_KNOW
 
 SANITIZE = sanitize()
 
@@ -218,8 +219,8 @@ def test_sanitize_takes_a_table_of_one_column_by_its_plan(folder: Path, run: Run
 @pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
 def test_sanitize_verify_and_estimate_agree_for_every_format(folder: Path, run: Run, output: str) -> None:
     assert run(*sanitize(output=output)).code == 0
-    assert run("verify", output, "--json").json == {"ok": True, "problems": []}
-    assert run("verify", output, "--ledger", "ledger.sqlite", "--json").json == {"ok": True, "problems": []}
+    assert run("verify", output, "--json").json == {"ok": True, "problems": [], "cannot_know": CANNOT_KNOW}
+    assert run("verify", output, "--ledger", "ledger.sqlite", "--json").json["ok"]
     told = run("estimate", output, "--certificate", f"{output}.certificate.json", "--json").json
     assert [c["name"] for c in told["columns"]] == ["age", "city"]
 
@@ -235,7 +236,8 @@ def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder: 
     assert run(*sanitize(ledger="other.sqlite")).code == 0
     assert run("verify", "out.csv").code == 0
     answer = run("verify", "out.csv", "--ledger", "ledger.sqlite", "--json")
-    assert (answer.code, answer.json) == (5, {"ok": False, "problems": ["the ledger does not know this release"]})
+    problems = ["the ledger does not know this release"]
+    assert (answer.code, answer.json) == (5, {"ok": False, "problems": problems, "cannot_know": CANNOT_KNOW})
     assert run("verify", "out.csv", "--ledger", "none.sqlite").error().startswith("there is no such ledger")
     assert not (folder / "none.sqlite").exists()
 

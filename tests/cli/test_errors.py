@@ -74,7 +74,8 @@ def test_a_row_and_a_value_outside_the_domain_are_named(folder: Path, run: Run) 
     told = run(*sanitize(data="bad.csv")).error()
     assert told == (
         "'Grazz' is not in the domain, did you mean 'Graz'? (column city, row 4, line 5); "
-        'mend it, add it to the domain, or write other = "…"'
+        'mend it, add it to the domain, write other = "…", '
+        'or count such values as missing: invalid = "replace" in the plan'
     )
 
 

@@ -57,9 +57,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     _check_places(options)
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
-    table = read_data(options, context, [column.name for column in bounds.columns])
-    _tell_unused(table.names, [column.name for column in bounds.columns], context)
+    names = [column.name for column in bounds.columns]
+    table = read_data(options, context, names, replace_invalid=bounds.replaces_invalid)
+    _tell_unused(table.names, names, context)
     data = StudyData.read(table, bounds, options.target)
+    left_out = bounds.rows_of(table).rows - len(data.y)
+    if left_out:
+        context.emit(Notice("info", f"{left_out} rows have no valid {options.target} and are left out of the study"))
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
     with PartFile(options.output) as part, _journal(plan, data, context) as journal:

@@ -56,20 +56,26 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     inputs, target = columns_of(facts, options.target)
     features = Features(tuple(_facts(c) for c in inputs), _facts(target))
     names = [c.name for c in facts.columns]
-    table = read_data(options, context, names)
+    table = read_data(options, context, names, replace_invalid=facts.replaces_invalid)
     test = None
     if options.test is not None:
-        held_out = read_table(options.test, read_options(options, ReadOptions), names, cancel=context.cancel)
+        held_out = read_table(
+            options.test,
+            read_options(options, ReadOptions),
+            names,
+            cancel=context.cancel,
+            replace_invalid=facts.replaces_invalid,
+        )
         held_out.require_certain()
         held_out.require([a.name for a in (*features.attributes, features.target)])
         test = TestSet(held_out, options.test_public)
     table.require([a.name for a in (*features.attributes, features.target)])
     delta = plan.delta
     if facts.rows_per_person > 1:
-        delta = float(plan.schedule(table.rows, facts.rows_per_person).cost().delta)
+        delta = float(plan.schedule(facts.rows_of(table).rows, facts.rows_per_person).cost().delta)
         told = f"delta = {delta:g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
         context.emit(Notice("warning", told))
-    if delta * table.rows >= 1:
+    if delta * facts.rows_of(table).rows >= 1:
         context.emit(
             Notice("warning", f"delta = {delta:g} is not below 1/rows: it would allow publishing a row at random")
         )
@@ -84,6 +90,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             options.output,
             ledger,
             rows_per_person=facts.rows_per_person,
+            replace_invalid=facts.replaces_invalid,
             test=test,
             outside=beyond,
             emit=context.emit,

@@ -42,7 +42,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
     plan = load_plan(options.bounds)
     features, target = columns_of(plan, options.target)
-    table = read_data(options, context, [c.name for c in plan.columns])
+    names = [c.name for c in plan.columns]
+    table = read_data(options, context, names, replace_invalid=plan.replaces_invalid)
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
     parameters = chosen.parameters.from_plain({"epsilon": epsilon})

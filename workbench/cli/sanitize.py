@@ -38,7 +38,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     for file in (options.output, certificate_path(options.output)):
         keep_inputs(file, options.data, options.plan, options.ledger)
     plan = load_plan(options.plan)
-    table = read_data(options, context, [c.name for c in plan.columns])
+    names = [c.name for c in plan.columns]
+    table = read_data(options, context, names, replace_invalid=plan.replaces_invalid)
     with Ledger.open(options.ledger) as ledger:
         done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
     for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of

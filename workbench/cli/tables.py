@@ -20,9 +20,21 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     add_options(parser, ReadOptions)
 
 
-def read_data(options: argparse.Namespace, context: Context, names: Sequence[str] | None = None) -> Table:
-    """Return the table that DATA names; choices the reader made are told."""
-    table = read_table(options.data, read_options(options, ReadOptions), names, cancel=context.cancel)
+def read_data(
+    options: argparse.Namespace,
+    context: Context,
+    names: Sequence[str] | None = None,
+    *,
+    replace_invalid: bool = False,
+) -> Table:
+    """Return the table that DATA names, for a plan that replaces invalid values or not; the guesses are told."""
+    table = read_table(
+        options.data,
+        read_options(options, ReadOptions),
+        names,
+        cancel=context.cancel,
+        replace_invalid=replace_invalid,
+    )
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return table

@@ -13,7 +13,7 @@ from workbench.release.certificate import read_certificate
 from workbench.release.ledger import Ledger
 from workbench.release.model import is_model, read_card, verify_model
 from workbench.release.reread import located
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.verify import CANNOT_KNOW, verify_in_ledger, verify_release
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +29,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         document = read_card(options.release) if model else read_certificate(located(options.release)[1])
         with Ledger.open(path) as ledger:
             problems = verify_in_ledger(document, ledger)
-    return {"ok": not problems, "problems": problems}
+    return {"ok": not problems, "problems": problems, "cannot_know": CANNOT_KNOW}
 
 
 def _text(result: Mapping[str, Any]) -> str:
     if result["ok"]:
-        return "ok: the release is what its certificate says"
-    return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"])])
+        return f"ok: the release is what its certificate says\n{result['cannot_know']}"
+    return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
 
 
 COMMAND = Command(

@@ -35,13 +35,25 @@ class DelimitedFile:
         view: its bytes.
         options: what a person states over the guess.
         cancel: looked at several times per second.
+        replace_invalid: whether the plan replaces invalid values: a line with another number of cells than there are
+            columns is then an empty row, instead of being refused.
 
     Raises:
         InputError: the bytes are not text in the stated or guessed encoding.
     """
 
-    def __init__(self, file: Path, source: str, view: Bytes, options: ReadOptions, cancel: CancelToken) -> None:
+    def __init__(
+        self,
+        file: Path,
+        source: str,
+        view: Bytes,
+        options: ReadOptions,
+        cancel: CancelToken,
+        *,
+        replace_invalid: bool = False,
+    ) -> None:
         self._file, self._source, self._options, self._cancel = file, source, options, cancel
+        self._replace_invalid = replace_invalid
         self._notices: list[str] = []
         refuse_other_formats(view, source)
         encoding, self._encoding_certain = options.encoding, True
@@ -70,13 +82,15 @@ class DelimitedFile:
             InputError: the file cannot be read without doubt; the message names row, line and mend.
         """
         dialect, first = self._sniff(names)
-        table = self._read(dialect, first)
+        table = self._read(dialect, first, names)
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._encoding_certain else self._fixed()
         return dataclasses.replace(table, doubts=tuple(doubts_about(table.dialect, certain, first.cells, names)))
 
-    def _read(self, dialect: Dialect, first: Record) -> Table:
-        columns = self._header(first) if dialect.header else [f"column{k}" for k in range(1, len(first.cells) + 1)]
+    def _read(self, dialect: Dialect, first: Record, names: Sequence[str] | None) -> Table:
+        # Without a header the plan says how many columns there are: the first row may be the uneven one.
+        width = len(names) if names and self._replace_invalid else len(first.cells)
+        columns = self._header(first) if dialect.header else [f"column{k}" for k in range(1, width + 1)]
         # Blank lines before the first record are left to the exact reader.
         table = self._read_fast(dialect, columns) if first.line == 1 else None
         return table or self._read_exactly(dialect, columns)
@@ -105,6 +119,8 @@ class DelimitedFile:
             size *= 8
         if sample.strip("\r\n"):
             self._read_exactly(dialect, [""])  # raises: not even the first record can be read
+        elif names and self._replace_invalid and not dialect.header:
+            return dialect, Record(1, [])  # every row is empty
         raise InputError("the file holds only blank lines", self._source, "give a file with rows")
 
     def _fixed(self) -> list[str]:
@@ -162,7 +178,8 @@ class DelimitedFile:
             frame = frame.select(pl.all().replace("", None))
         first_line = (2 if dialect.header else 1) if shape.one_line_each else None
         frame = frame.slice(1) if dialect.header else frame
-        return Table(frame, self._source, dialect, first_line, tuple(self._notices))
+        blank_lines = (frame.height,) * blank.count(b"\n")
+        return Table(frame, self._source, dialect, first_line, tuple(self._notices), blank_lines=blank_lines)
 
     def _read_exactly(self, dialect: Dialect, columns: list[str]) -> Table:
         """Read with the exact reader, in each way of escaping quote marks until one fits."""
@@ -184,10 +201,19 @@ class DelimitedFile:
         batch: list[list[str]] = []
         first_line: int | None = None
         in_step = True
-        for count, (line, cells) in enumerate(self._rows(body, dialect, len(columns))):
+        blank_lines: list[int] = []
+        rows = uneven = 0
+        for start, cells in self._rows(body, dialect, len(columns)):
+            if not cells:
+                blank_lines.append(rows)
+                continue
+            if len(cells) != len(columns):
+                uneven += 1
+                cells = [""] * len(columns)
             if first_line is None:
-                first_line = line
-            in_step &= line == first_line + count
+                first_line = start
+            in_step &= start == first_line + rows
+            rows += 1
             batch.append(cells)
             if len(batch) == _BATCH:
                 self._cancel.check()
@@ -200,19 +226,29 @@ class DelimitedFile:
             frame, told = _undouble(frame)
             notices += told
         frame = frame.select(pl.all().replace("", None))
-        return Table(frame, self._source, dialect, first_line if in_step else None, tuple(notices))
+        if uneven:
+            counted = "1 row has" if uneven == 1 else f"{uneven} rows have"
+            notices.append(f"{counted} another number of cells than {len(columns)}: read as empty (all values missing)")
+        if not in_step:
+            first_line = None
+        return Table(frame, self._source, dialect, first_line, tuple(notices), blank_lines=blank_lines)
 
     def _rows(self, body: str, dialect: Dialect, width: int) -> Iterator[Record]:
-        """Yield the data rows; a blank line is a missing value where there is one column, and nothing elsewhere."""
+        """Yield the data rows, and the blank lines from the first place where a row can stand, without cells.
+
+        Where there is one column, a blank line after the first record is a missing value.
+        """
         started = False
         seen = 0
         for record in records(body, dialect):
             cells = record.cells
             if not cells:
                 if width > 1 or not started:
+                    if started or not dialect.header:
+                        yield record
                     continue
                 cells = [""]
-            if len(cells) != width:
+            if len(cells) != width and not self._replace_invalid:
                 raise MalformedError("ragged", record.line, seen, len(cells))
             seen += 1
             if started or not dialect.header:
@@ -230,7 +266,8 @@ class DelimitedFile:
             return InputError(
                 f"{row} has {cells}, {other} has {width}",
                 place,
-                "mend that row, or name the right delimiter with --delimiter",
+                "mend that row, name the right delimiter with --delimiter, "
+                'or count such rows as empty: invalid = "replace" in the plan',
             )
         if fault.what == "unterminated":
             return InputError(

@@ -11,6 +11,9 @@ from workbench.params import InputError
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
 """Words that stand for no value in a column of numbers or dates, in any case; among names they are names."""
 
+OR_REPLACE = 'or count such values as missing: invalid = "replace" in the plan'
+"""The way out of every refused cell: a plan that refuses none."""
+
 
 def missing_numbers(cells: pl.Series) -> pl.Series:
     """Return which cells of a column of numbers or dates are empty, blank or one of the missing words, shape (n,)."""
@@ -22,17 +25,25 @@ def missing_numbers(cells: pl.Series) -> pl.Series:
 
 def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> None:
     """Raise :class:`InputError` for the first missing cell, unless the attribute keeps missing values."""
+    if attribute.missing == "own-value" or table.replaces_invalid:
+        return
     first = missing.arg_true()
-    if attribute.missing == "own-value" or first.is_empty():
+    if first.is_empty():
         return
     index = int(first[0])
     word = table.column(attribute.name)[index]
     told = "the value is missing" if word is None else f"the value is missing ({shown(word)})"
-    raise InputError(told, table.place(attribute.name, index), 'fill it in, or write missing = "own-value"')
+    mend = f'fill it in, write missing = "own-value", {OR_REPLACE}'
+    raise InputError(told, table.place(attribute.name, index), mend)
 
 
 def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: str) -> None:
-    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``."""
+    """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``.
+
+    Where the table replaces invalid values nothing is refused, and the caller takes these cells as missing.
+    """
+    if table.replaces_invalid:
+        return
     first = bad.arg_true()
     if first.is_empty():
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from workbench.data.missing import refuse_first, shown
+from workbench.data.missing import OR_REPLACE, refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -33,17 +33,19 @@ def doubles(cells: pl.Series, mark: str | None) -> pl.Series:
 
 def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None:
     """Raise :class:`InputError` for the first cell of ``unread``, which :func:`doubles` could not read."""
+    if table.replaces_invalid:
+        return
     cells = table.column(attribute.name)
     first = unread.arg_true()
     if first.is_empty():
         return
     index = int(first[0])
     fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
-    told, mend = "is not a number", "mend it, or declare the column as a category"
+    told, mend = "is not a number", f"mend it, declare the column as a category, {OR_REPLACE}"
     if fitting and table.decimal is not None:
-        mend = f"write it with {table.decimal} as its decimal mark"
+        mend = f"write it with {table.decimal} as its decimal mark, {OR_REPLACE}"
     elif fitting and table.dialect is None:
-        mend = "write it with a decimal point and no other mark"
+        mend = f"write it with a decimal point and no other mark, {OR_REPLACE}"
     elif fitting:
         place = table.place(attribute.name, index)
         options = " or ".join(f"--decimal {mark}" for mark in fitting)

@@ -29,6 +29,7 @@ def read_table(
     names: Sequence[str] | None = None,
     *,
     cancel: CancelToken | None = None,
+    replace_invalid: bool = False,
 ) -> Table:
     """Read a table with every cell as the text that stands in the file.
 
@@ -37,6 +38,8 @@ def read_table(
         options: what a person states about a text file over the guess.
         names: column names that a plan expects: a first row that holds them is the header.
         cancel: looked at several times per second.
+        replace_invalid: whether the plan that the table is read for replaces invalid values: a row with another number
+            of cells than there are columns is then an empty row, and rows may all be blank lines.
 
     Raises:
         InputError: the file cannot be read as a table without doubt; the message names row, line and mend.
@@ -51,8 +54,11 @@ def read_table(
     if file.suffix.lower() in FORMATS:
         del view  # a mapped file cannot be replaced on Windows
         return Table(read_columnar(file, source), source)
-    table = DelimitedFile(file, source, view, options or ReadOptions(), cancel or CancelToken()).read(names)
-    if table.rows == 0:
+    reader = DelimitedFile(
+        file, source, view, options or ReadOptions(), cancel or CancelToken(), replace_invalid=replace_invalid
+    )
+    table = reader.read(names)
+    if table.rows == 0 and not (replace_invalid and table.blank_lines):
         raise InputError("the table has a header but no rows", source, "give a file with rows")
     return table
 

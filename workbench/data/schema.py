@@ -9,6 +9,7 @@ from workbench.params import ParameterError, Parameters, choice, integer, real, 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 DATE_ORDERS = ("day-first", "month-first")
+OWN_VALUE = "own-value"
 MOST_CELLS = 4096
 
 
@@ -36,7 +37,7 @@ class Attribute(Parameters):
     )
     role: str | None = choice(choices=ROLES, default=None, help="what the column is in a disclosure")
     missing: str = choice(
-        choices=("refuse", "own-value"), default="refuse", help="whether a missing value is an error or one more cell"
+        choices=("refuse", OWN_VALUE), default="refuse", help="whether a missing value is an error or one more cell"
     )
     date_order: str | None = choice(
         choices=DATE_ORDERS, default=None, help="what stands first in dates with the year last, such as 03/12/2020"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from workbench.data.dialect import Dialect
@@ -32,6 +34,9 @@ class Table:
             run in step (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
         doubts: guesses about the text file that one row could turn, and with it the reading of the others.
+        blank_lines: for each blank line among the rows the index of the row before which it stands, ascending. They
+            are no rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
+        replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
     """
 
     frame: pl.DataFrame
@@ -40,11 +45,31 @@ class Table:
     first_line: int | None = None
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    blank_lines: Sequence[int] = ()
+    replaces_invalid: bool = False
+
+    def with_invalid_replaced(self) -> Table:
+        """Return the table of which no cell is refused: blank lines are rows without a value, and so on.
+
+        What a cell says still depends on that cell and on declared facts alone; the reading of it
+        (:mod:`workbench.data.values`) takes what it would refuse as missing.
+        """
+        frame, first_line = self.frame, self.first_line
+        if len(self.blank_lines):
+            rows = np.insert(np.arange(self.rows), np.asarray(self.blank_lines, dtype=np.int64), -1)
+            index = pl.Series(rows).set(pl.Series(rows < 0), None)
+            frame, first_line = frame.select(pl.all().gather(index)), None
+        return dataclasses.replace(self, frame=frame, first_line=first_line, blank_lines=(), replaces_invalid=True)
 
     @property
     def rows(self) -> int:
         """The number of rows, n."""
         return self.frame.height
+
+    @property
+    def lines(self) -> int:
+        """The number of rows where blank lines count as empty ones."""
+        return self.rows + len(self.blank_lines)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row.
 
 What a cell says depends on that cell and on declared facts alone, never on another row: every statement about the
-privacy of one row rests on that.
+privacy of one row rests on that. Where the table replaces invalid values (``Table.replaces_invalid``) nothing is
+refused: whatever would be is missing, so that every table with the columns can be read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.dates import day_numbers
-from workbench.data.missing import missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing, shown
 from workbench.data.numerals import doubles, refuse_unread
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
@@ -49,11 +50,12 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         refuse_missing(table, attribute, missing)
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
-        refuse_first(table, attribute, bad, "is not a finite number", "mend it, or leave the cell empty")
-        values = values.set(missing, None)
+        refuse_first(table, attribute, bad, "is not a finite number", f"mend it, leave the cell empty, {OR_REPLACE}")
+        values = values.set(~finite, None)
     if attribute.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
-        refuse_first(table, attribute, broken, "is not a whole number", 'mend it, or write kind = "real"')
+        refuse_first(table, attribute, broken, "is not a whole number", f'mend it, write kind = "real", {OR_REPLACE}')
+        values = values.set(broken, None) if broken.any() else values
     out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
     return out + 0.0  # a writable copy, with −0 as 0
 
@@ -72,20 +74,20 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
     if attribute.kind == "boolean" and attribute.domain is None:
         cells = cells.str.strip_chars().str.to_lowercase()
         index = cells.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
-        mend = "write true or false, or declare a domain"
+        mend = "write true or false, declare a domain"
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
-        mend = 'mend it, add it to the domain, or write other = "…"'
+        mend = 'mend it, add it to the domain, write other = "…"'
         if attribute.other is not None:
             index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
     outside = (index.is_null() & cells.is_not_null()).arg_true()
-    if len(outside):
+    if len(outside) and not table.replaces_invalid:
         row = int(outside[0])
         value = table.column(attribute.name)[row]
         raise InputError(
             f"{shown(value)} is not in the domain{did_you_mean(value[:80], domain)}",
             table.place(attribute.name, row),
-            mend,
+            f"{mend}, {OR_REPLACE}",
         )
     out: NDArray[np.int64] = index.fill_null(len(domain)).to_numpy()
     return out

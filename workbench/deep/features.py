@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.matrix import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.data.values import codes
-from workbench.learners.base import checked_classes, checked_columns, checked_schema, table_shape
+from workbench.learners.base import checked_classes, checked_columns, checked_schema, classes_of, table_shape
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,13 @@ class Features:
         return out
 
     def read(self, table: Table) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return X (n, d) and y (n,) of a table.
+        """Return X (n, d) and y (n,) of a table; y is −1 for an empty row, which has no class.
 
         Raises:
             InputError: a column is absent, or a value is none of its column; the message names row and column.
         """
         table.require([a.name for a in (*self.attributes, self.target)])
-        return matrix(table, self.attributes), codes(table, self.target)
+        return matrix(table, self.attributes), classes_of(table, self.target)
 
 
 class TrainingData(Protocol):

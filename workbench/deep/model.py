@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.networks import Network, network
+from workbench.learners.base import EMPTY
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -82,9 +83,13 @@ class TrainedModel:
         return codes
 
     def accuracy(self, data: TrainingData) -> float:
-        """Return the share of the rows of ``data`` that are classified right (private unless the data are public)."""
+        """Return the share of the rows of ``data`` that are classified right (private unless the data are public).
+
+        Empty rows, which have no class, are left out; one of the others is needed.
+        """
         inputs, targets = data.load()
-        return float(np.mean(np.argmax(self._logits(inputs), axis=1) == targets))
+        here = targets != EMPTY
+        return float(np.mean(np.argmax(self._logits(inputs[here]), axis=1) == targets[here]))
 
     def _logits(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not 
     from workbench.sanitize.plan import Column, Plan
 
 OPEN = "?"
+OWN_VALUE = "own-value"
 FACTS = ("lower", "upper", "domain")
 WAYS = ("missing", "date_order")
 """Facts about how cells are read; while nobody has declared one that matters here, it is :data:`OPEN`."""
@@ -145,13 +146,26 @@ class DraftPlan:
         epsilon: ε of one row's whole record, as the decimal that was entered.
         keep_order: whether rows leave in their original order.
         rows_per_person: most rows of one person; multiplies the charge.
+        invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         columns: one draft per column of the table, in its order.
     """
 
     epsilon: Decimal = FIRST_EPSILON
     keep_order: bool = False
     rows_per_person: int = 1
+    invalid: str = "refuse"
     columns: tuple[DraftColumn, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Give a missing value a cell of its own in every column, where invalid values are replaced."""
+        if self.replaces_invalid and any(c.missing != OWN_VALUE for c in self.columns):
+            columns = (c if c.missing == OWN_VALUE else dataclasses.replace(c, missing=OWN_VALUE) for c in self.columns)
+            object.__setattr__(self, "columns", tuple(columns))
+
+    @property
+    def replaces_invalid(self) -> bool:
+        """Whether no cell is refused for its value."""
+        return self.invalid == "replace"
 
     @classmethod
     def from_raw(cls, raw: Mapping[str, Any]) -> Self:
@@ -165,7 +179,7 @@ class DraftPlan:
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
         given_whole = {
             key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person")
+            for key in ("epsilon", "keep_order", "rows_per_person", "invalid")
             if key in raw
         }
         columns = []
@@ -180,6 +194,7 @@ class DraftPlan:
             epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),
             keep_order=given_whole.get("keep_order", False),
             rows_per_person=given_whole.get("rows_per_person", 1),
+            invalid=given_whole.get("invalid", "refuse"),
             columns=tuple(columns),
         )
 
@@ -195,6 +210,7 @@ class DraftPlan:
         raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
         raw |= {"keep_order": True} if self.keep_order else {}
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
+        raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         return {**raw, "column": tables}
 
     def plan(self) -> Plan:
@@ -286,6 +302,7 @@ class DraftPlan:
                 epsilon=float(self.epsilon),
                 keep_order=self.keep_order,
                 rows_per_person=self.rows_per_person,
+                invalid=self.invalid,
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:

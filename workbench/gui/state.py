@@ -62,6 +62,10 @@ class OpenTable:
         """The profile of each column by its name."""
         return {profile.name: profile for profile in self.profile}
 
+    def rows_under(self, plan: DraftPlan) -> int:
+        """Return the number of rows that ``plan`` releases: blank lines count where it replaces invalid values."""
+        return self.table.lines if plan.replaces_invalid else self.table.rows
+
     @property
     def title(self) -> str:
         """What a person calls the table."""

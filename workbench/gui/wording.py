@@ -7,6 +7,7 @@ import re
 _OPTIONS = "(encoding|delimiter|quote|escape|decimal|header)"
 _ORDER = "choose under “day or month first”"
 _QUOTED = r"[\"“][^\"”]*[\"”]"
+_COUNT, _IN_PLAN = r"\bcount such ", r': invalid = "replace" in the plan'
 _WORDS: tuple[tuple[str, str], ...] = (
     (rf" with --{_OPTIONS}\b", " under “How it is read”"),
     (rf"\bsay --{_OPTIONS}\b", r"set \1"),
@@ -21,6 +22,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\badd it to the domain\b", "add it to the list of values"),
     (r"\bdeclare a domain\b", "list its values"),
     (r"\blower = (\S+) is not below upper = (\S+)", r"the lower bound \1 is not below the upper bound \2"),
+    (rf"{_COUNT}values as missing{_IN_PLAN}", "tick “replace invalid values” on the Data page"),
+    (rf"{_COUNT}rows as empty{_IN_PLAN}", "press “Replace invalid values” below"),
     (r"\bday-first\b", "day first"),
     (r"\bmonth-first\b", "month first"),
 )

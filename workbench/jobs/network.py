@@ -31,6 +31,7 @@ class NetworkTask:
         folder: a new folder; it appears whole or not at all.
         rows_per_person: most rows of one person.
         outside: sentences on what ε does not cover.
+        replace_invalid: whether the plan that declares the columns replaces invalid values.
     """
 
     plan: DpSgdPlan
@@ -39,6 +40,7 @@ class NetworkTask:
     folder: Path
     rows_per_person: int = 1
     outside: tuple[str, ...] = ()
+    replace_invalid: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             task.folder,
             ledger,
             rows_per_person=task.rows_per_person,
+            replace_invalid=task.replace_invalid,
             outside=task.outside,
             emit=emit,
             cancel=cancel,

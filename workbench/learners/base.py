@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.data.values import codes
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.central import CentralNoise, NoNoise
 from workbench.privacy.event import Charge, Cost
@@ -219,6 +221,18 @@ def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
             f"give 0 to {size - 1}, or {EMPTY} for an empty row",
         )
     return given.astype(np.int64)
+
+
+def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
+    """Return y (n,) of a table: the code of each row's class.
+
+    Where the table replaces invalid values, a row whose class is missing or cannot be used is :data:`EMPTY`.
+
+    Raises:
+        InputError: a class is missing or not declared, and the table refuses that; row and column are named.
+    """
+    y = codes(table, target)
+    return np.where(y == len(target.values()), EMPTY, y)
 
 
 def checked_schema(attributes: Sequence[Attribute], target: Attribute) -> None:

@@ -18,6 +18,7 @@ from workbench.paths import resources
 from workbench.privacy.neighbours import RELATION
 from workbench.release.account import STEWARD, Account, Release
 from workbench.release.amounts import decimal_text, minus
+from workbench.release.statements import table_statement
 from workbench.sanitize.allocate import total
 from workbench.sanitize.forecast import charge_of, outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -97,7 +98,7 @@ def guarantee(plan: Plan) -> dict[str, Any]:
     charged = charge_of(plan)
     return {
         "relation": RELATION,
-        "statement": _statement(plan),
+        "statement": table_statement(plan),
         "epsilon": decimal_text(charged),
         "delta": "0",
         "epsilon_row": decimal_text(total(plan)),
@@ -112,16 +113,6 @@ def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str
     """Return what was done with each column, as a certificate says it."""
     made = {c.column.name: c for c in columns}
     return [_column(c, made.get(c.name)) for c in plan.columns]
-
-
-def _statement(plan: Plan) -> str:
-    unit = "one row" if plan.rows_per_person == 1 else f"one person with at most {plan.rows_per_person} rows"
-    return (
-        f"Replacing the protected values of {unit} by any others of their public domains changes the probability of "
-        f"any set of released tables by a factor of at most e^epsilon, and so does emptying {unit} (zero-out: an empty "
-        f"row is drawn like a row of fixed public values). The number of rows is public. Only the protected columns "
-        f"are covered."
-    )
 
 
 def _column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def release_table(
         return _released(published, ledger, target, started, published_earlier=True)
     cancel = cancel or CancelToken()
     cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
-    with DrawFile(target, most_bytes(plan, columns, table)) as part:
+    with DrawFile(target, most_bytes(plan, columns, plan.rows_of(table))) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
         try:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
 from workbench.data.matrix import matrix
 from workbench.data.table import Table
-from workbench.data.values import codes
 from workbench.learners import Learner
+from workbench.learners.base import classes_of
 from workbench.params import ParameterError, Parameters
 from workbench.privacy.central import ReleasedNoise
 from workbench.privacy.event import Charge, Cost
 from workbench.release.ledger import Ledger
 from workbench.release.model import ModelRelease, Trained, release_model
+from workbench.release.statements import model_statement
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.events import Emit, ignore
 
@@ -84,12 +86,14 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
         raise ParameterError(f"the plan drops the target {target!r}", mend='write action = "protect" for it')
     if not features:
         raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
-    if goal.missing == "own-value":
+    if goal.missing == "own-value" and not plan.replaces_invalid:
         raise ParameterError(
             "a row without a class cannot be learned from",
             f"column {target}",
-            'write missing = "refuse" for the target',
+            'write missing = "refuse" for the target, or invalid = "replace" at the top of the plan',
         )
+    # Where invalid values are replaced, a row without a class is empty: missing is no class of its own.
+    goal = dataclasses.replace(goal, missing="refuse")
     for column in (*features, goal):
         column.grid()  # raises for whatever is not declared
     return features, goal
@@ -112,6 +116,7 @@ def _train(
     charge: Charge,
 ) -> Trained:
     features, target = columns_of(plan, target_name)
+    table = plan.rows_of(table)
     estimator = _estimator(chosen, parameters, features, target)
     cost: Cost = estimator.cost(table.rows)
     people = plan.rows_per_person
@@ -123,21 +128,18 @@ def _train(
             raise AssertionError("the fit costs something else than was charged")
 
     estimator.set_params(charge=paid)
-    estimator.fit(matrix(table, features), codes(table, target))
+    estimator.fit(matrix(table, features), classes_of(table, target))
     data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    unit = "one row" if people == 1 else f"one person with at most {people} rows"
     return Trained(
         model=chosen.name,
         parameters=estimator.parameters.to_plain(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
-        statement=(
-            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon; "
-            "the number of rows is public."
-        ),
+        statement=model_statement(people, replaces_invalid=plan.replaces_invalid),
         randomness=(
             "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
         ),
         releasable=estimator.releasable,
+        rows=table.rows,
         outside=outside(features, target),
         training={
             "rows_per_person": people,

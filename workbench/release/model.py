@@ -61,6 +61,7 @@ class Trained:
         releasable: whether all randomness was cryptographic.
         files: the model's files by name, what is released.
         private: files with figures computed from private rows, which stay beside the model and are not released.
+        rows: rows it was trained on where the plan counts blank lines as empty ones; else those of the table.
     """
 
     model: str
@@ -74,6 +75,7 @@ class Trained:
     settled: tuple[Decimal, Decimal] | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
     private: Mapping[str, bytes] = field(default_factory=dict)
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def release_model(
             if not trained.releasable:
                 raise AssertionError("a model trained with seeded noise cannot be released")
             charged = trained.settled or (cost.epsilon, cost.delta)
-            card = _card(trained, table.rows, charged, cost, ledger, release_id)
+            card = _card(trained, trained.rows or table.rows, charged, cost, ledger, release_id)
             data = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
             files = {**trained.files, CARD: data, **{f"{PRIVATE}/{n}": d for n, d in trained.private.items()}}
             part.reserve(files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,11 @@ from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_
 from workbench.deep.networks import network
 from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
+from workbench.learners.base import EMPTY, classes_of
+from workbench.params import InputError
 from workbench.release.ledger import Ledger
 from workbench.release.model import Charger, FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.statements import model_statement
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -64,6 +67,7 @@ def release_training(
     ledger: Ledger,
     *,
     rows_per_person: int = 1,
+    replace_invalid: bool = False,
     test: TestSet | None = None,
     outside: tuple[str, ...] = (),
     emit: Emit = ignore,
@@ -81,6 +85,7 @@ def release_training(
         target: a new folder; it appears whole or not at all.
         ledger: the account.
         rows_per_person: most rows of one person.
+        replace_invalid: whether the plan that declares the columns replaces invalid values.
         test: rows to measure the network on.
         outside: sentences on what ε does not cover.
         emit: hears the run's events.
@@ -93,6 +98,11 @@ def release_training(
     """
     from workbench.deep.trainer import train as run_plan  # torch takes a second to import: only a run pays for it
 
+    rows = table.with_invalid_replaced() if replace_invalid else table
+    if test is not None:
+        if replace_invalid:
+            test = replace(test, table=test.table.with_invalid_replaced())
+        _require_classes(features, test.table)  # before anything is charged
     results: list[tuple[Training, float | None]] = []
     shown: list[Metric] = []
 
@@ -104,7 +114,7 @@ def release_training(
     def train(charge: Charger) -> Trained:
         training = run_plan(
             plan,
-            TableData(features, table),
+            TableData(features, rows),
             charge,
             settle=charge.settle,
             rows_per_person=rows_per_person,
@@ -115,12 +125,13 @@ def release_training(
         if test is not None:
             accuracy = TrainedModel.of(training).accuracy(TableData(features, test.table))
         results.append((training, accuracy))
-        return _trained(training, rows_per_person, outside, test, accuracy)
+        return _trained(training, rows, rows_per_person, outside, test, accuracy)
 
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
         "rows_per_person": rows_per_person,
+        "replace_invalid": replace_invalid,
         "public_test": test is not None and test.public,
     }
     model = release_model(
@@ -151,6 +162,13 @@ def _room(plan: DpSgdPlan, features: Features) -> int:
     return (1 << 20) + 4 * weights + 8 * names
 
 
+def _require_classes(features: Features, table: Table) -> None:
+    """Raise :class:`InputError` unless accuracy can be measured on ``table``."""
+    _, y = features.read(table)
+    if (y == EMPTY).all():
+        raise InputError("no row of the test table has a class", table.source, "give a test table with classes")
+
+
 def _of_last_epoch(training: Training) -> float | None:
     begin = training.schedule.epoch(training.steps) - 1
     seen = [r.accuracy for r in training.records if r.epoch > begin and r.accuracy is not None]
@@ -158,22 +176,24 @@ def _of_last_epoch(training: Training) -> float | None:
 
 
 def _trained(
-    training: Training, rows_per_person: int, outside: tuple[str, ...], test: TestSet | None, accuracy: float | None
+    training: Training,
+    rows: Table,
+    rows_per_person: int,
+    outside: tuple[str, ...],
+    test: TestSet | None,
+    accuracy: float | None,
 ) -> Trained:
     told: dict[str, Any] = facts(training)
     if test is not None and test.public:
-        told["accuracy"] = {"value": accuracy, "rows": test.table.rows, "on": "a test table declared public"}
-    unit = "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
+        measured = int((classes_of(test.table, training.features.target) != EMPTY).sum())
+        told["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
     columns = (*training.features.attributes, training.features.target)
     stopped_early = training.steps < training.schedule.steps
     return Trained(
         model=training.network.name,
         parameters=training.plan.to_plain(),
         inputs=[a.facts().to_plain() for a in columns],
-        statement=(
-            f"Emptying {unit} changes the probability of any set of released models by a factor of at most e^epsilon, "
-            f"and by delta beside it; the number of rows is public."
-        ),
+        statement=model_statement(rows_per_person, replaces_invalid=rows.replaces_invalid, delta=True),
         randomness=GAUSSIAN_SENTENCE,
         releasable=training.releasable,
         outside=outside,
@@ -181,4 +201,5 @@ def _trained(
         files={WEIGHTS: weights_bytes(training)},
         private={METRICS: metrics_bytes(training.records)},
         settled=(training.cost.epsilon, training.cost.delta) if stopped_early else None,
+        rows=rows.rows,
     )

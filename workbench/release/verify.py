@@ -20,6 +20,13 @@ from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 
+CANNOT_KNOW = (
+    "not checked, because no file can show it: who wrote the certificate, whether bounds, domains and the reading of "
+    "the file were declared from public knowledge, whether the ledger was kept honestly, and what else was released "
+    "about these people"
+)
+"""What every verification leaves open, in one line."""
+
 _INEXACT = ("exact_epsilon", "table_digest")
 """What the last bit of an exponential changes, which differs between processors."""
 

@@ -92,10 +92,12 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
         cancel: checked between columns and chunks.
 
     Raises:
-        InputError: plan and table do not fit, or a value cannot be put on its column's grid.
+        InputError: plan and table do not fit, or a value cannot be put on its column's grid (never where the plan
+            replaces invalid values).
         CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
+    table = plan.rows_of(table)
     cancel = cancel or CancelToken()
     columns = protected_columns(plan)
     total = len(columns) + 1

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.data.grid import Grid, grid
-from workbench.data.schema import Attribute
+from workbench.data.schema import OWN_VALUE, Attribute
+from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, boolean, choice, integer, real, records, text
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.privacy.mechanisms import mechanism
@@ -18,6 +19,7 @@ from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 
 AUTO = "auto"
 UNFILLED = "?"
+REFUSE, REPLACE = "refuse", "replace"
 _FILLABLE = ("lower", "upper", "domain", "missing", "date_order")
 
 
@@ -83,7 +85,23 @@ class Plan(Parameters):
     rows_per_person: int = integer(
         default=1, at_least=1, upto=1_000_000, help="most rows of one person; multiplies the charge"
     )
+    invalid: str = choice(
+        choices=(REFUSE, REPLACE),
+        default=REFUSE,
+        help="a cell that cannot be used is an error, or replaced: missing and unreadable become one more value",
+    )
     columns: tuple[Column, ...] = records(Column, help="the columns")
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Read a plan; one that replaces invalid values has nothing to declare about missing ones."""
+        if values.get("invalid") == REPLACE and isinstance(values.get("column"), list):
+            columns = [
+                {k: v for k, v in c.items() if (k, v) != ("missing", UNFILLED)} if isinstance(c, Mapping) else c
+                for c in values["column"]
+            ]
+            values = {**values, "column": columns}
+        return super().from_plain(values, where)
 
     @classmethod
     def key_of(cls, name: str) -> str:
@@ -91,8 +109,17 @@ class Plan(Parameters):
         return "column" if name == "columns" else name
 
     def __post_init__(self) -> None:
-        """Check the values, the names and that the fixed shares fit into ε."""
+        """Check the values, the names and that the fixed shares fit into ε.
+
+        Where invalid values are replaced, every column that is not dropped has a cell of its own for a missing one.
+        """
         super().__post_init__()
+        if self.replaces_invalid:
+            columns = tuple(
+                c if c.action == "drop" or c.missing == OWN_VALUE else dataclasses.replace(c, missing=OWN_VALUE)
+                for c in self.columns
+            )
+            object.__setattr__(self, "columns", columns)
         seen: set[str] = set()
         for column in self.columns:
             if column.name in seen:
@@ -103,6 +130,18 @@ class Plan(Parameters):
         from workbench.sanitize.allocate import shares
 
         shares(self)
+
+    @property
+    def replaces_invalid(self) -> bool:
+        """Whether no cell is refused for its value, so that every table with the plan's columns is valid."""
+        return self.invalid == REPLACE
+
+    def rows_of(self, table: Table) -> Table:
+        """Return ``table`` as the plan reads it: with invalid values replaced, or as it is.
+
+        Every mechanism, learner and study that follows a plan reads its table through this.
+        """
+        return table.with_invalid_replaced() if self.replaces_invalid else table
 
     @property
     def protected(self) -> tuple[Column, ...]:
@@ -155,13 +194,14 @@ def load_plan(path: Path) -> Plan:
 def unfilled(raw: Mapping[str, Any], where: str) -> list[str]:
     """Return ``KEY of COLUMN`` for each public fact of a raw plan that is still ``"?"``."""
     out = []
+    keys = [k for k in _FILLABLE if k != "missing" or raw.get("invalid") != REPLACE]
     columns = raw.get("column", [])
     if not isinstance(columns, list):
         raise ParameterError("column is not a list of tables", where, "write [[column]]")
     for column in columns:
         table = require_table(column, "a column", where)
         if table.get("action", "protect") == "protect":
-            out += [f"{k} of {table.get('name', '?')}" for k in _FILLABLE if table.get(k) in (UNFILLED, [UNFILLED])]
+            out += [f"{k} of {table.get('name', '?')}" for k in keys if table.get(k) in (UNFILLED, [UNFILLED])]
     return out
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from workbench.data.matrix import matrix
 from workbench.data.table import Table
-from workbench.data.values import codes
 from workbench.learners import Learner
-from workbench.params import ParameterError
+from workbench.learners.base import EMPTY, classes_of
+from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.entropy import SeededEntropy
@@ -83,7 +83,7 @@ class StudyData:
 
     @classmethod
     def read(cls, table: Table, bounds: Plan, target: str) -> Self:
-        """Take the columns that ``bounds`` declares and does not drop.
+        """Take the columns that ``bounds`` declares and does not drop, of the rows that have a class.
 
         Raises:
             InputError: a column is not in the table, or a value cannot be used; the message names row and column.
@@ -97,7 +97,8 @@ class StudyData:
                 'declare its classes: kind = "category" and domain = [ … ]',
             )
         columns = tuple(
-            # A row without a class can neither train nor be asked about: missing targets are refused.
+            # A row without a class can neither train nor be asked about: missing targets are refused, or left out
+            # where invalid values are replaced.
             replace(
                 c,
                 action="protect",
@@ -113,9 +114,14 @@ class StudyData:
         if not attributes:
             raise ParameterError("the plan leaves no column to learn from", mend="do not drop them all")
         table.require([c.name for c in columns])
+        table = bounds.rows_of(table)
         (goal,) = (c for c in columns if c.name == target)
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
-        return cls(attributes, goal, matrix(table, attributes), codes(table, goal), cells)
+        y = classes_of(table, goal)
+        known = y != EMPTY  # empty rows, where invalid values are replaced
+        if not known.any():
+            raise InputError("no row has a class", f"column {target}", "choose another target")
+        return cls(attributes, goal, matrix(table, attributes)[known], y[known], cells[known])
 
     @property
     def classes(self) -> int:

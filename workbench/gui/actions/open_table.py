@@ -43,6 +43,8 @@ def open_table(
     source: str,
     options: ReadOptions | None = None,
     on_failure: Callable[[BaseException], None] | None = None,
+    *,
+    replace_invalid: bool = False,
 ) -> JobHandle:
     """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open.
 
@@ -52,6 +54,8 @@ def open_table(
         source: what to read.
         options: what the person states about the file over the guess.
         on_failure: called with the error; without it the window tells of it.
+        replace_invalid: whether the plan is to replace invalid values from the beginning: then rows with another
+            number of cells can be read.
     """
     former = session.opened
     # Read again in another dialect, the table is the same one: what was declared of a column stays.
@@ -64,12 +68,22 @@ def open_table(
         read_account(session, jobs)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
-    job = Job("Opening", lambda emit, cancel: load(source, options, kept, emit, cancel), about=name)
+
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
+        return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
+
+    job = Job("Opening", work, about=name)
     return jobs.start(job, key=KEY, on_result=apply, on_failure=on_failure)
 
 
 def load(
-    source: str, options: ReadOptions | None, kept: DraftPlan | None, emit: Emit, cancel: CancelToken
+    source: str,
+    options: ReadOptions | None,
+    kept: DraftPlan | None,
+    emit: Emit,
+    cancel: CancelToken,
+    *,
+    replace_invalid: bool = False,
 ) -> tuple[OpenTable, DraftPlan]:
     """Return the table and the first draft of its plan; runs in a worker."""
     from workbench.data.profile import profile
@@ -78,7 +92,8 @@ def load(
     from workbench.sanitize.draft import draft
 
     stamp = stamp_of(source)
-    table = read_table(source, options, cancel=cancel)
+    replaced = replace_invalid or (kept is not None and kept.replaces_invalid)
+    table = read_table(source, options, cancel=cancel, replace_invalid=replaced)
     require_unchanged(source, stamp)
     columns = profile(table, cancel=cancel, emit=emit)
     declared: tuple[Attribute, ...] = ()
@@ -92,6 +107,8 @@ def load(
     plan = _with_open_ways(DraftPlan.from_raw(tomllib.loads(made.toml)), columns)
     if kept is not None:
         plan = _with_facts_of(plan, kept)
+    if replaced:
+        plan = plan.with_(invalid="replace")
     cancel.check()
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()

@@ -136,6 +136,7 @@ def preview_pairs(
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
     """Return the first rows before and after a seeded draw; runs in a worker."""
+    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
     # A release shuffles the rows; here each stands beside itself.
@@ -151,6 +152,7 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
     """Return the spread of one protected column before and after a seeded draw; runs in a worker."""
     import numpy as np
 
+    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
     grid, numeric = drawn.grid, bool(plan.column(name).numeric)
     total = grid.cells.total
@@ -179,6 +181,7 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
     chosen = [c for c in plan.columns if c in chosen]
+    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before, after = [], []
     for column in chosen:

@@ -56,6 +56,7 @@ class Realisation:
         from workbench.sanitize.engine import check_columns
 
         check_columns(plan, table)
+        table = plan.rows_of(table)
         self._table, self._plan, self._number, self._cancel = table, plan, number, cancel
         self.every = max(1, -(-table.rows // SPACED_ROWS))
         self.first = dataclasses.replace(table, frame=table.frame.head(FIRST_ROWS))

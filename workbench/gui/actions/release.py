@@ -132,6 +132,7 @@ def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
     from workbench.sanitize.randomisers import protected_column
 
     check_columns(plan, table)
+    table = plan.rows_of(table)
     for column in plan.protected:
         cancel.check()
         protected_column(plan, column.name).grid.encode(table)

@@ -107,7 +107,7 @@ def forecast_training(
     opened, target = session.opened, session.target
     assert opened is not None
     assert target is not None
-    rows = opened.table.rows
+    rows = opened.rows_under(session.plan)
     draft = session.plan
     job = Job("Preflight", lambda emit, cancel: preflight(parameters, draft.plan(), target, rows))
     return jobs.start(job, key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
@@ -233,7 +233,13 @@ def released(
     if isinstance(parameters, DpSgdPlan):
         beyond = outside(*columns_of(plan, target))
         task = NetworkTask(
-            parameters, _features(plan, target), opened.table, folder, plan.rows_per_person, outside=beyond
+            parameters,
+            _features(plan, target),
+            opened.table,
+            folder,
+            plan.rows_per_person,
+            outside=beyond,
+            replace_invalid=plan.replaces_invalid,
         )
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.actions.bad_lines import FileLine
-from workbench.gui.widgets import Card, badge, button, label, look, row
+from workbench.gui.widgets import Card, badge, button, label, look, once, row
 
 HELP = (
     "Mend the marked line in an editor, save the file, and press Read again. Where every line looks wrong, state below "
     "how the file is written."
+)
+REPLACE = (
+    "Open the file with each row that has not the right number of cells as an empty row, and let the plan replace all "
+    "other invalid values too: missing becomes a value of its own, what is outside the bounds the nearest bound"
 )
 
 LINE = 22
 
 
 class BadLines(Card):
-    """Some lines of the file with their numbers; hidden while there are none."""
+    """Some lines of the file with their numbers; hidden while there are none.
+
+    Signals:
+        replace_asked: the person wants rows with another number of cells to count as empty.
+    """
+
+    replace_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__(spacing=8)
@@ -42,14 +52,17 @@ class BadLines(Card):
         edit.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._source)))
         self.body.addLayout(row(label("Where it went wrong", "heading"), None, badge()))
         self.body.addWidget(area)
-        line = row(label(HELP, "muted", wrap=True), edit, spacing=12)
+        self._replace = once(button("Replace invalid values", "bad_lines_replace", tip=REPLACE))
+        self._replace.clicked.connect(self.replace_asked)
+        line = row(label(HELP, "muted", wrap=True), self._replace, edit, spacing=12)
         line.setStretch(0, 1)
         self.body.addLayout(line)
         self.hide()
 
-    def show_lines(self, source: str, lines: list[FileLine]) -> None:
-        """Show some lines of the file at ``source``."""
+    def show_lines(self, source: str, lines: list[FileLine], *, replaceable: bool = False) -> None:
+        """Show some lines of the file at ``source``, and whether they can be read as empty rows instead."""
         self._source = source
+        self._replace.setVisible(replaceable)
         while (item := self._grid.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:

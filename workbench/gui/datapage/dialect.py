@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from workbench.data.dialect import Dialect
 from workbench.data.options import NO_QUOTE, ReadOptions
-from workbench.gui.actions.bad_lines import show_lines
+from workbench.gui.actions.bad_lines import FileLine, show_lines
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
 from workbench.gui.form import GIVEN_LATER, Form
@@ -129,9 +129,19 @@ class DialectForm(Card):
         self.show_table(None)
         self._show_options(options)
         encoding = options.encoding if options is not None else None
-        show_lines(source, error, encoding, self._jobs, lambda lines: self.bad_lines.show_lines(source, lines))
+        replaceable = 'invalid = "replace"' in getattr(error, "mend", "")
+
+        def show(lines: list[FileLine]) -> None:
+            self.bad_lines.show_lines(source, lines, replaceable=replaceable)
+
+        show_lines(source, error, encoding, self._jobs, show)
+
+    def options(self) -> ReadOptions | None:
+        """Return what is stated in the form, ``None`` where it is no valid statement."""
+        value = self.form.value()
+        return value if isinstance(value, ReadOptions) else None
 
     def _ask(self) -> None:
-        value = self.form.value()
+        value = self.options()
         if value is not None:
             self.read_again.emit(value)

@@ -20,6 +20,7 @@ NOT_DECLARED = "not declared"
 MISSING = (("refuse", "an error"), ("own-value", "a value of its own"))
 ORDERS = ((None, "year first"), ("day-first", "day first"), ("month-first", "month first"))
 REFUSED = "an error"
+COUNTS_AS_MISSING = "counts as missing"
 HELP = {
     "missing": (
         "What a row without a value means. An error: the release stops and names the row. A value of its own: whether "
@@ -39,6 +40,10 @@ HELP = {
     ),
     "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
 }
+
+REPLACED = (
+    "Invalid values are replaced: a missing one is a value of its own (“replace invalid values”, below the table)"
+)
 
 
 class ReadingFacts(QWidget):
@@ -105,7 +110,10 @@ class ReadingFacts(QWidget):
         for key in sorted(self._holders, key=lambda key: key in shown):
             # Those that go are hidden first: Qt lays the window out at each that comes, and never narrower again.
             self._holders[key].setVisible(key in shown)
+        replaced = self._session.plan.replaces_invalid
         self._fill(self.missing, MISSING, column.missing)
+        self.missing.setEnabled(not replaced)
+        self.missing.setToolTip(REPLACED if replaced else HELP["missing"])
         self._fill(self.order, ORDERS, column.date_order)
         self._fill_other(column)
         if not self.cells.hasFocus():
@@ -127,7 +135,7 @@ class ReadingFacts(QWidget):
         mark_wrong(combo, present == OPEN)
 
     def _fill_other(self, column: DraftColumn) -> None:
-        listed = [REFUSED, *(column.domain or ())]
+        listed = [self._unlisted(), *(column.domain or ())]
         if column.other is not None and column.other not in listed:
             listed.append(column.other)
         if self._others != listed:
@@ -135,6 +143,10 @@ class ReadingFacts(QWidget):
             self.other.clear()
             self.other.addItems(listed)
         self.other.setCurrentIndex(0 if column.other is None else listed.index(column.other, 1))
+
+    def _unlisted(self) -> str:
+        """Return what becomes of a value that is not listed, where no value collects it."""
+        return COUNTS_AS_MISSING if self._session.plan.replaces_invalid else REFUSED
 
     def _show_cells(self, column: DraftColumn) -> None:
         self.cells.setText("" if column.cells is None else str(column.cells))
@@ -157,7 +169,7 @@ class ReadingFacts(QWidget):
         if self._column is None or not self.other.isVisible():
             return
         text = self.other.currentText()
-        value = None if text in ("", REFUSED) else text
+        value = None if text in ("", self._unlisted()) else text
         if value != self._column.other:
             self._edit(f"say what is not listed in {self._column.name}", other=value)
         else:

@@ -1,10 +1,12 @@
-"""Facts about the table as a whole: how many rows one person can have, and whether the order of rows is kept."""
+"""Facts about the table as a whole: rows of one person, the order of rows, and what invalid values become."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
+from workbench.gui.datapage.invalid_values import InvalidValues
 from workbench.gui.state import Session
+from workbench.gui.text import listed
 from workbench.gui.widgets import Elided, label, mark_wrong, named, row
 from workbench.params import ParameterError
 
@@ -17,9 +19,16 @@ ORDER = (
     "name or by date, the place tells whose row it is, and no ε covers that"
 )
 
+REPLACE = (
+    "No row is refused for what it says. A missing or unreadable value becomes a value of its own, “missing”; a number "
+    "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
+    "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
+    "tells that all others were valid"
+)
+
 
 class WholeTable(QWidget):
-    """One line below the attributes."""
+    """One line below the attributes, and a warning under it where there is one."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -27,17 +36,22 @@ class WholeTable(QWidget):
         self.rows = named(QLineEdit(), "rows_per_person", "Most rows of one person", PERSON)
         self.rows.setFixedWidth(64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
+        self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
+        self._found = InvalidValues()
         self._told = Elided("", "warn")
         self._told.setObjectName("whole_told")
         title = label("Most rows of one person", "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
-        line = row(title, self.rows, 8, self.order, 8, self._told)
-        line.setStretch(5, 1)
-        line.setContentsMargins(8, 0, 8, 0)
-        self.setLayout(line)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(8, 0, 8, 0)
+        whole.setSpacing(4)
+        whole.addLayout(row(title, self.rows, 8, self.order, 8, self.invalid, None))
+        whole.addWidget(self._told)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
+        self.invalid.clicked.connect(self._take_invalid)
+        session.table_changed.connect(self.refresh)
         session.plan_changed.connect(self.refresh)
         self.refresh()
 
@@ -47,12 +61,23 @@ class WholeTable(QWidget):
         self.rows.setText(str(plan.rows_per_person))
         mark_wrong(self.rows, wrong=False)
         self.order.setChecked(plan.keep_order)
+        self.invalid.setChecked(plan.replaces_invalid)
         told = []
+        refused = self._found.columns(self._session.opened, plan)
+        if refused:
+            told.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
         if plan.rows_per_person > 1:
             told.append(f"⚠ A release is charged {plan.rows_per_person:,} times its ε.")
         if plan.keep_order:
             told.append("⚠ The order of rows is published as it is.")
-        self._told.set_whole(" ".join(told))
+        blank = self._session.opened.table.blank_lines if self._session.opened and plan.replaces_invalid else ()
+        if len(blank):
+            told.append("1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows.")
+        self._tell(" ".join(told))
+
+    def _tell(self, text: str) -> None:
+        self._told.set_whole(text)
+        self._told.setVisible(bool(text))
 
     def _take_rows(self) -> None:
         from workbench.sanitize.plan import Plan
@@ -61,11 +86,16 @@ class WholeTable(QWidget):
             value = Plan.declared()["rows_per_person"].parse(self.rows.text(), "the most rows of one person")
         except ParameterError as error:
             mark_wrong(self.rows, wrong=True)
-            self._told.set_whole(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
+            self._tell(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         plan = self._session.plan
         self._session.edit(f"count {value} rows for a person", plan.with_(rows_per_person=value))
         self.refresh()
+
+    def _take_invalid(self, replaced: bool) -> None:
+        words = "replace invalid values" if replaced else "stop at invalid values"
+        way = "replace" if replaced else "refuse"
+        self._session.edit(words, self._session.plan.with_(invalid=way))
 
     def _take_order(self, kept: bool) -> None:
         words = "keep the order of rows" if kept else "shuffle the rows"

@@ -66,6 +66,7 @@ class DataPage(PageFrame):
         self.rows_view = self._rows_view()
         self.dialect = DialectForm(jobs)
         self.dialect.read_again.connect(self._read_again)
+        self.dialect.bad_lines.replace_asked.connect(self._read_replaced)
         self.dialect.left.connect(self.escape)
         self._failed_source = ""
         self._views = QStackedWidget()
@@ -91,7 +92,7 @@ class DataPage(PageFrame):
             return
         open_table(self.session, self.jobs, source, on_failure=lambda error: self._opening_failed(source, error))
 
-    def _read_again(self, options: ReadOptions) -> None:
+    def _read_again(self, options: ReadOptions, *, replaced: bool = False) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
         open_table(
             self.session,
@@ -99,7 +100,14 @@ class DataPage(PageFrame):
             source,
             options,
             on_failure=lambda error: self._opening_failed(source, error, options),
+            replace_invalid=replaced,
         )
+
+    def _read_replaced(self) -> None:
+        """Read the file once more, with rows that do not fit as empty ones."""
+        options = self.dialect.options()
+        if options is not None:
+            self._read_again(options, replaced=True)
 
     def _opening_failed(self, source: str, error: BaseException, options: ReadOptions | None = None) -> None:
         """Tell what is wrong with the file, show the place, and offer to correct how it is read."""

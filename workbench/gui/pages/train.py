@@ -81,7 +81,7 @@ class TrainPage(RunPage):
         self.forget()
         self._trained = None
         if opened is not None:
-            self.forms.begin(opened.table.rows, self.session.plan.epsilon)
+            self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
         self.going.setEnabled(opened is not None)
         self.going.clear()
         self.before.folder.ending = ""

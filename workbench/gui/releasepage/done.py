@@ -70,7 +70,10 @@ class ReleasedCard(Card):
         verify(self._jobs, self._output, self._show, self._failed)
 
     def _show(self, faults: list[str]) -> None:
+        from workbench.release.verify import CANNOT_KNOW
+
         self._verify.setEnabled(True)
+        self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")
         if faults:
             look(self._result, "danger")
             listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")

@@ -73,7 +73,7 @@ class PublishedCard(Card):
             return
         left = [c for c in plan.columns if c.action != "drop"]
         order = "in their original order" if plan.keep_order else "in a new random order"
-        self._size.setText(f"{count(opened.table.rows, 'row')} × {count(len(left), 'column')}, rows {order}")
+        self._size.setText(f"{count(opened.rows_under(plan), 'row')} × {count(len(left), 'column')}, rows {order}")
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
         for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
             self._shown[at].setVisible(False)

@@ -1,0 +1,166 @@
+"""“Replace invalid values”: one act that makes every row releasable, kept by the project and undone by a key."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+
+import pytest
+from hands import PATIENCE
+from mishaps import Heard, retype
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
+
+from workbench.data.options import ReadOptions
+from workbench.gui.actions.open_table import open_table
+from workbench.gui.wording import in_the_window
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+# A missing number, a name that will not be listed, a blank line, a value beyond the bounds.
+ROWS = "age,town\n" + "\n".join(f"{20 + i % 40},{'AB'[i % 2]}" for i in range(60)) + "\n,A\n30,C\n\n400,B\n"
+
+
+@pytest.fixture
+def gaps(window, tmp_path, idle):
+    """A window with that file, whose bounds and list of values are declared."""
+    path = tmp_path / "gaps.csv"
+    path.write_text(ROWS, "utf-8")
+    open_table(window.session, window.jobs, str(path), ReadOptions(delimiter=",", encoding="utf-8", header="yes"))
+    idle(window)
+    window.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
+    window.session.edit_column("town", "values", domain=("A", "B"))
+    return window
+
+
+def told(window) -> str:
+    return window.findChild(QLabel, "whole_told").accessibleName()
+
+
+def tick(window, qtbot) -> QCheckBox:
+    box = window.findChild(QCheckBox, "replace_invalid")
+    assert box.isVisible()
+    assert not box.isChecked()
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(10, box.height() // 2))
+    return box
+
+
+def test_where_a_release_would_stop_the_offer_is_told(gaps, qtbot):
+    assert told(gaps) == "⚠ Missing or invalid values in age, town: a release stops there, unless replaced."
+    gaps.session.edit_column("age", "own", missing="own-value")
+    assert "in town" in told(gaps)
+    gaps.session.edit_column("town", "other", other="B")
+    assert told(gaps) == ""
+    gaps.session.edit_column("age", "an error", missing="refuse")
+    tick(gaps, qtbot)
+    assert told(gaps) == "1 blank line counts as a row."
+
+
+def test_a_table_without_invalid_values_offers_nothing(people):
+    assert told(people) == ""
+    assert not people.findChild(QCheckBox, "replace_invalid").isChecked()
+
+
+def test_one_click_replaces_and_one_key_takes_it_back(gaps, qtbot):
+    before = gaps.session.plan
+    assert before.problems()
+    box = tick(gaps, qtbot)
+    plan = gaps.session.plan
+    assert plan.replaces_invalid
+    assert [c.missing for c in plan.columns] == ["own-value"] * 2
+    assert not plan.problems()
+    assert plan.plan().replaces_invalid
+    qtbot.keyClick(gaps, Qt.Key.Key_Z, CTRL)
+    assert gaps.session.plan == before
+    assert not box.isChecked()
+
+
+def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot):
+    gaps.page.table.selectRow(1)
+    missing, other = gaps.findChild(QComboBox, "fact_missing"), gaps.findChild(QComboBox, "fact_other")
+    assert missing.isEnabled()
+    assert other.currentText() == "an error"
+    tick(gaps, qtbot)
+    assert not missing.isEnabled()
+    assert missing.currentText() == "a value of its own"
+    assert other.currentText() == "counts as missing"
+    other.setFocus()
+    qtbot.keyClick(other, Qt.Key.Key_Down)
+    assert gaps.session.plan.column("town").other == "A"
+    qtbot.keyClick(other, Qt.Key.Key_Up)
+    assert gaps.session.plan.column("town").other is None
+
+
+def test_a_release_that_stopped_at_a_value_goes_through_then(gaps, idle, press, qtbot, answer, tmp_path):
+    gaps.session.edit_column("age", "an error", missing="refuse")
+    press(gaps, "rail_release")
+    idle(gaps)
+    target = tmp_path / "out.csv"
+    retype(gaps, qtbot, "release_target", target)
+    heard = Heard(gaps)
+    press(gaps, "release_now")
+    idle(gaps)
+    assert "tick “replace invalid values” on the Data page" in heard.one()
+    press(gaps, "rail_data")
+    tick(gaps, qtbot)
+    press(gaps, "rail_preview")
+    idle(gaps)
+    assert "%" in gaps.findChild(QWidget, "preview_facts").accessibleName()
+    press(gaps, "rail_release")
+    idle(gaps)
+    assert any(w.text().startswith("64 rows × 2 columns") for w in gaps.findChildren(QLabel) if w.isVisible())
+    answer("yes")
+    press(gaps, "release_now")
+    qtbot.waitUntil(lambda: bool(gaps.session.released), timeout=PATIENCE)
+    certificate = json.loads(target.with_name("out.csv.certificate.json").read_text("utf-8"))
+    assert certificate["rows"] == 64  # the blank line is a row
+    assert tomllib.loads(certificate["plan"])["invalid"] == "replace"
+    assert len(list(csv.reader(target.read_text("utf-8").splitlines()))) == 65
+    (step,) = gaps.session.released
+    assert step.plan.replaces_invalid
+
+
+def test_the_project_keeps_it(gaps, idle, qtbot, tmp_path, monkeypatch):
+    path = tmp_path / "gaps.workbench.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    tick(gaps, qtbot)
+    qtbot.keyClick(gaps, Qt.Key.Key_S, CTRL)
+    idle(gaps)
+    assert tomllib.loads(path.read_text("utf-8"))["invalid"] == "replace"
+    before = gaps.session.plan
+    gaps.open(str(path))
+    idle(gaps)
+    assert gaps.session.plan == before
+    assert gaps.findChild(QCheckBox, "replace_invalid").isChecked()
+
+
+def test_a_file_with_uneven_rows_opens_with_them_as_empty_ones(window, idle, press, tmp_path):
+    path = tmp_path / "uneven.csv"
+    path.write_text("age,town\n" + "30,A\n40,B\n" * 6 + "31,A,too much\n32\n", "utf-8")
+    window.open(str(path))
+    idle(window)
+    assert "press “Replace invalid values” below" in window.findChild(QLabel, "banner_text").text()
+    press(window, "bad_lines_replace")
+    idle(window)
+    assert window.session.plan.replaces_invalid
+    assert window.session.opened.table.rows == 14
+    assert window.session.opened.table.frame.rows()[-2:] == [(None, None)] * 2
+    assert window.findChild(QCheckBox, "replace_invalid").isChecked()
+
+
+def test_a_file_that_cannot_be_cut_into_rows_offers_no_such_way(window, idle, tmp_path):
+    path = tmp_path / "open.csv"
+    path.write_text('age,town\n30,A\n31,"A\n', "utf-8")
+    window.open(str(path))
+    idle(window)
+    assert window.findChild(QWidget, "bad_lines").isVisible()
+    assert not window.findChild(QWidget, "bad_lines_replace").isVisible()
+
+
+def test_no_key_of_a_plan_is_left_in_the_sentences_of_the_window():
+    for sentence in (
+        'fill it in, write missing = "own-value", or count such values as missing: invalid = "replace" in the plan',
+        'mend that row, or count such rows as empty: invalid = "replace" in the plan',
+    ):
+        assert "invalid =" not in in_the_window(sentence)
+        assert "eplace invalid values”" in in_the_window(sentence)

@@ -1,0 +1,66 @@
+"""What a certificate or card promises, in words: of which tables, what an empty row is, what a refusal tells.
+
+The input domain and the neighbours are those of correctness notes, "Perimeter" 2, and of KNOWN-LIMITS, "The guarantee".
+A table is a list of n rows; how the bytes of a file become rows is stated publicly and no part of the guarantee.
+"""
+
+from __future__ import annotations
+
+from workbench.sanitize.plan import Plan
+
+VALID_ONLY = (
+    "It holds among tables of n rows, n public, whose every cell is valid under the plan: an invalid cell is refused, "
+    "so that a release tells that every cell was valid."
+)
+EVERY_TABLE = (
+    "It holds among all tables of n rows, n public, with the plan's columns: no row is refused for what it says, "
+    "because whatever is missing, unreadable, outside the domain or has not the right number of cells counts as "
+    "missing (or as the plan's other value), and a number outside its bounds as the nearest bound. Only a file that "
+    "cannot be cut into rows is refused."
+)
+
+
+def table_statement(plan: Plan) -> str:
+    """Return what the release of a table guarantees."""
+    unit = _unit(plan.rows_per_person)
+    if plan.replaces_invalid:
+        others = "any others"
+        empty = f"and so does emptying {unit} (zero-out): every protected value of an empty row is missing"
+    else:
+        others = "any other valid ones"
+        empty = f"and so does emptying {unit} (zero-out): fixed valid values stand for those of an empty row"
+    return (
+        f"Replacing the protected values of {unit} by {others} changes the probability of any set of released "
+        f"tables and certificates by a factor of at most e^epsilon, {empty}. {domain(plan.replaces_invalid)} "
+        f"Only the protected columns are covered."
+    )
+
+
+def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
+    """Return what the release of a model guarantees.
+
+    Args:
+        rows_per_person: most rows of one person.
+        replaces_invalid: whether the plan replaces invalid values.
+        delta: whether the guarantee can fail with probability δ.
+    """
+    beside = ", and by delta beside it" if delta else ""
+    empty = (
+        "an empty row, like any row without a valid class, contributes nothing"
+        if replaces_invalid
+        else "an empty row contributes nothing; no such row can stand in a valid table, and between two valid tables "
+        "that differ in one row the replace-one figures hold"
+    )
+    return (
+        f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released models and cards "
+        f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
+    )
+
+
+def domain(replaces_invalid: bool) -> str:
+    """Return the sentence on the tables of which a guarantee speaks."""
+    return EVERY_TABLE if replaces_invalid else VALID_ONLY
+
+
+def _unit(rows_per_person: int) -> str:
+    return "one row" if rows_per_person == 1 else f"one person with at most {rows_per_person} rows"
