@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -42,6 +42,8 @@ def drawn_bytes(folder: Path) -> int:
 class Walk:
     """One release that ends at its step number ``at``; ``kill`` ends the whole process there.
 
+    A place in the code that is passed again is a further step only with ``every_time``.
+
     Attributes:
         steps: steps taken.
         seen: bytes that the watcher read, or private figures that a person was shown.
@@ -53,6 +55,8 @@ class Walk:
     error: BaseException | None = None
     kill: bool = False
     watch_all: bool = False
+    every_time: bool = False
+    places: set[tuple[object, ...]] = field(default_factory=set)
     steps: int = 0
     seen: int = 0
     ended: bool = False
@@ -74,6 +78,10 @@ class Walk:
             return
         if event == "c_call" and getattr(arg, "__module__", None) not in ("posix", "nt", "_io", "sqlite3"):
             return
+        place = (file, frame.f_lineno, code.co_name, event, getattr(arg, "__name__", ""))
+        if not self.every_time and place in self.places and not self.ended:
+            return
+        self.places.add(place)
         self.steps += 1
         if self.ended or self.watch_all or self.steps == self.at:
             self._look()
