@@ -356,7 +356,7 @@ def test_ledger_verify_of_a_damaged_file_finds_a_fault(folder: Path, run: Run) -
 def test_ledger_export_holds_every_entry_and_never_the_key(folder: Path, run: Run) -> None:
     assert run(*SANITIZE).code == 0
     printed = json.loads(run("ledger", "export", *L).out)
-    assert [e["kind"] for e in printed["chain"]] == ["cap", "reserve", "charge"]
+    assert [e["kind"] for e in printed["chain"]] == ["cap", "reserve", "charge", "certify"]
     answer = run("ledger", "export", *L, "-o", "export.json")
     assert answer.code == 0
     exported = json.loads((folder / "export.json").read_text("utf-8"))

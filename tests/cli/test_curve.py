@@ -143,7 +143,7 @@ def test_the_table_is_never_the_output(made: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_stray_part_of_a_killed_run_is_removed(made: Path) -> None:
-    (made / "out.csv.0123abcd.part").write_text("half")
+    (made / "out.csv.0123abcd.tmp.part").write_text("half")
     assert main(words(made, "--epsilons", "1", "--repeats", "1", "--jobs", "1", "--json")) == 0
     assert left(made) == ["out.csv"]
 
