@@ -159,6 +159,8 @@ def test_a_clock_settles_the_charge(capsys: pytest.CaptureFixture[str], folder: 
     assert result["stopped"] == "clock"
     (entry,) = entries(capsys, folder)
     assert (entry["status"], entry["epsilon"]) == ("settled", result["epsilon"])
+    (sentence,) = json.loads((folder / "net" / "card.json").read_text("utf-8"))["outside_guarantee"]
+    assert sentence.startswith("The run was to stop after a time: the number of steps tells how fast this machine was")
 
 
 def test_a_second_run_is_refused_and_leaves_no_folder(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 
+from workbench.gui.actions import realisation
 from workbench.gui.actions.preview import draw_column, draw_rows
 from workbench.gui.actions.realisation import FIRST_ROWS, Realisation
 from workbench.gui.widgets import PRIVATE
@@ -161,6 +162,19 @@ def test_every_look_at_a_long_table_sees_the_same_cells(people):
     column = draw_column(long, plan, "age", 3, CancelToken())
     whole = drawn[0].all_rows("age")
     assert column.changed == np.count_nonzero(whole.before != whole.after)
+
+
+def test_a_draw_cannot_be_drawn_again_by_another_run(people, monkeypatch):
+    """A picture of a preview would else be undone in part: whoever knows the draw knows which cells were exchanged."""
+    table, plan = people.session.opened.table, people.session.plan.plan()
+
+    def draw():
+        return Realisation(table, plan, 1, CancelToken()).all_rows("age").after
+
+    first = draw()
+    assert np.array_equal(first, draw())
+    monkeypatch.setattr(realisation, "_KEY", bytes(32))  # another process has another key
+    assert not np.array_equal(first, draw())
 
 
 def test_a_column_that_is_chosen_while_rows_are_drawn_waits_for_them(preview, qtbot, idle):

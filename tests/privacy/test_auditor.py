@@ -6,6 +6,7 @@ of them together at most 1e-6. Wrong ones are planted on a seeded generator, so 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -17,25 +18,17 @@ from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
 from workbench.params import ParameterError
 from workbench.privacy.audit import epsilon_lower
+from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
 from workbench.privacy.cells import Cells
 from workbench.privacy.central import CentralNoise, ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
 from workbench.privacy.gaussian import analytic_sigma
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser
+from workbench.privacy.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
 from workbench.privacy.mechanisms.staircase import gamma_absolute
 from workbench.privacy.table import MechanismTable, integer_rows
 
 ALPHA = 1e-7
 DRAWS = 120_000
-
-
-def worst_pair(table: MechanismTable) -> tuple[int, int]:
-    """The two inputs between which outputs of the largest ratio are likeliest."""
-    chances = table.probabilities()
-    ratios = chances[:, None, :] / chances[None, :, :]
-    mass = np.where(ratios >= ratios.max() * (1 - 1e-9), chances[:, None, :], 0.0).sum(axis=2)
-    one, other = np.unravel_index(int(mass.argmax()), mass.shape)
-    return int(one), int(other)
 
 
 def draws(randomiser: Randomiser, cell: int, entropy: Entropy, count: int = DRAWS) -> NDArray[np.uint16]:
@@ -56,11 +49,76 @@ def test_a_local_mechanism_is_never_seen_above_its_epsilon(mechanism: Mechanism,
     assert entropy.releasable or found.epsilon > 0.85
 
 
-def test_the_nominal_staircase_is_flagged() -> None:
+def nominal_staircase() -> MechanismTable:
     """The classroom recipe at nominal ε = 1, redrawn into its interval: its true ε is 1.33."""
     cells = Cells.line(-1, 1, 101)
     rows = np.where(cells.distances() < gamma_absolute(1.0), 1.0, math.exp(-1.0))
-    planted = MechanismTable(integer_rows(rows), claim=2.0)
+    return MechanismTable(integer_rows(rows), claim=2.0)
+
+
+def test_the_nominal_staircase_is_caught_in_every_run_at_the_defaults() -> None:
+    """The power that is computed says so beforehand: below, a run that misses it is less likely than 1 in 1,000."""
+    planted, runs = nominal_staircase(), 40
+    found = [audit_table(planted, 1.0, entropy=SeededEntropy(seed)) for seed in range(runs)]
+    assert sum(f.refuted for f in found) >= 0.95 * runs
+    assert all(f.refuted for f in found)
+    for f in found[:3]:
+        assert not f.bound.refutes(planted.exact_epsilon)
+        assert 1 - f.bound.confidence <= 1.1e-6
+        assert f.bound.power(1.0, planted.exact_epsilon) > 0.999
+        assert f.caught < 1.06
+
+
+def test_the_right_staircase_passes_at_the_defaults() -> None:
+    for seed in range(5):
+        found = audit_mechanism(mechanism("staircase"), Cells.line(-1, 1, 101), 1.0, entropy=SeededEntropy(seed))
+        assert not found.refuted
+        assert found.bound.epsilon > 0.95
+
+
+def test_the_stated_power_is_what_happens() -> None:
+    """Fewer samples, so that some runs miss: as many of them catch the fault as was computed."""
+    planted, runs = nominal_staircase(), 100
+    found = [audit_table(planted, 1.0, samples=8_000, entropy=SeededEntropy(seed)) for seed in range(runs)]
+    caught = sum(f.refuted for f in found) / runs
+    # An event is chosen because it looked likely, and the staircase has no better one than it can find: a few points.
+    told = sum(f.bound.power(1.0, planted.exact_epsilon, strata=200) for f in found) / runs
+    assert 0.2 < caught < 0.95
+    assert told == pytest.approx(caught, abs=0.15)
+
+
+def test_power_is_little_where_little_was_drawn_and_grows_with_it() -> None:
+    planted = nominal_staircase()
+    few, many = (audit_table(planted, 1.0, samples=n, entropy=SeededEntropy(1)) for n in (1_000, 100_000))
+    assert few.bound.power(1.0, 1.33) < 0.01
+    assert few.caught > 2
+    assert many.bound.power(1.0, 1.33) > 0.99
+    assert 1.0 < many.caught < 1.2
+    assert many.bound.power(1.0, many.caught) >= 0.95
+    assert many.bound.power(1.0, 1.0) < 1e-3
+    far = audit_mechanism(mechanism("grr"), Cells(size=4), 25.0, samples=1_000, entropy=SeededEntropy(1))
+    assert (far.refuted, far.caught) == (False, math.inf)
+
+
+def test_an_event_that_always_happens_has_no_power() -> None:
+    found = audit_mechanism(mechanism("grr"), Cells(size=2), 1e-6, samples=10_000, entropy=SeededEntropy(2))
+    assert not found.refuted
+    assert 0.05 < found.bound.likely < 0.95
+    sure = dataclasses.replace(found.bound, likely=1.0)
+    assert sure.power(0.1, 5.0) < 0.01
+
+
+def test_the_worst_pair_is_found_without_looking_at_all_of_them() -> None:
+    for name in ("staircase", "bounded-laplace", "grr"):
+        table = mechanism(name).build(Cells.line(-1, 1, 21, missing=True), 1.0)
+        assert isinstance(table, MechanismTable)
+        chances = table.probabilities()
+        one, other = worst_pair(table)
+        assert (chances[one] / chances[other]).max() == pytest.approx(math.exp(table.exact_epsilon), rel=1e-8)
+
+
+def test_the_nominal_staircase_is_flagged() -> None:
+    planted = nominal_staircase()
     entropy = SeededEntropy(1)
     found = epsilon_lower(*(draws(planted, cell, entropy) for cell in worst_pair(planted)), alpha=ALPHA)
     assert found.refutes(1.0)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from workbench.params import ParameterError
 from workbench.privacy.calibrate import calibrated
 from workbench.privacy.cells import Cells
-from workbench.privacy.entropy import OsEntropy, SeededEntropy, permutation
+from workbench.privacy.entropy import KeyedEntropy, OsEntropy, SeededEntropy, permutation
 from workbench.privacy.sampler import TOTAL, AliasSampler, decoded
 from workbench.privacy.table import integer_rows, largest_ratio, log_at_most, log_up
 
@@ -79,7 +80,7 @@ def test_logarithms_round_up_and_compare_exactly(a: int, b: int) -> None:
 def test_a_recipe_that_cannot_reach_epsilon_says_so() -> None:
     cells = Cells.line(0, 1, 3)
     with pytest.raises(ParameterError, match="cannot reach"):
-        calibrated(lambda s: np.ones((cells.total, cells.total)), 1.0, guess=1.0)
+        calibrated(lambda s, rows: np.ones((cells.total, cells.total))[rows], 1.0, guess=1.0, inputs=cells.total)
 
 
 def test_a_permutation_is_uniform() -> None:
@@ -110,3 +111,18 @@ def test_a_draw_of_keys_with_a_tie_is_thrown_away() -> None:
 def test_impossible_cells_are_refused(bad: tuple[float, float, int]) -> None:
     with pytest.raises(ParameterError):
         Cells.line(*bad)
+
+
+def test_a_keyed_stream_follows_from_key_and_name_alone_and_releases_nothing() -> None:
+    def stream(key: bytes, *name: bytes, sizes: tuple[int, ...] = (10_000,)) -> NDArray[np.uint64]:
+        source = KeyedEntropy(key, *name)
+        assert not source.releasable
+        return np.concatenate([source.words(size) for size in sizes])
+
+    first = stream(b"k" * 32, b"age", b"1")
+    assert np.array_equal(first, stream(b"k" * 32, b"age", b"1"))
+    for other in ((b"l" * 32, b"age", b"1"), (b"k" * 32, b"age1", b""), (b"k" * 32, b"age")):
+        assert not np.any(first == stream(*other))
+    assert np.unique(stream(b"k" * 32, sizes=(5_000, 3, 9_000))).size == 14_003  # no block comes twice
+    ones = np.unpackbits(first.view(np.uint8)).mean()
+    assert abs(ones - 0.5) < 6 / (2 * math.sqrt(64 * first.size))

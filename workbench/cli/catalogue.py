@@ -18,6 +18,7 @@ COMMANDS: tuple[str, ...] = (
     "fit",
     "dpsgd",
     "budget",
+    "audit",
     "ledger",
     "samples",
     "gui",
@@ -33,7 +34,6 @@ LATER: tuple[str, ...] = (
     "synthesize",
     "rappor",
     "attack",
-    "audit",
 )
 """Words of the command line that a later version understands."""
 

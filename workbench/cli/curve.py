@@ -137,7 +137,7 @@ def _text(result: Mapping[str, Any]) -> str:
         "accuracy on held-out rows, mean ± standard error (private – not for release)",
         columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),
         f"always the majority: {result['majority']:.3f}",
-        f"{result['rows']} rows in {result['output']}"
+        f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
         + (f", plot in {result['plot']}" if "plot" in result else "")
         + f", {result['seconds']:.0f} s",
     ]

@@ -53,7 +53,7 @@ def read_table(
     view = _open(file, source)
     if file.suffix.lower() in FORMATS:
         del view  # a mapped file cannot be replaced on Windows
-        return Table(read_columnar(file, source), source)
+        return Table(read_columnar(file, source, cancel), source)
     reader = DelimitedFile(
         file, source, view, options or ReadOptions(), cancel or CancelToken(), replace_invalid=replace_invalid
     )

@@ -5,7 +5,8 @@ S, so one event whose two probabilities are known to be farther apart refutes a 
 first half of the outputs; its probabilities are bounded on the second half alone (Clopper & Pearson 1934), so that
 looking at many events costs no confidence (Ding et al. 2018; Jagielski, Ullman & Oprea 2020).
 
-A bound above the claim refutes it; one below proves nothing. Low-order bits, time and events rarer than about
+A bound above the claim refutes it; one below proves nothing unless the audit had power: what it would have caught is
+computed for the event it rests on (:meth:`LowerBound.power`). Low-order bits, time and events rarer than about
 ln(2/α)/n are not seen, so that no ε much above ln n is ever reached.
 """
 
@@ -25,6 +26,13 @@ from workbench.params import ParameterError
 Outputs = NDArray[Any]
 """Independent outputs of one release: (n,) numbers or names, or (n, d) vectors of numbers."""
 
+DEFAULT_ALPHA = 1e-6
+DEFAULT_SAMPLES = 1_000_000
+"""Outputs of each input: at α = 1e-6 a mechanism whose ε is 4 % above its claim of 1 is then caught nearly always."""
+
+_FARTHEST = 100.0
+_COARSE = 100
+
 _BINS = 64
 """Cells in which each coordinate of a vector is counted for its likelihood ratio."""
 
@@ -39,6 +47,8 @@ class LowerBound:
         event: the event in words.
         counts: how often it occurred under the input that makes it likelier, and under the other one.
         tested: outputs of each input that the bound rests on.
+        likely: the event's probability under the input that makes it likelier, as it was seen when it was chosen.
+        delta: δ of the claim.
     """
 
     epsilon: float
@@ -46,10 +56,45 @@ class LowerBound:
     event: str
     counts: tuple[int, int]
     tested: int
+    likely: float
+    delta: float = 0.0
 
     def refutes(self, claim: float) -> bool:
         """Return whether a claim of ε = ``claim`` is refuted."""
         return self.epsilon > claim
+
+    def power(self, claim: float, truth: float, strata: int = 2_000) -> float:
+        """Return a lower bound on the probability that this audit refutes ``claim`` where ``truth`` is the true ε.
+
+        The event is taken to be the mechanism's worst one: as likely as it was seen under one input, and as unlikely
+        under the other as ``truth`` allows, for it and for its opposite. The rarer count is cut into strata of equal
+        probability and counted at the worse end of each, so that the sum is below the power by at most one stratum.
+        """
+        from scipy.stats import beta, binom
+
+        n, alpha, p = self.tested, 1 - self.confidence, self.likely
+        rare = max((p - self.delta) * math.exp(-truth), 1 - self.delta - math.exp(truth) * (1 - p), 0.0)
+        worse = binom.ppf(np.arange(1, strata) / strata, n, rare)
+        high = np.where(worse < n, beta.ppf(1 - alpha / 2, worse + 1, np.maximum(n - worse, 1)), 1.0)
+        needed = np.minimum(high * math.exp(min(claim, 700.0)) + self.delta, 1.0)
+        # Clopper and Pearson's lower bound is above x where so many hits or more have a chance below α/2 at x.
+        hits = binom.isf(alpha / 2, n, needed) + 1
+        return float(np.sum(np.where(needed < 1, binom.sf(hits - 1, n, self.likely), 0.0)) / strata)
+
+    def catches(self, claim: float, share: float = 0.95) -> float:
+        """Return the least ε, to a thousandth, that would be caught in ``share`` of such audits; infinite if none is.
+
+        A mechanism that claims ``claim`` and has this ε or more is refuted with at least that probability.
+        """
+        low, high = claim, claim + 0.01
+        while self.power(claim, high, _COARSE) < share:
+            low, high = high, claim + 2 * (high - claim)
+            if high > claim + _FARTHEST:
+                return math.inf
+        while high - low > 1e-3 * max(claim, 1e-3):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.power(claim, middle, _COARSE) >= share else (middle, high)
+        return high
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +110,7 @@ class _Event:
         return int(np.sum(tails.get(self.kind, lambda: np.isin(values, self.atoms))()))
 
 
-def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: float = 0.0) -> LowerBound:
+def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = DEFAULT_ALPHA, delta: float = 0.0) -> LowerBound:
     """Return a lower bound on ε from the outputs under two neighbouring inputs.
 
     Args:
@@ -83,16 +128,18 @@ def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = 1e-6, delta: f
     if not (0 < alpha < 1 and 0 <= delta < 1):
         raise ParameterError(f"alpha = {alpha} and delta = {delta} are not in (0, 1) and [0, 1)")
     half = len(one) // 2
-    best: tuple[float, _Event, Outputs, Outputs] | None = None
+    best: tuple[float, _Event, Outputs, Outputs, float] | None = None
     for p, q, which in ((one, other, "first"), (other, one, "second")):
         for name, first, second in _statistics(p, q, half // 2):
             value, event = _chosen(first[:half], second[:half], alpha, delta, f"{name} under the {which} input")
             if best is None or value > best[0]:
-                best = value, event, first[half:], second[half:]
+                likely = event.count(first[half // 2 : half]) / (half - half // 2)
+                best = value, event, first[half:], second[half:], likely
     assert best is not None
-    _, event, held, against = best
+    _, event, held, against, likely = best
     counts = event.count(held), event.count(against)
-    return LowerBound(_proved(*counts, len(held), alpha, delta), 1 - alpha, event.words, counts, len(held))
+    proved = _proved(*counts, len(held), alpha, delta)
+    return LowerBound(proved, 1 - alpha, event.words, counts, len(held), likely, delta)
 
 
 def _statistics(p: Outputs, q: Outputs, learn: int) -> Iterator[tuple[str, Outputs, Outputs]]:
@@ -115,9 +162,7 @@ def _chosen(p: Outputs, q: Outputs, alpha: float, delta: float, name: str) -> tu
     """Return the event that promises most: a lower or upper tail, or the likeliest atoms."""
     # Learned on the first half and judged on the second: continuous outputs are told apart by their very digits.
     learn = len(p) // 2
-    atoms, where = np.unique(np.concatenate([p, q]), return_inverse=True)
-    cells = where[:learn], where[len(p) : len(p) + learn], where[learn : len(p)], where[len(p) + learn :]
-    known_p, known_q, seen_p, seen_q = (np.bincount(c, minlength=len(atoms)) for c in cells)
+    atoms, (known_p, known_q, seen_p, seen_q) = _counted(p[:learn], q[:learn], p[learn:], q[learn:])
     ascending = np.arange(len(atoms))
     likeliest = np.argsort(-np.log((known_p + 0.5) / (known_q + 0.5)), kind="stable")
     found: list[tuple[float, _Event]] = []
@@ -130,6 +175,17 @@ def _chosen(p: Outputs, q: Outputs, alpha: float, delta: float, name: str) -> tu
     return max(found, key=lambda option: option[0])
 
 
+def _counted(*sides: Outputs) -> tuple[Outputs, list[NDArray[np.int64]]]:
+    """Return the values that occur, ascending, and how often each one does in each of ``sides``."""
+    if sides[0].dtype in (np.uint8, np.uint16):  # cells of a mechanism: no need to sort
+        counts = [np.bincount(side, minlength=np.iinfo(side.dtype).max + 1) for side in sides]
+        atoms = np.flatnonzero(np.sum(counts, axis=0))
+        return atoms.astype(sides[0].dtype), [count[atoms] for count in counts]
+    atoms, where = np.unique(np.concatenate(sides), return_inverse=True)
+    cells = np.split(where, np.cumsum([len(side) for side in sides])[:-1])
+    return atoms, [np.bincount(cell, minlength=len(atoms)) for cell in cells]
+
+
 def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha: float, delta: float) -> NDArray[Any]:
     """Return about what :func:`_proved` will, by Wilson's quick bounds: they choose an event, they prove nothing."""
     z = NormalDist().inv_cdf(1 - alpha / 2)
@@ -137,13 +193,23 @@ def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha:
         (count + z * z / 2 + sign * z * np.sqrt(count * (n - count) / n + z * z / 4)) / (n + z * z)
         for count, sign in ((hits, -1), (misses, 1))
     )
-    return np.log(np.maximum(low - delta, math.ulp(0.0)) / high)
+    bounds: NDArray[Any] = np.log(np.maximum(low - delta, math.ulp(0.0)) / high)
+    if bounds.max() > 0:
+        return bounds
+    # None promises a bound: the event that tells most would have, had there been more to tell. The whole range is none.
+    apart: NDArray[Any] = 1e-6 * (hits - misses) / np.sqrt(hits + misses + 1.0) - 1.0
+    return apart
 
 
 def _proved(hits: int, misses: int, n: int, alpha: float, delta: float) -> float:
     """Return ln((p − δ)/q), p bounded below and q above with α/2 each; 0 where that is no bound."""
+    low, high = _bounds(hits, misses, n, alpha)
+    return max(math.log((low - delta) / high), 0.0) if low > delta else 0.0
+
+
+def _bounds(hits: int, misses: int, n: int, alpha: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's bounds of two probabilities: the first from below, the second from above."""
     from scipy.stats import beta
 
     low = float(beta.ppf(alpha / 2, hits, n - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(1 - alpha / 2, misses + 1, n - misses)) if misses < n else 1.0
-    return max(math.log((low - delta) / high), 0.0) if low > delta else 0.0
+    return low, float(beta.ppf(1 - alpha / 2, misses + 1, n - misses)) if misses < n else 1.0

@@ -14,6 +14,7 @@ from workbench.data.grid import Grid
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.params.codec import parse_toml
 from workbench.release.certificate import SUFFIX, read_certificate
 from workbench.release.fingerprint import sha256_of
 from workbench.sanitize.plan import Plan
@@ -56,6 +57,16 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
         InputError: a file is missing, or they do not belong together.
     """
     path, certificate = located(path, certificate)
+    document, plan, table = read_released(path, certificate)
+    return Released(path, document, plan, protected_columns(plan), table)
+
+
+def read_released(path: Path, certificate: Path) -> tuple[dict[str, Any], Plan, Table]:
+    """Return certificate, plan and rows of a release, without rebuilding a mechanism.
+
+    Raises:
+        InputError: a file is missing, or they do not belong together.
+    """
     document = read_certificate(certificate)
     if sha256_of(path) != document["output"]["sha256"]:
         raise InputError(
@@ -72,7 +83,7 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
     table = read_table(path, options, names)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return Released(path, document, plan, protected_columns(plan), table)
+    return document, plan, table
 
 
 def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
@@ -103,11 +114,10 @@ def plan_of(document: dict[str, Any], where: Path) -> Plan:
     Raises:
         InputError: it is not a plan.
     """
-    import tomllib
-
+    raw = parse_toml(document["plan"], "certificate's plan", str(where))
     try:
-        return Plan.from_plain(tomllib.loads(document["plan"]), where=str(where))
-    except (tomllib.TOMLDecodeError, ParameterError) as error:
+        return Plan.from_plain(raw, where=str(where))
+    except ParameterError as error:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
 
 

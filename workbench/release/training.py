@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from workbench.deep.trainer import Training
 
 
+CLOCK_SENTENCE = (
+    "The run was to stop after a time: the number of steps tells how fast this machine was, which depends on what else "
+    "it did and on how many rows were drawn."
+)
+
+
 @dataclass(frozen=True)
 class TestSet:
     """A table that a trained network is measured on.
@@ -187,6 +193,8 @@ def _trained(
     if test is not None and test.public:
         measured = int((classes_of(test.table, training.features.target) != EMPTY).sum())
         told["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
+    if training.plan.seconds is not None:
+        outside = (*outside, CLOCK_SENTENCE)
     columns = (*training.features.attributes, training.features.target)
     stopped_early = training.steps < training.schedule.steps
     return Trained(

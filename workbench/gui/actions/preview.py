@@ -1,4 +1,4 @@
-"""Draw a preview: what a release could look like. Seeded, never released, and not to be copied.
+"""Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
 Rows, spread and correlations of one draw are looks at one :class:`~workbench.gui.actions.realisation.Realisation`.
 """
@@ -135,7 +135,7 @@ def preview_pairs(
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
-    """Return the first rows before and after a seeded draw; runs in a worker."""
+    """Return the first rows before and after one draw; runs in a worker."""
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
@@ -149,7 +149,7 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
 
 
 def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
-    """Return the spread of one protected column before and after a seeded draw; runs in a worker."""
+    """Return the spread of one protected column before and after one draw; runs in a worker."""
     import numpy as np
 
     table = plan.rows_of(table)
@@ -175,7 +175,7 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
 
 
 def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
-    """Return the associations of the columns before and after a seeded draw; runs in a worker."""
+    """Return the associations of the columns before and after one draw; runs in a worker."""
     from workbench.studies.association import associations
 
     leaving = [c for c in plan.columns if c.action != "drop"]

@@ -3,13 +3,15 @@
 Every look asks for a part of the rows only: the first ones, evenly spaced ones, or all. To draw a million rows of forty
 columns for the two thousand that are shown would take seconds, so the rows are split into parts, each of which is drawn
 from a stream of its own, keyed by the number of the draw, the column and the part. What two looks have in common is the
-same then, whichever was taken first, and nothing has to be kept between them. The streams are seeded: nothing of it can
-be released.
+same then, whichever was taken first, and nothing has to be kept between them. The streams follow from a key that this
+process drew for itself and keeps: whoever finds a picture of a preview cannot draw it again, and nothing of it can be
+released.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,8 @@ SPACED_ROWS = 100_000
 """Most rows, evenly spaced, from which the correlations of a large table are computed: enough for two decimals."""
 
 FIRST, SPACED, REST = range(3)
+
+_KEY = secrets.token_bytes(32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +109,8 @@ class Realisation:
         return protected_column(self._plan, name)
 
     def _part(self, column: ProtectedColumn, cells: CellArray, part: int) -> CellArray:
-        import numpy as np
-
-        from workbench.privacy.entropy import SeededEntropy
+        from workbench.privacy.entropy import KeyedEntropy
         from workbench.sanitize.engine import sampled
 
-        named = int.from_bytes(b"\1" + column.column.name.encode(), "big")  # an empty name is a name too
-        stream = np.random.SeedSequence(named, spawn_key=(self._number, part))
-        return sampled(column, cells, None, SeededEntropy(stream), self._cancel)
+        which = (column.column.name.encode(), str(self._number).encode(), str(part).encode())
+        return sampled(column, cells, None, KeyedEntropy(_KEY, *which), self._cancel)

@@ -1,0 +1,64 @@
+"""``workbench audit``: the verdict with its confidence and its power."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from command_cases import Run, runner
+
+from workbench.privacy import audit_mechanism
+from workbench.privacy.mechanisms import Mechanism
+from workbench.privacy.table import MechanismTable, integer_rows
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+def test_a_right_mechanism_is_not_refuted_and_the_power_is_told(run: Run) -> None:
+    answer = run("audit", "warner", "--epsilon", "1", "--samples", "200000", "--seed", "1", "--json")
+    assert answer.code == 0
+    told = answer.json
+    assert (told["ok"], told["verdict"], told["samples"]) == (True, "not refuted", 200_000)
+    assert 0.9 < told["epsilon_lower"] < 1.0
+    assert told["confidence"] == 1 - 1e-6
+    assert told["power"]["share"] == 0.95
+    assert 1.0 < told["power"]["epsilon"] < 1.2
+    text = run("audit", "warner", "--epsilon", "1", "--samples", "200000").out
+    assert "not refuted" in text
+    assert "this audit would have found it in at least 95% of runs" in text
+
+
+def test_too_few_samples_are_said_to_prove_nothing(run: Run) -> None:
+    words = ["audit", "grr", "--epsilon", "20", "--domain", "a,b,c", "--samples", "1000"]
+    assert run(*words, "--json").json["power"]["epsilon"] is None
+    assert "draw more with --samples" in run(*words).out
+
+
+def test_a_fault_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(self: Mechanism, cells: Any, epsilon: float) -> MechanismTable:
+        odds = math.exp(1.3)
+        return MechanismTable(integer_rows(np.array([[odds, 1.0], [1.0, odds]])), claim=2.0)
+
+    monkeypatch.setattr(audit_mechanism.Mechanism, "build", planted)
+    answer = run("audit", "warner", "--epsilon", "1", "--seed", "1", "--json")
+    assert (answer.code, answer.json["ok"], answer.json["verdict"]) == (5, False, "refuted")
+    assert "REFUTED: its epsilon is above 1" in run("audit", "warner", "--epsilon", "1", "--seed", "1").out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nothing"], "nothing"),
+        (["warner", "--domain", "a,b,c"], "warner is for two values, and here are 3"),
+        (["staircase", "--domain", "a,b"], "staircase needs numbers with bounds"),
+        (["grr", "--samples", "10"], "samples"),
+        (["grr", "--domain", ",".join(map(str, range(5000)))], "grr over 5000 values is not audited"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
+    assert sentence in run("audit", *words, "--epsilon", "1").error()
