@@ -41,7 +41,11 @@ SENTENCES: dict[tuple[str, ...], dict[str, list[str]]] = {
         "English": ["A naïve résumé of the café's façade", "Coöperation, déjà vu, crème brûlée"],
     },
     ("cp1252", "latin-1"): {
-        "Icelandic": ["Það er ekki rétt að Þórður sé á Ísafirði", "Guðrún Ægisdóttir, Hafnarfjörður", "Maðurinn við brúna"],
+        "Icelandic": [
+            "Það er ekki rétt að Þórður sé á Ísafirði",
+            "Guðrún Ægisdóttir, Hafnarfjörður",
+            "Maðurinn við brúna",
+        ],
     },
     ("cp1250",): {
         "Polish": [
@@ -180,7 +184,12 @@ NAMES: dict[tuple[str, ...], list[list[str]]] = {
     ("cp1251", "koi8_r"): [["Иван", "Пётр", "Мария"], ["Петров", "Сидорова"], ["ИВАНОВ", "КУЗНЕЦОВА"], ["Анна"]],
     ("cp1253",): [["Γιώργος", "Ελένη", "Παπαδόπουλος"], ["Κώστας", "Μαρία"]],
     ("cp1254",): [["Ayşe", "Yıldız", "Çağlar"], ["Şahin", "Gül", "İbrahim"]],
-    ("shift_jis", "euc_jp"): [["佐藤", "鈴木", "高橋"], ["太郎", "花子"], ["山田", "田中", "渡辺"], ["サトウ", "ヤマダ"]],
+    ("shift_jis", "euc_jp"): [
+        ["佐藤", "鈴木"],
+        ["太郎", "花子"],
+        ["山田", "田中", "渡辺"],
+        ["サトウ", "ヤマダ"],
+    ],
     ("gb18030",): [["王伟", "李娜", "张敏"], ["刘强", "陈静", "赵磊"], ["欧阳", "司马"]],
     ("big5",): [["陳怡君", "林志明", "黃淑芬"], ["王小明", "張雅婷"]],
     ("euc_kr",): [["김민준", "이서연", "박지훈"], ["최영희", "정철수"]],
@@ -188,9 +197,32 @@ NAMES: dict[tuple[str, ...], list[list[str]]] = {
 
 # One sign or two in a table that is ASCII otherwise: what the guess was wrong about.
 SIGNS = [
-    *("£5", "£ 1,200.50", "price in £", "£m", "50 € per month", "€ 20", "20€", "€1.5bn", "20 \xb0C", "-5\xb0", "\xb15 %"),
+    *(
+        "£5",
+        "£ 1,200.50",
+        "price in £",
+        "£m",
+        "50 € per month",
+        "€ 20",
+        "20€",
+        "€1.5bn",
+        "20 \xb0C",
+        "-5\xb0",
+        "\xb15 %",
+    ),
     *("12.5 ± 0.3", "±0.1", "½ cup", "1½", "2¼ in", "¾", "m²", "25 m²", "m³", "g/m²", "km²", "5 cm³", "kg·m", "µg/l"),
-    *("10 µm", "5µg", "© 2020 Acme", "Acme®", "Acme ®", "Acme™", "(c) Acme™ Ltd", "Copyright © Smith", "5 × 3", "10×20"),
+    *(
+        "10 µm",
+        "5µg",
+        "© 2020 Acme",
+        "Acme®",
+        "Acme ®",
+        "Acme™",
+        "(c) Acme™ Ltd",
+        "Copyright © Smith",
+        "5 × 3",
+        "10×20",
+    ),
     *("it’s", "the patient’s", "“quoted”", "‘so’", "A – B", "1990–1995", "wait…", "§ 5", "§5 (2)", "• first", "N° 5"),
     *("1º", "2ª", "«oui»", "100\xa0000", "50 ¢", "¥ 500", "¿Por qué?", "¡Hola!", "†", "10 ‰", "R² = 0.5", "x²", "H²O"),
     *("£5|€6", "£5 ± £1", "© ® ™", "½ m²", "5 °C ± 1"),

@@ -41,7 +41,9 @@ _OTHER_FORMATS = (
 _NUL_CELL = re.compile(rb"(?:(?<=[,;\t|\"'\r\n])|\A)\x00+(?=[,;\t|\"'\r\n]|\Z)")
 _LINES_LOOKED_AT = 400
 _LONGEST_LINE = 2000
-_SHOWN_BY_OTHER_NAME = {"cp932": "shift_jis"}
+_MOST_CANDIDATES = 5
+# cp932 is Shift JIS with more characters: it is named only where they are used.
+_OLDER = {"cp932": ("shift_jis", "cp932")}
 
 
 def chunks(view: Bytes, cancel: CancelToken) -> Iterator[Bytes]:
@@ -105,10 +107,12 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
     if is_utf8(view, cancel):
         return EncodingGuess("utf-8")
     lines = _lines_beyond_ascii(view, cancel)
-    found = [_SHOWN_BY_OTHER_NAME.get(name, name) for name in likely(lines)]
-    fitting = [name for name in found if _decodes(view, name)]
+    names: list[str] = []
+    for name in likely(lines):
+        if len(names) < _MOST_CANDIDATES:
+            names += [fit for fit in _OLDER.get(name, (name,)) if _fits(view, fit, cancel)][:1]
     # Every file can be read as Latin-1, which is cp1252 but for bytes that hardly any text holds.
-    names = fitting if "cp1252" in fitting else [*fitting, "latin-1"]
+    names = names if "cp1252" in names else [*names, "latin-1"]
     return EncodingGuess(names[0], tuple(names), tuple(lines))
 
 
@@ -159,29 +163,38 @@ def is_utf8(view: Bytes, cancel: CancelToken) -> bool:
 
 
 def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
-    """Return the first few different lines that hold a byte above 127, each without what is too long to look at."""
+    """Return the first few different lines that hold a byte above 127, each from 200 bytes before the first such byte.
+
+    No line begins within a character: what stands before the first byte above 127 is ASCII.
+    """
     lines: dict[bytes, None] = {}
+    offset, within = 0, False
     for piece in chunks(view, cancel):
+        high, ends = np.flatnonzero(piece >= 128), np.flatnonzero((piece == 10) | (piece == 13))
+        after = 0
+        if within and len(ends):
+            after, within = int(ends[0]) + 1, False
+        while not within and len(lines) < _LINES_LOOKED_AT and (k := int(np.searchsorted(high, after))) < len(high):
+            at = int(high[k])
+            line = int(np.searchsorted(ends, at))
+            within = line == len(ends)
+            after = len(piece) if within else int(ends[line]) + 1
+            before = view[max(offset + at - 200, 0) : offset + at].tobytes()
+            rest = view[offset + at : offset + min(after, at + _LONGEST_LINE)].tobytes()
+            lines[(re.split(rb"[\r\n]", before)[-1] + rest).rstrip(b"\r\n")] = None
         if len(lines) >= _LINES_LOOKED_AT:
             break
-        if piece.max() < 128:
-            continue
-        raw = piece.tobytes()
-        end = 0
-        for at in np.flatnonzero(piece >= 128).tolist():
-            if at < end:
-                continue
-            start = max(raw.rfind(b"\n", 0, at), raw.rfind(b"\r", 0, at)) + 1
-            end = raw.find(b"\n", at) + 1 or len(raw)
-            lines[raw[max(start, at - 200) : min(end, at + _LONGEST_LINE)].strip(b"\r\n")] = None
-            if len(lines) >= _LINES_LOOKED_AT:
-                break
+        offset += len(piece)
     return list(lines)
 
 
-def _decodes(view: Bytes, encoding: str) -> bool:
+def _fits(view: Bytes, encoding: str, cancel: CancelToken) -> bool:
+    """Whether the whole of ``view`` can be read in ``encoding``."""
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        view.tobytes().decode(encoding)
+        for piece in chunks(view, cancel):
+            decoder.decode(piece.tobytes())
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True

@@ -11,9 +11,11 @@ A guess stays a guess: whoever releases something has to state the encoding (:mo
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -84,17 +86,18 @@ def likely(lines: Iterable[bytes]) -> list[str]:
     """Return the encodings in which ``lines`` can be read, the likeliest first.
 
     Args:
-        lines: distinct lines that hold bytes above 127.
+        lines: distinct lines that hold bytes above 127; the end of a line may be cut within a character.
     """
-    text = b"\n".join(lines)
-    costs = [(cost, c.name) for c in CANDIDATES if (cost := _cost(text, c)) is not None]
+    kept = list(lines)
+    costs = [(cost, c.name) for c in CANDIDATES if (cost := _cost(kept, c)) is not None]
     return [name for _, name in sorted(costs)]
 
 
-def _cost(text: bytes, candidate: Candidate) -> float | None:
-    """Return how many bits the reading of ``text`` costs; ``None`` where there is none."""
+def _cost(lines: Sequence[bytes], candidate: Candidate) -> float | None:
+    """Return how many bits the reading of ``lines`` costs; ``None`` where there is none."""
+    decoder = codecs.getincrementaldecoder(candidate.name)
     try:
-        read = text.decode(candidate.name)
+        read = "\n".join(decoder().decode(line) for line in lines)
     except UnicodeDecodeError:
         return None
     words = {word for word in _WORD.findall(read) if not word.isascii()}
@@ -142,7 +145,7 @@ def _case(word: str) -> float:
     if word.isupper():
         return 4.0
     wrong = 0.0
-    for before, c in zip(word, word[1:], strict=False):
+    for before, c in itertools.pairwise(word):
         if not (before.isascii() and c.isascii()):
             wrong += 7.0 * (before.islower() and c.isupper())
     capitals = sum(c.isupper() for c in word)
@@ -201,7 +204,7 @@ def _sign(before: str, sign: str, after: str, candidate: Candidate) -> float:
         cost += 4.0
     if after.isalpha() and sign in (_OF_NUMBERS | _AFTER_WORDS) - frozenset("µ°’"):
         cost += 6.0
-    if last.isalpha() and after.isalpha() and sign in "–—":
+    if last.isalpha() and after.isalpha() and sign in "–—•":
         cost += 5.0
     if last.isalpha() and sign in _OPENING:
         cost += 5.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit
@@ -121,7 +121,7 @@ class DialectForm(Card):
     def confirm(self) -> None:
         """State what was guessed, as it was guessed."""
         assert self._opened is not None
-        stated = doubted(self._opened.table)
+        stated: dict[str, Any] = doubted(self._opened.table)
         self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
 
     def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
