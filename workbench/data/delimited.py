@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from workbench.data.dialect import BARE, DOUBLED, Dialect
-from workbench.data.doubts import doubts_about
+from workbench.data.doubts import Sample, doubts_about
 from workbench.data.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8, refuse_other_formats
 from workbench.data.normal_form import normal_form
 from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
@@ -97,7 +97,8 @@ class DelimitedFile:
         table = self._read_fast(dialect, columns) or self._read_exactly(dialect, columns)
         assert table.dialect is not None
         certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
-        return dataclasses.replace(table, doubts=tuple(doubts_about(table.dialect, certain, first.cells, names)))
+        doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
+        return dataclasses.replace(table, doubts=tuple(doubts))
 
     def _names_of(self, first: Record, dialect: Dialect) -> list[str]:
         """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""
@@ -137,6 +138,7 @@ class DelimitedFile:
             sample = self._body[:size].tobytes().decode("utf-8", "strict" if complete else "ignore")
             # A sample of few lines may end within the first one, however long that is.
             if complete or sample.count("\n") + sample.count("\r") >= _SAMPLE_LINES or size > _LARGEST_SAMPLE:
+                self._sample = Sample(sample, complete, self._guess)
                 dialect, found = sniff(sample, given, self._fixed(), names, complete)
                 if found:
                     before = self._options.skip_lines

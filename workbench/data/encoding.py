@@ -180,8 +180,8 @@ def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
             within = line == len(ends)
             after = len(piece) if within else int(ends[line]) + 1
             before = view[max(offset + at - 200, 0) : offset + at].tobytes()
-            rest = view[offset + at : offset + min(after, at + _LONGEST_LINE)].tobytes()
-            lines[(re.split(rb"[\r\n]", before)[-1] + rest).rstrip(b"\r\n")] = None
+            rest = view[offset + at : offset + at + _LONGEST_LINE].tobytes()
+            lines[re.split(rb"[\r\n]", before)[-1] + re.split(rb"[\r\n]", rest, maxsplit=1)[0]] = None
         if len(lines) >= _LINES_LOOKED_AT:
             break
         offset += len(piece)

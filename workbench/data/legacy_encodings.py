@@ -67,6 +67,8 @@ CANDIDATES = (
 
 # Some signs are letters to the pattern, and to nobody else.
 _WORD = re.compile(r"[^\W\d_µªº¹²³¼½¾]+")
+# No East Asian character ends in one of these bytes.
+_BETWEEN_CELLS = re.compile(rb'[,;\t"]')
 _SIGN = re.compile(r"[^\x00-\x7f]")
 # A grave e stands before consonants, and a tilde over o before e (but for Estonian, whose words begin so).
 _UNWESTERN = re.compile(r"è[aeiouéí]|(?<=[a-z]{2})õ(?!e)")
@@ -88,24 +90,25 @@ def likely(lines: Iterable[bytes]) -> list[str]:
     Args:
         lines: distinct lines that hold bytes above 127; the end of a line may be cut within a character.
     """
-    kept = list(lines)
-    costs = [(cost, c.name) for c in CANDIDATES if (cost := _cost(kept, c)) is not None]
+    # A cell that comes again tells nothing new.
+    cells = dict.fromkeys(cell for line in lines for cell in _BETWEEN_CELLS.split(line) if not cell.isascii())
+    costs = [(cost, c.name) for c in CANDIDATES if (cost := _cost(list(cells), c)) is not None]
     return [name for _, name in sorted(costs)]
 
 
-def _cost(lines: Sequence[bytes], candidate: Candidate) -> float | None:
-    """Return how many bits the reading of ``lines`` costs; ``None`` where there is none."""
+def _cost(cells: Sequence[bytes], candidate: Candidate) -> float | None:
+    """Return how many bits the reading of ``cells`` costs; ``None`` where there is none."""
     decoder = codecs.getincrementaldecoder(candidate.name)
     try:
-        read = "\n".join(decoder().decode(line) for line in lines)
+        read = "\n".join(decoder().decode(cell) for cell in cells)
     except UnicodeDecodeError:
         return None
-    words = {word for word in _WORD.findall(read) if not word.isascii()}
-    signs = {
+    words = [word for word in _WORD.findall(read) if not word.isascii()]
+    signs = [
         (read[max(at - 4, 0) : at], read[at], read[at + 1 : at + 2])
         for at in (found.start() for found in _SIGN.finditer(read))
         if not _WORD.match(read[at])
-    }
+    ]
     word_cost = _east_asian if candidate.common else _alphabetic
     return candidate.prior + sum(word_cost(w, candidate) for w in words) + sum(_sign(*s, candidate) for s in signs)
 

@@ -11,7 +11,7 @@ WESTERN = {
     "German": "üäößé",
     "Spanish": "óíáéñúü",
     "Portuguese": "ãçáéóíêõúâôà",
-    "Italian": "èàùòìé",
+    "Italian": "èàìòùé",
     "Dutch": "ëéïèöü",
     "Swedish": "äöåéü",
     "Danish": "øåæéö",
