@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header)"
+_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header|trim|skip-lines|comment|names)"
 _ORDER = "choose under “day or month first”"
 _QUOTED = r"[\"“][^\"”]*[\"”]"
 _WORDS: tuple[tuple[str, str], ...] = (
