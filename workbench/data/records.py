@@ -71,7 +71,11 @@ def records(text: str, dialect: Dialect, line: int = 1) -> Iterator[Record]:
         if comment and body.startswith(comment):
             position, line = match.end(), line + 1
             continue
-        if not body or (blanks and not body.strip(blanks)):
+        if blanks and not body.strip(blanks):
+            if not match.group(2):
+                return  # trimmed, the last line holds nothing, not even its end
+            body = ""
+        if not body:
             yield Record(line, [])
             position, line = match.end(), line + 1
             continue
