@@ -211,10 +211,11 @@ class DelimitedFile:
         frame = frame.head(shape.records)
         if shape.quoted:
             frame = frame.select(pl.all().replace("", None))
-        start = int(np.argmax(plain.body == _LF)) + 1 if dialect.header else 0
+        # Comment lines before the first row move it; one between rows ends the step of lines and rows.
+        start = int(np.argmax(records == _LF)) + 1 if dialect.header and len(plain.removed) else 0
         later = (plain.removed > start) & (plain.removed < len(records))
-        in_step = shape.one_line_each and not later.any()
         before = self._options.skip_lines + int((plain.removed <= start).sum())
+        in_step = shape.one_line_each and not later.any()
         first_line = (2 if dialect.header else 1) + before if in_step else None
         frame = frame.slice(1) if dialect.header else frame
         return Table(frame, self._source, dialect, first_line, tuple(self._notices))

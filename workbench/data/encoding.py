@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.legacy_encodings import likely
+from workbench.data.legacy_encodings import SEVERAL_BYTES, likely
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 
@@ -108,9 +108,10 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
         return EncodingGuess("utf-8")
     lines = _lines_beyond_ascii(view, cancel)
     names: list[str] = []
+    held = _bytes_held(view, cancel)
     for name in likely(lines):
         if len(names) < _MOST_CANDIDATES:
-            names += [fit for fit in _OLDER.get(name, (name,)) if _fits(view, fit, cancel)][:1]
+            names += [fit for fit in _OLDER.get(name, (name,)) if _fits(view, held, fit, cancel)][:1]
     # Every file can be read as Latin-1, which is cp1252 but for bytes that hardly any text holds.
     names = names if "cp1252" in names else [*names, "latin-1"]
     return EncodingGuess(names[0], tuple(names), tuple(lines))
@@ -188,10 +189,19 @@ def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
     return list(lines)
 
 
-def _fits(view: Bytes, encoding: str, cancel: CancelToken) -> bool:
-    """Whether the whole of ``view`` can be read in ``encoding``."""
+def _bytes_held(view: Bytes, cancel: CancelToken) -> bytes:
+    """Return the different bytes of ``view``."""
+    counts = sum((np.bincount(piece, minlength=256) for piece in chunks(view, cancel)), np.zeros(256, np.int64))
+    return bytes(np.flatnonzero(counts).tolist())
+
+
+def _fits(view: Bytes, held: bytes, encoding: str, cancel: CancelToken) -> bool:
+    """Whether the whole of ``view``, whose different bytes are ``held``, can be read in ``encoding``."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
+        if encoding not in SEVERAL_BYTES:
+            held.decode(encoding)  # one byte is one character, wherever it stands
+            return True
         for piece in chunks(view, cancel):
             decoder.decode(piece.tobytes())
         decoder.decode(b"", final=True)

@@ -65,6 +65,9 @@ CANDIDATES = (
     Candidate("euc_kr", 4, {}, known.KOREAN, (0xB0, 0xC8)),
 )
 
+SEVERAL_BYTES = frozenset(candidate.name for candidate in CANDIDATES if candidate.common) | {"shift_jis"}
+"""The encodings in which a character can be more than one byte."""
+
 # Some signs are letters to the pattern, and to nobody else.
 _WORD = re.compile(r"[^\W\d_µªº¹²³¼½¾]+")
 # No East Asian character ends in one of these bytes.

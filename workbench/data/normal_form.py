@@ -135,16 +135,24 @@ def _pairs(piece: Bytes, delimiter: str, open_to: NDArray[np.bool_]) -> Offsets:
 
 def _around_cells(out: Bytes, outside: NDArray[np.bool_], dialect: Dialect) -> NDArray[np.bool_]:
     """Return which bytes are blanks that touch a delimiter, a line end, or an end of the text."""
-    separators = [_LF, _CR]
-    if dialect.delimiter:
-        separators.append(_UNIT if len(dialect.delimiter) == 2 else ord(dialect.delimiter))
-    edge = np.isin(out, separators) & outside
-    blank = np.isin(out, [ord(c) for c in dialect.blanks]) & outside
-    starts = np.flatnonzero(blank & ~np.append(False, blank[:-1]))
-    ends = np.flatnonzero(blank & ~np.append(blank[1:], False)) + 1
-    edges = np.concatenate(([True], edge, [True]))
-    touching = edges[starts] | edges[ends + 1]
+    delimiter = chr(_UNIT) if len(dialect.delimiter) == 2 else dialect.delimiter
+    places = np.flatnonzero(_one_of(out, dialect.blanks) & outside)
+    if not len(places):
+        return np.zeros(len(out), np.bool_)
+    gaps = np.diff(places) > 1
+    starts, ends = places[np.append(True, gaps)], places[np.append(gaps, True)] + 1
+    left, right = np.maximum(starts - 1, 0), np.minimum(ends, len(out) - 1)
+    edge = _one_of(out, f"\r\n{delimiter}") & outside
+    touching = (starts == 0) | (ends == len(out)) | edge[left] | edge[right]
     return _covered(len(out), starts[touching], ends[touching])
+
+
+def _one_of(out: Bytes, characters: str) -> NDArray[np.bool_]:
+    """Return which bytes are one of ``characters``."""
+    found = np.zeros(256, np.bool_)
+    found[[ord(c) for c in characters]] = True
+    hits: NDArray[np.bool_] = found[out]
+    return hits
 
 
 def _covered(size: int, starts: Offsets, ends: Offsets) -> NDArray[np.bool_]:
