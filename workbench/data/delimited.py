@@ -152,10 +152,9 @@ class DelimitedFile:
         raise InputError(f"the file holds only blank lines{comments}", self._source, "give a file with rows")
 
     def _fixed(self) -> list[str]:
-        """Return which attributes of the dialect a person stated; who gives names says that there is no header."""
+        """Return which attributes of the dialect a person stated."""
         names = ("encoding", "delimiter", "quote", "escape", "decimal", "header")
-        stated = [name for name in names if getattr(self._options, name) is not None]
-        return [*stated, "header"] if self._options.names is not None else stated
+        return [name for name in names if getattr(self._options, name) is not None]
 
     def _header(self, first: Record) -> list[str]:
         """Return the names of the columns; a nameless one is called by its position, counted from 1."""

@@ -70,8 +70,11 @@ class ReadOptions(Parameters):
             if first is not None and second not in (None, NO_QUOTE) and second in first:
                 told = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
                 raise ParameterError(f"{told} {second!r}", mend="give different characters")
-        if self.names is not None and not all(name.strip() for name in self.names):
-            raise ParameterError("names holds an empty name", mend="name every column")
+        if self.names is not None:
+            if not all(name.strip() for name in self.names):
+                raise ParameterError("names holds an empty name", mend="name every column")
+            if self.header is None:  # who names the columns says that no row does, unless she says that one does
+                object.__setattr__(self, "header", "no")
 
 
 def _delimiter(value: str) -> str:

@@ -56,7 +56,7 @@ def _lines_before(found: Sequence[Record]) -> int:
 def notices_about(found: Sequence[Record], dialect: Dialect, options: ReadOptions) -> Iterator[str]:
     """Yield a sentence for each option that a person may have wanted to state about the first records of a file."""
     first = found[0].cells
-    if options.header is None and options.names is None and not dialect.header:
+    if options.header is None and not dialect.header:
         yield (
             "the first row was read as values, so the columns are called column1 and so on; say --header yes if it "
             "names them, or give names with --names a,b,c"
