@@ -72,3 +72,55 @@ def test_samples_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["samples"]) == 0
     told = capsys.readouterr().out
     assert all(f"sample:{name} " in told for name in names)
+
+
+def legacy(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_bytes("id;size\n1;'25 m²'\n2;'30 €'\n".encode("cp1252"))
+    return path
+
+
+def test_notes_of_guesses_reach_a_pipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = legacy(tmp_path)
+    told = "note: the file is not UTF-8; its encoding was guessed as cp1252"
+    for words in (["describe", str(path)], ["plan", str(path), "--epsilon", "1", "-o", str(tmp_path / "plan.toml")]):
+        for more in ([], ["--json"]):
+            assert main([*words, *more]) == 0
+            streams = capsys.readouterr()
+            assert streams.err.startswith(told)
+            assert told not in streams.out
+            if more:
+                assert isinstance(json.loads(streams.out), dict)
+
+
+def test_a_doubt_shows_the_same_cells_under_each_candidate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = legacy(tmp_path)
+    assert main(["describe", str(path), "--json"]) == 0
+    encoding, quote = json.loads(capsys.readouterr().out)["doubts"]
+    assert (encoding["about"], encoding["option"]) == ("encoding", "--encoding cp1252")
+    assert encoding["candidates"][0] == {"option": "--encoding cp1252", "fits": True, "cells": ["25 m²", "30 €"]}
+    assert {"option": "--encoding cp1250", "fits": True, "cells": ["25 m˛", "30 €"]} in encoding["candidates"]
+    assert [c["cells"] for c in quote["candidates"]] == [["25 m²", "30 €"], ["'25 m²'", "'30 €'"]]
+    assert main(["describe", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "    --encoding cp1252     25 m²   30 €" in lines
+    assert any(line.endswith("'25 m²'   '30 €'") for line in lines)
+
+
+def test_no_option_and_no_doubt_is_told_of_a_plain_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,age\n1,31\n2,45\n")
+    assert main(["describe", str(path), "--json"]) == 0
+    streams = capsys.readouterr()
+    assert (json.loads(streams.out)["doubts"], streams.err) == ([], "")
+
+
+def test_a_flag_takes_no_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("made by x\n# one\n1 , x\n2 , y\n")
+    words = ["--trim", "--skip-lines", "1", "--comment", "#", "--names", "id, word", "--json"]
+    assert main(["describe", str(path), *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows"], [(c["name"], c["distinct"]) for c in told["columns"]]) == (2, [("id", 2), ("word", 2)])
+    assert main(["describe", str(path), "--trim=yes"]) == 2
+    assert "--trim" in capsys.readouterr().err

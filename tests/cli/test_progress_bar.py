@@ -59,12 +59,12 @@ def test_a_narrow_encoding_gets_plain_signs() -> None:
     assert "####" in screen.lines()[1]
 
 
-def test_a_pipe_gets_warnings_and_nothing_else() -> None:
+def test_a_pipe_gets_notices_and_no_bar() -> None:
     pipe = io.StringIO()
     bar = ProgressBar("x", pipe)
     for event in (Progress(1, 2), Notice("info", "chosen for you"), Notice("warning", "no GPU"), Finished(None)):
         bar(event)
-    assert pipe.getvalue() == "warning: no GPU\n"
+    assert pipe.getvalue() == "note: chosen for you\nwarning: no GPU\n"
 
 
 def test_a_notice_stands_on_a_line_of_its_own() -> None:

@@ -151,7 +151,10 @@ def test_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
         ('a,b\n"x\ny",2\n1\n', r"row 2 has 1 cell, the header has 2 \(.*, line 4\)"),
         ('a,b\n"x\ny",2\nz,"1\n2\n', r"a quoted cell of row 2 is never closed \(.*, line 4\)"),
         ('a,b\n"x\ny" z,2\n', r'a stray quote mark " stands in row 1 \(.*, line 3\)'),
-        ('a,b\n1, "2"\n', r'a stray quote mark " stands in row 1 \(.*, line 2\); wrap its cell'),
+        (
+            'a,b\n1, "2"\n',
+            r'a stray quote mark " stands in row 1 \(.*, line 2\); say --trim if blanks .*, or wrap its cell',
+        ),
         ('a,b "c\n1,2\n', r'a stray quote mark " stands in row 1 \(.*, line 1\)'),
         ("a,b,a\n1,2,3\n", r"the header names the column 'a' twice \(.*, line 1\)"),
         ("a,b\n", r"the table has a header but no rows"),

@@ -210,36 +210,63 @@ def test_a_plain_table_is_never_in_doubt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "stated", "guess", "mend"),
+    ("content", "stated", "told"),
     [
         (
             "d,b\nCafé,y\nThé,x\n".encode("cp1252"),
             {"encoding": "cp1252"},
-            "the encoding was guessed as cp1252",
-            "--encoding cp1252",
+            'the encoding was guessed as cp1252, which one row can change: --encoding cp1252 reads "Café", '
+            '--encoding cp1253 reads "Cafι", --encoding mac_roman reads "CafÈ"',
         ),
-        (b"d,b\n'x','y'\n", {"quote": "'"}, "the quote mark was guessed as '", '--quote "\'"'),
+        (
+            b"d,b\n'x','y'\n",
+            {"quote": "'"},
+            'the quote mark was guessed as \', which one row can change: --quote "\'" reads "x", '
+            "--quote none reads \"'x'\"",
+        ),
         (
             b'd,b\n"a\\"b",y\n',
             {"escape": "backslash"},
-            "the way quote marks are escaped was guessed as backslash",
-            "--escape backslash",
+            "the way quote marks are escaped was guessed as backslash, which one row can change: "
+            '--escape backslash reads "a"b", --escape doubled cannot read the file',
         ),
-        (b"d;b\n1,5;2,5\n", {"decimal": ","}, "the decimal mark was guessed as ,", "--decimal ,"),
-        (b"x,1\ny,2\nz,3\n", {"header": "no"}, "the first row was taken for values, not for names", "--header no"),
-        (b"d;b,c\nx;y,1\nx;y,2\n", {"delimiter": ","}, "the delimiter was guessed as ,", '--delimiter ","'),
-        (b"d\tb;c\tx\nx\ty;1\tv\n", {"delimiter": "tab"}, "the delimiter was guessed as tab", "--delimiter tab"),
+        (
+            b"d;b\n1,5;2,5\n",
+            {"decimal": ","},
+            'the decimal mark was guessed as ,, which one row can change: --decimal "," reads 1,5 as 1.5, '
+            "--decimal . reads 1,5 as no number",
+        ),
+        (
+            b"x,1\ny,2\nz,3\n",
+            {"header": "no"},
+            "the first row was taken for values, not for names, which one row can change: "
+            "--header no reads x | 1 as values, --header yes reads x | 1 as names",
+        ),
+        (
+            b"d;b,c\nx;y,1\nx;y,2\n",
+            {"delimiter": ","},
+            'the delimiter was guessed as ,, which one row can change: --delimiter "," reads "d;b | c", '
+            '--delimiter ";" reads "d | b,c", --delimiter none reads "d;b,c"',
+        ),
+        (
+            b"d\tb;c\tx\nx\ty;1\tv\n",
+            {"delimiter": "tab"},
+            'the delimiter was guessed as tab, which one row can change: --delimiter tab reads "d | b;c | x", '
+            '--delimiter ";" reads "d\\tb | c\\tx", --delimiter none reads "d\\tb;c\\tx"',
+        ),
     ],
 )
-def test_an_uncertain_guess_is_refused_until_it_is_stated(
-    tmp_path: Path, content: bytes, stated: dict[str, str], guess: str, mend: str
+def test_an_uncertain_guess_is_refused_with_what_else_it_could_be(
+    tmp_path: Path, content: bytes, stated: dict[str, str], told: str
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     read = read_table(path)
     with pytest.raises(InputError) as refusal:
         read.require_certain()
-    assert str(refusal.value) == f"{guess}, which one row can change ({path}); say {mend} if that is right"
+    assert str(refusal.value) == f"{told} ({path}); state the option that reads right"
+    (doubt,) = read.doubts
+    assert doubt.option == doubt.candidates[0].option
     settled = read_table(path, ReadOptions(**stated))
     assert settled.doubts == ()
     assert settled.frame.equals(read.frame)
@@ -248,8 +275,27 @@ def test_an_uncertain_guess_is_refused_until_it_is_stated(
 def test_all_doubts_are_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("d,b\n'Café','y'\n'Thé','x'\n".encode("cp1252"))
-    with pytest.raises(InputError, match=r"as cp1252, the quote mark was .*; say --encoding cp1252 --quote \"'\" if"):
+    with pytest.raises(InputError, match=r"as cp1252 and the quote mark was .*; state those options that read right"):
         read_table(path).require_certain()
+
+
+def test_each_candidate_reads_the_file_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("id,size\n1,25 m²\n2,30 m²\n3,5 €\n".encode("cp1252"))
+    (doubt,) = read_table(path).doubts
+    assert doubt.candidates[0].value == "cp1252"
+    assert len({candidate.cells for candidate in doubt.candidates}) == len(doubt.candidates) > 1
+    for candidate in doubt.candidates:
+        cells = set(read_table(path, ReadOptions(encoding=candidate.value)).column("size"))
+        assert set(candidate.cells) <= cells
+
+
+def test_a_doubt_that_is_written_out_shows_no_cell(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("id,size\n1,Café\n".encode("cp1252"))
+    (doubt,) = read_table(path).doubts
+    assert "Café" in doubt.readings()
+    assert "Caf" not in repr(doubt)
 
 
 def test_names_of_a_plan_settle_the_delimiter(tmp_path: Path) -> None:

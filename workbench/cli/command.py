@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workbench.params import ParameterError, Parameters
-from workbench.params.field import METADATA_KEY
+from workbench.params.field import METADATA_KEY, BooleanField
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
@@ -65,6 +65,9 @@ def add_options(parser: argparse.ArgumentParser, cls: type[Parameters], *names: 
     for name in names or declared:
         spec, default = declared[name], defaults[name]
         unit = f" [{spec.unit}]" if spec.unit else ""
+        if isinstance(spec, BooleanField):
+            _add_flag(parser, cls, name, default=default)
+            continue
         told = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
         parser.add_argument(
             flag_of(cls, name),
@@ -73,6 +76,19 @@ def add_options(parser: argparse.ArgumentParser, cls: type[Parameters], *names: 
             required=default is dataclasses.MISSING,
             help=(spec.help + unit + told).replace("%", "%%"),
         )
+
+
+def _add_flag(parser: argparse.ArgumentParser, cls: type[Parameters], name: str, *, default: Any) -> None:
+    """Add an option without a value, which turns attribute ``name`` from its default to the opposite."""
+    usual = default is True
+    flag = flag_of(cls, name)
+    parser.add_argument(
+        flag.replace("--", "--no-", 1) if usual else flag,
+        dest=f"{cls.__name__}.{name}",
+        action="store_const",
+        const="false" if usual else "true",
+        help=("not: " if usual else "") + cls.declared()[name].help.replace("%", "%%"),
+    )
 
 
 def _written(value: Any) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, columns_text, read_data
 from workbench.data.dialect import Dialect
 from workbench.data.profile import ColumnProfile, profile
+from workbench.data.table import Doubt
 from workbench.params.errors import one_line
 
 _LONGEST_NAME = 40
@@ -26,6 +27,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "columns": [_column(column) for column in columns],
         "dialect": _dialect(table.dialect),
         "notices": list(table.notices),
+        "doubts": [_doubt(doubt) for doubt in table.doubts],
     }
 
 
@@ -45,6 +47,24 @@ def _dialect(dialect: Dialect | None) -> dict[str, Any]:
     return {key: getattr(dialect, key) if dialect is not None else None for key in keys}
 
 
+def _doubt(doubt: Doubt) -> dict[str, Any]:
+    """Return a guess that one row could turn, with how some cells read under each candidate: the guess comes first."""
+    candidates = [{"option": c.option, "fits": c.fits, "cells": list(c.cells)} for c in doubt.candidates]
+    return {"about": doubt.name, "guess": doubt.guess, "option": doubt.option, "candidates": candidates}
+
+
+def _doubts_text(doubts: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = ["", "One row could change these guesses; state the options that read right before you release:"]
+    for doubt in doubts:
+        lines.append(f"  {one_line(doubt['guess'])}")
+        rows = [
+            (f"    {c['option']}", one_line("   ".join(c["cells"])) if c["fits"] else "cannot read the file")
+            for c in doubt["candidates"]
+        ]
+        lines += columns_text(("", ""), rows).splitlines()[1:]
+    return lines
+
+
 def _text(result: Mapping[str, Any]) -> str:
     lines = [f"{result['source']}: {result['rows']:,} rows, {len(result['columns'])} columns"]
     dialect = result["dialect"]
@@ -54,6 +74,8 @@ def _text(result: Mapping[str, Any]) -> str:
             f"read as {dialect['encoding']}, delimiter {between}, quote {dialect['quote'] or 'none'}, "
             f"decimal mark {dialect['decimal']}, header {'yes' if dialect['header'] else 'no'}"
         )
+    if result["doubts"]:
+        lines += _doubts_text(result["doubts"])
     rows = []
     for column in result["columns"]:
         name = one_line(column["name"])

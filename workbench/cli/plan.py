@@ -90,7 +90,7 @@ def _declared(data: str) -> tuple[Attribute, ...]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    lines = [f"wrote {result['plan']}", *(f"note: {n}" for n in result["notes"])]
+    lines = [f"wrote {result['plan']}"]
     if result["unfilled"]:
         more = f" and {len(result['unfilled']) - 3} more" if len(result["unfilled"]) > 3 else ""
         lines += [f'{len(result["unfilled"])} public facts are still "?": {", ".join(result["unfilled"][:3])}{more}']

@@ -16,7 +16,7 @@ LONGEST_BAR = 40
 class ProgressBar:
     """A listener that draws one line and takes it away at the end; notices stay above it.
 
-    On a pipe or in a file it writes nothing but warnings: whoever reads those wants no escape codes.
+    On a pipe or in a file it writes only the notices, one a line: whoever reads those wants no bar and no escape codes.
     """
 
     def __init__(self, title: str, stream: TextIO | None = None) -> None:
@@ -36,7 +36,7 @@ class ProgressBar:
                 self._budget = f"{'ε' if self._full == '▓' else 'epsilon'} {round_up(epsilon, 3)}" + (
                     f" of {cap:g}" if cap else ""
                 )
-            case Notice(level=level, text=text) if self._live or level == "warning":
+            case Notice(level=level, text=text):
                 self._show("")
                 self._stream.write(f"{'warning' if level == 'warning' else 'note'}: {one_line(text)}\n")
                 self._stream.flush()

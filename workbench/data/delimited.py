@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,10 +13,12 @@ import numpy as np
 import polars as pl
 
 from workbench.data.dialect import BARE, DOUBLED, Dialect
-from workbench.data.doubts import doubts_about
-from workbench.data.encoding import Bytes, decode, guess_encoding, is_utf8, refuse_other_formats
-from workbench.data.options import NO_QUOTE, ReadOptions
-from workbench.data.records import MalformedError, Record, records
+from workbench.data.doubts import Sample, doubts_about
+from workbench.data.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8, refuse_other_formats
+from workbench.data.normal_form import normal_form
+from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.reading_hints import notices_about, options_that_mend
+from workbench.data.records import MalformedError, Record, line_of, records
 from workbench.data.scan import regular_shape
 from workbench.data.sniff import sniff, ways
 from workbench.data.table import Table
@@ -23,7 +26,11 @@ from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 
 _SAMPLE_BYTES = 1 << 17
+_LARGEST_SAMPLE = 1 << 26
+_SAMPLE_LINES = 20
 _BATCH = 20_000
+_LF = 10
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class DelimitedFile:
@@ -55,15 +62,15 @@ class DelimitedFile:
         self._file, self._source, self._options, self._cancel = file, source, options, cancel
         self._replace_invalid = replace_invalid
         self._notices: list[str] = []
+        self._found: list[Record] = []
         refuse_other_formats(view, source)
-        encoding, self._encoding_certain = options.encoding, True
-        if encoding is None:
-            encoding, self._encoding_certain = guess_encoding(view, source, cancel)
-        if not self._encoding_certain:
+        stated = options.encoding
+        self._guess = EncodingGuess(stated) if stated is not None else guess_encoding(view, source, cancel)
+        encoding = self._guess.name
+        if not self._guess.certain:
             self._notices.append(
                 f"the file is not UTF-8; its encoding was guessed as {encoding}; if letters look wrong, say --encoding"
             )
-        self._encoding = encoding
         # polars reads UTF-8 from a mapped file itself; everything else is in UTF-8 in memory first.
         in_place = encoding == "utf-8" and (options.encoding is None or is_utf8(view, cancel))
         self._mapped = in_place and isinstance(view, np.memmap)
@@ -71,6 +78,20 @@ class DelimitedFile:
             self._body = view[3:] if view[:3].tobytes() == codecs.BOM_UTF8 else view
         else:
             self._body = np.frombuffer(decode(view, encoding, source).encode("utf-8"), np.uint8)
+        if options.skip_lines:
+            self._skip(options.skip_lines)
+
+    def _skip(self, lines: int) -> None:
+        """Leave out the first ``lines`` of the body."""
+        at = 0
+        for line in range(lines):
+            end = _LINE_END.search(self._body, at)  # type: ignore[call-overload]  # any buffer can be searched
+            if end is None:
+                there = line + (at < len(self._body))
+                told = f"the file has {there} lines, and {lines} are to be skipped"
+                raise InputError(told, self._source, "say --skip-lines with a smaller number")
+            at = end.end()
+        self._body, self._mapped = self._body[at:], False
 
     def read(self, names: Sequence[str] | None) -> Table:
         """Return the table.
@@ -81,47 +102,70 @@ class DelimitedFile:
         Raises:
             InputError: the file cannot be read without doubt; the message names row, line and mend.
         """
-        dialect, first = self._sniff(names)
-        table = self._read(dialect, first, names)
+        dialect, self._found = self._sniff(names)
+        first = self._found[0]
+        self._notices += notices_about(self._found, dialect, self._options)
+        columns = self._names_of(first, dialect, names)
+        table = self._read_fast(dialect, columns) or self._read_exactly(dialect, columns)
         assert table.dialect is not None
-        certain = [*self._fixed(), "encoding"] if self._encoding_certain else self._fixed()
-        return dataclasses.replace(table, doubts=tuple(doubts_about(table.dialect, certain, first.cells, names)))
+        certain = [*self._fixed(), "encoding"] if self._guess.certain else self._fixed()
+        doubts = doubts_about(table.dialect, certain, first.cells, names, self._sample)
+        return dataclasses.replace(table, doubts=tuple(doubts))
 
-    def _read(self, dialect: Dialect, first: Record, names: Sequence[str] | None) -> Table:
-        # Without a header the plan says how many columns there are: the first row may be the uneven one.
-        width = len(names) if names and self._replace_invalid else len(first.cells)
-        columns = self._header(first) if dialect.header else [f"column{k}" for k in range(1, width + 1)]
-        # Blank lines before the first record are left to the exact reader.
-        table = self._read_fast(dialect, columns) if first.line == 1 else None
-        return table or self._read_exactly(dialect, columns)
+    def _names_of(self, first: Record, dialect: Dialect, planned: Sequence[str] | None) -> list[str]:
+        """Return the names of the columns: the stated ones, those of the header, or ``column1`` and so on."""
+        stated, width = self._options.names, len(first.cells)
+        if planned and self._replace_invalid and not dialect.header:
+            width = len(planned)  # the plan says how many columns there are: the first row may be the uneven one
+        if stated is None:
+            return self._header(first) if dialect.header else [f"column{k}" for k in range(1, width + 1)]
+        if len(stated) != width:
+            row = "the header" if dialect.header else "row 1"
+            cells = f"{row} has {width} cell" + ("s" if width != 1 else "")
+            given = f"{len(stated)} name" + ("s were" if len(stated) != 1 else " was")
+            raise InputError(
+                f"{cells}, and {given} stated",
+                f"{self._source}, line {first.line}",
+                "say --names with one name for each, or name the right delimiter with --delimiter",
+            )
+        return list(stated)
 
-    def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, Record]:
+    def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, list[Record]]:
         options = self._options
+        quote = '"' if options.quote is None else options.quote
+        delimiter = "," if options.delimiter is None else options.delimiter
         given = Dialect(
-            encoding=self._encoding,
-            delimiter="," if options.delimiter is None else options.delimiter,
-            quote='"' if options.quote is None else "" if options.quote == NO_QUOTE else options.quote,
+            encoding=self._guess.name,
+            delimiter="" if delimiter == NO_DELIMITER else delimiter,
+            quote="" if quote == NO_QUOTE else quote,
             decimal=options.decimal or ".",
             header=options.header == "yes",
             decimal_given=options.decimal is not None,
             escape=options.escape or DOUBLED,
+            trim=options.trim,
+            comment=options.comment or "",
         )
         size = _SAMPLE_BYTES
         while True:
             complete = size >= len(self._body)
             # A sample may end inside a character; what is left of that character is dropped.
             sample = self._body[:size].tobytes().decode("utf-8", "strict" if complete else "ignore")
-            dialect, found = sniff(sample, given, self._fixed(), names, complete)
-            if found:
-                return dialect, found[0]
+            # A sample of few lines may end within the first one, however long that is.
+            if complete or sample.count("\n") + sample.count("\r") >= _SAMPLE_LINES or size > _LARGEST_SAMPLE:
+                self._sample = Sample(sample, complete, self._guess)
+                dialect, found = sniff(sample, given, self._fixed(), names, complete)
+                if found:
+                    before = self._options.skip_lines
+                    return dialect, [Record(record.line + before, record.cells) for record in found]
             if complete:
                 break
             size *= 8
         if sample.strip("\r\n"):
             self._read_exactly(dialect, [""])  # raises: not even the first record can be read
         elif names and self._replace_invalid and not dialect.header:
-            return dialect, Record(1, [])  # every row is empty
-        raise InputError("the file holds only blank lines", self._source, "give a file with rows")
+            return dialect, [Record(1, [])]  # every row is empty
+        comments = " and comments" if self._options.comment else ""
+        raise InputError(f"the file holds only blank lines{comments}", self._source, "give a file with rows")
 
     def _fixed(self) -> list[str]:
         """Return which attributes of the dialect a person stated."""
@@ -154,18 +198,24 @@ class DelimitedFile:
         """Read a file that is provably regular with polars; ``None`` where it is not."""
         if not (dialect.delimiter + dialect.quote).isascii() or dialect.escape != DOUBLED:
             return None
-        delimiter = ord(dialect.delimiter) if dialect.delimiter else None
+        plain = normal_form(self._body, dialect, self._cancel)
+        # Blank lines before the first record are left to the exact reader.
+        if plain is None or not len(plain.body) or plain.body[0] in b"\r\n":
+            return None
+        delimiter = ord(plain.delimiter) if plain.delimiter else None
         quote = ord(dialect.quote) if dialect.quote else None
-        blank = _blank_lines_at_end(self._body) if len(columns) > 1 else b""
-        shape = regular_shape(self._body[: -len(blank) or None], delimiter, quote, len(columns), self._cancel)
+        blank = _blank_lines_at_end(plain.body) if len(columns) > 1 else b""
+        records = plain.body[: -len(blank) or None]
+        shape = regular_shape(records, delimiter, quote, len(columns), self._cancel)
         if shape is None:
             return None
+        in_place = self._mapped and plain.body is self._body
         try:
             frame = pl.read_csv(
-                self._file.resolve() if self._mapped else io.BytesIO(self._body.tobytes()),
+                self._file.resolve() if in_place else io.BytesIO(plain.body.tobytes()),
                 has_header=False,
                 schema=dict.fromkeys(columns, pl.String),
-                separator=dialect.delimiter or "\x1f",
+                separator=plain.delimiter or "\x1f",
                 quote_char=dialect.quote if shape.quoted else None,
                 glob=False,
             )
@@ -176,7 +226,12 @@ class DelimitedFile:
         frame = frame.head(shape.records)
         if shape.quoted:
             frame = frame.select(pl.all().replace("", None))
-        first_line = (2 if dialect.header else 1) if shape.one_line_each else None
+        # Comment lines before the first row move it; one between rows ends the step of lines and rows.
+        start = int(np.argmax(records == _LF)) + 1 if dialect.header and len(plain.removed) else 0
+        later = (plain.removed > start) & (plain.removed < len(records))
+        before = self._options.skip_lines + int((plain.removed <= start).sum())
+        in_step = shape.one_line_each and not later.any()
+        first_line = (2 if dialect.header else 1) + before if in_step else None
         frame = frame.slice(1) if dialect.header else frame
         blank_lines = (frame.height,) * blank.count(b"\n")
         return Table(frame, self._source, dialect, first_line, tuple(self._notices), blank_lines=blank_lines)
@@ -194,7 +249,7 @@ class DelimitedFile:
                 if error.what == "ragged" and error is fault:
                     break  # no other way of escaping mends a row that was understood
         assert fault is not None
-        raise self._explain(fault, dialect, len(columns))
+        raise self._explain(fault, dialect, len(columns), body)
 
     def _collect(self, body: str, dialect: Dialect, columns: list[str]) -> Table:
         parts: list[pl.DataFrame] = []
@@ -240,7 +295,7 @@ class DelimitedFile:
         """
         started = False
         seen = 0
-        for record in records(body, dialect):
+        for record in records(body, dialect, self._options.skip_lines + 1):
             cells = record.cells
             if not cells:
                 if width > 1 or not started:
@@ -255,31 +310,26 @@ class DelimitedFile:
                 yield Record(record.line, cells)
             started = True
 
-    def _explain(self, fault: MalformedError, dialect: Dialect, width: int) -> InputError:
+    def _explain(self, fault: MalformedError, dialect: Dialect, width: int, body: str) -> InputError:
         number = fault.record + (0 if dialect.header else 1)
         row = f"row {number}" if number else "the header"
-        place = f"{self._source}, line {fault.line}"
         quote = dialect.quote
+        line = line_of(body, fault.line - self._options.skip_lines)
+        mends = options_that_mend(fault, line, self._found, dialect, self._options)
         if fault.what == "ragged":
             other = "the header" if dialect.header else "row 1"
             cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
-            return InputError(
-                f"{row} has {cells}, {other} has {width}",
-                place,
-                "mend that row, name the right delimiter with --delimiter, "
-                'or count such rows as empty: invalid = "replace" in the plan',
-            )
-        if fault.what == "unterminated":
-            return InputError(
-                f"a quoted cell of {row} is never closed",
-                place,
-                f"close it with {quote}, or say --quote none if quote marks are plain text",
-            )
-        return InputError(
-            f"a stray quote mark {quote} stands in {row}",
-            place,
-            f"wrap its cell in {quote} and double the mark in it, or say --quote none if quote marks are plain text",
-        )
+            what = f"{row} has {cells}, {other} has {width}"
+            mends = ["mend that row", *(mends or ["name the right delimiter with --delimiter"])]
+            mends.append('count such rows as empty: invalid = "replace" in the plan')
+        elif fault.what == "unterminated":
+            what = f"a quoted cell of {row} is never closed"
+            mends = [*mends, f"close it with {quote}", "say --quote none if quote marks are plain text"]
+        else:
+            what = f"a stray quote mark {quote} stands in {row}"
+            around = f"wrap its cell in {quote} and double the mark in it"
+            mends = [*mends, around, "say --quote none if quote marks are plain text"]
+        return InputError(what, f"{self._source}, line {fault.line}", ", or ".join(mends))
 
 
 def _blank_lines_at_end(body: Bytes) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.legacy_encodings import SEVERAL_BYTES, likely
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 
@@ -37,11 +39,11 @@ _OTHER_FORMATS = (
 )
 # A NUL is legitimate only as a whole cell: some databases write their NULL so.
 _NUL_CELL = re.compile(rb"(?:(?<=[,;\t|\"'\r\n])|\A)\x00+(?=[,;\t|\"'\r\n]|\Z)")
-_LEGACY = [
-    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "koi8_r", "mac_roman"),
-    *("cp932", "euc_jp", "gb18030", "big5", "euc_kr"),
-]
-_WESTERN_SIGNS = frozenset("€‚„…‘’“”–—°£§«»")
+_LINES_LOOKED_AT = 400
+_LONGEST_LINE = 2000
+_MOST_CANDIDATES = 5
+# cp932 is Shift JIS with more characters: it is named only where they are used.
+_OLDER = {"cp932": ("shift_jis", "cp932")}
 
 
 def chunks(view: Bytes, cancel: CancelToken) -> Iterator[Bytes]:
@@ -59,11 +61,31 @@ def refuse_other_formats(view: Bytes, source: str) -> None:
             raise InputError(f"the file is {what}, not a text table", source, mend)
 
 
-def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> tuple[str, bool]:
-    """Return the encoding of a text file and whether that is certain.
+@dataclass(frozen=True)
+class EncodingGuess:
+    """What the bytes of a text file say about their encoding.
+
+    Attributes:
+        name: the encoding.
+        likely: where that is a guess, the encodings in which the file can be read, the likeliest first.
+        lines: where that is a guess, some of the lines that tell them apart. Private.
+    """
+
+    name: str
+    likely: tuple[str, ...] = ()
+    lines: tuple[bytes, ...] = field(default=(), repr=False)
+
+    @property
+    def certain(self) -> bool:
+        """Whether no row could turn it."""
+        return not self.likely
+
+
+def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGuess:
+    """Return the encoding of a text file.
 
     A byte-order mark decides; then UTF-8 if every byte of the file is valid in it; then UTF-16 without a mark
-    by its pattern of zero bytes; then the best guess among the legacy encodings.
+    by its pattern of zero bytes; then the likeliest of the legacy encodings in which the whole file can be read.
 
     Raises:
         InputError: the file is not text.
@@ -71,7 +93,7 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> tuple[str, 
     head = view[:_HEAD].tobytes()
     for mark, name in _MARKS:
         if head.startswith(mark):
-            return name, True
+            return EncodingGuess(name)
     for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
         other = head[0::2] if name == "utf-16-le" else head[1::2]
         if (
@@ -80,11 +102,19 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> tuple[str, 
             and 2 * zeros.count(0) > len(zeros)
             and 10 * other.count(0) < len(other)
         ):
-            return name, True
+            return EncodingGuess(name)
     _refuse_binary(view, source, cancel)
     if is_utf8(view, cancel):
-        return "utf-8", True
-    return _guess_legacy(view), False
+        return EncodingGuess("utf-8")
+    lines = _lines_beyond_ascii(view, cancel)
+    names: list[str] = []
+    held = _bytes_held(view, cancel)
+    for name in likely(lines):
+        if len(names) < _MOST_CANDIDATES:
+            names += [fit for fit in _OLDER.get(name, (name,)) if _fits(view, held, fit, cancel)][:1]
+    # Every file can be read as Latin-1, which is cp1252 but for bytes that hardly any text holds.
+    names = names if "cp1252" in names else [*names, "latin-1"]
+    return EncodingGuess(names[0], tuple(names), tuple(lines))
 
 
 def decode(view: Bytes, encoding: str, source: str) -> str:
@@ -133,35 +163,48 @@ def is_utf8(view: Bytes, cancel: CancelToken) -> bool:
     return True
 
 
-def _guess_legacy(view: Bytes) -> str:
-    import charset_normalizer
+def _lines_beyond_ascii(view: Bytes, cancel: CancelToken) -> list[bytes]:
+    """Return the first few different lines that hold a byte above 127, each from 200 bytes before the first such byte.
 
-    # Lines with a byte above 127 are the only evidence; a long ASCII head would hide them.
-    evidence = b"".join(re.findall(rb"[^\n]*[\x80-\xff][^\n]*\n?", view[: 1 << 22].tobytes())[:400]) or view.tobytes()
-    matches = charset_normalizer.from_bytes(evidence, cp_isolation=_LEGACY)
-    best = matches.best()
-    if best is None:
-        return "cp1252" if _decodes(view, "cp1252") else "latin-1"
-    level = [name for m in matches if m.chaos <= best.chaos for name in m.could_be_from_charset]
-    if "cp1252" in level and _reads_western(evidence) and _decodes(view, "cp1252"):
-        return "cp1252"
-    name: str = best.encoding
-    if name == "cp932" and _decodes(view, "shift_jis"):
-        return "shift_jis"
-    return name if _decodes(view, name) else "latin-1"
+    No line begins within a character: what stands before the first byte above 127 is ASCII.
+    """
+    lines: dict[bytes, None] = {}
+    offset, within = 0, False
+    for piece in chunks(view, cancel):
+        high, ends = np.flatnonzero(piece >= 128), np.flatnonzero((piece == 10) | (piece == 13))
+        after = 0
+        if within and len(ends):
+            after, within = int(ends[0]) + 1, False
+        while not within and len(lines) < _LINES_LOOKED_AT and (k := int(np.searchsorted(high, after))) < len(high):
+            at = int(high[k])
+            line = int(np.searchsorted(ends, at))
+            within = line == len(ends)
+            after = len(piece) if within else int(ends[line]) + 1
+            before = view[max(offset + at - 200, 0) : offset + at].tobytes()
+            rest = view[offset + at : offset + at + _LONGEST_LINE].tobytes()
+            lines[re.split(rb"[\r\n]", before)[-1] + re.split(rb"[\r\n]", rest, maxsplit=1)[0]] = None
+        if len(lines) >= _LINES_LOOKED_AT:
+            break
+        offset += len(piece)
+    return list(lines)
 
 
-def _reads_western(evidence: bytes) -> bool:
+def _bytes_held(view: Bytes, cancel: CancelToken) -> bytes:
+    """Return the different bytes of ``view``."""
+    counts = sum((np.bincount(piece, minlength=256) for piece in chunks(view, cancel)), np.zeros(256, np.int64))
+    return bytes(np.flatnonzero(counts).tolist())
+
+
+def _fits(view: Bytes, held: bytes, encoding: str, cancel: CancelToken) -> bool:
+    """Whether the whole of ``view``, whose different bytes are ``held``, can be read in ``encoding``."""
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        text = evidence.decode("cp1252")
-    except UnicodeDecodeError:
-        return False
-    return all(c.isalpha() or c in _WESTERN_SIGNS for c in text if ord(c) > 127)
-
-
-def _decodes(view: Bytes, encoding: str) -> bool:
-    try:
-        view.tobytes().decode(encoding)
+        if encoding not in SEVERAL_BYTES:
+            held.decode(encoding)  # one byte is one character, wherever it stands
+            return True
+        for piece in chunks(view, cancel):
+            decoder.decode(piece.tobytes())
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 from dataclasses import dataclass
 
 from workbench.data.dialect import BACKSLASH, BARE, DOUBLED
-from workbench.params import ParameterError, Parameters, choice, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, text, texts
 
-_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-NO_QUOTE = "none"
+_WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " ", "": "none"}
+_LINE_MARKS = "\r\n\0"
+_NO_DELIMITERS = _LINE_MARKS + "\"'"
+NO_QUOTE = NO_DELIMITER = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(Parameters):
-    """How to read delimited text; an option that is ``None`` is guessed."""
+    """How to read delimited text; of the first six options, one that is ``None`` is guessed.
+
+    The others are never guessed. Lines are skipped first; then a line that begins with the comment mark is none of
+    the table, unless it is inside a quoted cell; then cells are parted; then they are trimmed. Trimming takes spaces
+    and tabs away from around a cell and from around its quote marks, and leaves what is inside quote marks as it is:
+    ``a , " b "`` is read as ``a`` and `` b ``.
+    """
 
     encoding: str | None = text(default=None, longest=40, help="character encoding, such as utf-8 or cp1252")
-    delimiter: str | None = text(default=None, longest=9, help="character between cells, or the word tab")
+    delimiter: str | None = text(
+        default=None,
+        longest=9,
+        may_be_empty=True,
+        help="one or two characters between cells, or one of the words tab, none",
+    )
     quote: str | None = text(default=None, longest=4, help="character around cells, or the word none")
     escape: str | None = choice(
         default=None,
@@ -26,6 +40,19 @@ class ReadOptions(Parameters):
     )
     decimal: str | None = choice(default=None, choices=(".", ","), help="decimal mark, . or ,")
     header: str | None = choice(default=None, choices=("yes", "no"), help="whether the first row names the columns")
+    trim: bool = boolean(default=False, help="strip spaces and tabs around cells; what is inside quote marks stays")
+    skip_lines: int = integer(
+        default=0, at_least=0, upto=1_000_000, help="lines before the table that are not part of it"
+    )
+    comment: str | None = text(
+        default=None, longest=1, help="character that begins a line which is not part of the table"
+    )
+    names: tuple[str, ...] | None = texts(
+        default=None,
+        shortest=1,
+        optional=True,
+        help="names of all columns, for a file without a header or, with --header yes, instead of its header",
+    )
 
     def __post_init__(self) -> None:
         """Check the values one by one and against each other; words such as ``tab`` become what they mean."""
@@ -33,18 +60,37 @@ class ReadOptions(Parameters):
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _known_encoding(self.encoding))
         if self.delimiter is not None:
-            object.__setattr__(self, "delimiter", _mark("delimiter", _WORDS.get(self.delimiter, self.delimiter)))
+            object.__setattr__(self, "delimiter", _delimiter(_WORDS.get(self.delimiter, self.delimiter)))
         if self.quote is not None and self.quote != NO_QUOTE:
-            _mark("quote", self.quote)
-        if self.delimiter is not None and self.delimiter == self.quote:
-            raise ParameterError(f"delimiter and quote are both {self.quote!r}", mend="give two different characters")
+            _refuse_mark("quote", self.quote, "give one character, or the word none")
+        if self.comment is not None:
+            _refuse_mark("comment", self.comment, "give one character that is no quote mark, such as #")
+        marks = {"delimiter": self.delimiter, "quote": self.quote, "comment": self.comment}
+        for (one, first), (other, second) in itertools.combinations(marks.items(), 2):
+            if first is not None and second not in (None, NO_QUOTE) and second in first:
+                told = f"{one} and {other} are both" if first == second else f"{one} = {first!r} holds the {other}"
+                raise ParameterError(f"{told} {second!r}", mend="give different characters")
+        if self.names is not None:
+            if not all(name.strip() for name in self.names):
+                raise ParameterError("names holds an empty name", mend="name every column")
+            if self.header is None:  # who names the columns says that no row does, unless she says that one does
+                object.__setattr__(self, "header", "no")
 
 
-def _mark(name: str, value: str) -> str:
-    if len(value) != 1 or value in "\r\n\0" or (name == "quote" and value.isalnum()):
-        word = "the word tab" if name == "delimiter" else "the word none"
-        raise ParameterError(f"{name} = {value!r} is not one character", mend=f"give one character, or {word}")
+def _delimiter(value: str) -> str:
+    """Return a delimiter: one character, two marks such as ``||``, or :data:`NO_DELIMITER`."""
+    if value == NO_DELIMITER:
+        return value
+    if len(value) == 2 and not any(c.isalnum() or c in _NO_DELIMITERS for c in value):
+        return value
+    _refuse_mark("delimiter", value, "give one character, two marks such as ||, or one of the words tab, none")
     return value
+
+
+def _refuse_mark(name: str, value: str, mend: str) -> None:
+    forbidden = _NO_DELIMITERS if name == "comment" else _LINE_MARKS
+    if len(value) != 1 or value in forbidden or (name != "delimiter" and value.isalnum()):
+        raise ParameterError(f"{name} = {value!r} is not one character", mend=mend)
 
 
 def _known_encoding(name: str) -> str:

@@ -5,11 +5,14 @@ The grammar is RFC 4180's, with any delimiter, either quote mark, and lines that
     record = cell *( delimiter cell ) line-end
     cell   = quote *( other / quote quote ) quote  |  *( anything but quote, delimiter, line end )
 
-An apostrophe as the quote mark is a quote only at the start of a cell, so that ``Men's`` needs no quoting.
+Where the dialect says so, blanks around cells and around their quote marks are no part of them, and a line that
+begins with the comment mark is none of the table. An apostrophe as the quote mark is a quote only at the start of a
+cell, so that ``Men's`` needs no quoting.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -52,25 +55,33 @@ def escapes(quote: str) -> tuple[str, ...]:
     return {"": (DOUBLED,), "'": (DOUBLED, BACKSLASH, BARE)}.get(quote, (DOUBLED, BACKSLASH))
 
 
-def records(text: str, dialect: Dialect) -> Iterator[Record]:
-    """Yield the records of ``text``.
+def records(text: str, dialect: Dialect, line: int = 1) -> Iterator[Record]:
+    """Yield the records of ``text``, whose first line is called ``line``.
 
     Raises:
         MalformedError: a quoted cell does not end, or a quote mark stands where none can.
     """
-    delimiter, quote = dialect.delimiter, dialect.quote
+    delimiter, quote, blanks, comment = dialect.delimiter, dialect.quote, dialect.blanks, dialect.comment
     cell = _cell_pattern(dialect) if quote else None
-    position, line, count = 0, 1, 0
+    position, count = 0, 0
     while position < len(text):
         match = _LINE.match(text, position)
         assert match is not None  # the pattern matches any line, an empty one too
         body = match.group(1)
+        if comment and body.startswith(comment):
+            position, line = match.end(), line + 1
+            continue
+        if blanks and not body.strip(blanks):
+            if not match.group(2):
+                return  # trimmed, the last line holds nothing, not even its end
+            body = ""
         if not body:
             yield Record(line, [])
             position, line = match.end(), line + 1
             continue
         if cell is None or quote not in body:
-            yield Record(line, body.split(delimiter) if delimiter else [body])
+            cells = body.split(delimiter) if delimiter else [body]
+            yield Record(line, [one.strip(blanks) for one in cells] if blanks else cells)
             position, line = match.end(), line + 1
         else:
             cells, position, lines = _quoted_record(text, position, line, count, cell, dialect)
@@ -79,18 +90,31 @@ def records(text: str, dialect: Dialect) -> Iterator[Record]:
         count += 1
 
 
+def line_of(text: str, number: int) -> str:
+    """Return the line ``number`` of ``text``, counted from 1, without its end."""
+    start = 0
+    if number > 1:
+        end = next(itertools.islice(_LINE_END.finditer(text), number - 2, None), None)
+        start = end.end() if end is not None else len(text)
+    match = _LINE.match(text, start)
+    assert match is not None  # the pattern matches any line, an empty one too
+    return match.group(1)
+
+
 def _cell_pattern(dialect: Dialect) -> re.Pattern[str]:
     q, d = re.escape(dialect.quote), re.escape(dialect.delimiter)
     end = rf"({d}|\r\n|\r|\n|\Z)" if d else r"(\r\n|\r|\n|\Z)"
+    blank = f"[{re.escape(dialect.blanks)}]*" if dialect.blanks else ""
     inside = {
         DOUBLED: rf"(?:[^{q}]++|{q}{q})*+",
         BACKSLASH: rf"(?:[^{q}\\]++|\\.)*+",
         # The first mark before a delimiter or line end closes; a doubled mark would leave that in doubt.
-        BARE: rf"(?:[^{q}]++|{q}(?!{q}|{end[1:-1]}))*+",
+        BARE: rf"(?:[^{q}]++|{q}(?!{q}|{blank}(?:{end[1:-1]})))*+",
     }[dialect.escape]
-    first = rf"(?!{q})" if dialect.quote == "'" else ""
-    plain = rf"{first}[^{d}\r\n]*+" if first else rf"[^{q}{d}\r\n]*+"
-    return re.compile(rf"(?:{q}({inside}){q}|({plain})){end}", re.DOTALL)
+    first = rf"(?!{blank}{q})" if dialect.quote == "'" else ""
+    other = r"\r\n" if first else rf"{q}\r\n"
+    plain = rf"[^{d}{other}]*+" if len(dialect.delimiter) < 2 else rf"(?:(?!{d})[^{other}])*+"
+    return re.compile(rf"(?:{blank}{q}({inside}){q}{blank}|({first}{plain})){end}", re.DOTALL)
 
 
 def _quoted_record(
@@ -107,6 +131,8 @@ def _quoted_record(
         if quoted is not None:
             lines += len(_LINE_END.findall(quoted))
             plain = _unescape(quoted, dialect)
+        elif dialect.blanks:
+            plain = plain.strip(dialect.blanks)
         cells.append(plain)
         position = match.end()
         if end != dialect.delimiter or not end:
@@ -125,6 +151,8 @@ def _unescape(cell: str, dialect: Dialect) -> str:
 def _fault(text: str, position: int, line: int, count: int, dialect: Dialect) -> MalformedError:
     """Tell an unterminated quote from a stray one, and find its line."""
     q = dialect.quote
+    while text[position] in dialect.blanks:
+        position += 1
     if text[position] != q:
         return MalformedError("stray", line, count)
     inside = r"(?:[^%s\\]++|\\.)*+" if dialect.escape == BACKSLASH else r"(?:[^%s]++|%s%s)*+"

@@ -99,6 +99,7 @@ def _read(sample: str, dialect: Dialect, complete: bool, to_try: Sequence[str]) 
 def _is_quoting(sample: str, dialect: Dialect) -> bool:
     """Whether some cell is wrapped in apostrophes, and none in double quotes."""
     d = re.escape(dialect.delimiter) or r"\n"
+    d += re.escape(dialect.blanks)
     before, end = rf"(?:\A|(?<=[{d}\r\n]))", rf"[{d}\r\n]|\Z"
     single, double = (
         re.search(rf"{before}{q}(?:[^{q}]|{q}(?!{end})){{0,2000}}{q}(?={end})", sample) for q in ("'", '"')
@@ -150,7 +151,8 @@ def _decimal(cells: Iterable[str]) -> str:
     return "," if votes[","] > votes["."] else "."
 
 
-def _typed(cell: str) -> bool:
+def is_typed(cell: str) -> bool:
+    """Whether a cell is written like a number, a date or a time."""
     return bool(_NUMBER.match(cell) or _DATE.match(cell) or _TIME.match(cell))
 
 
@@ -162,8 +164,8 @@ def _has_header(found: list[Record], names: Sequence[str] | None) -> bool:
     if names and set(names) & set(first):
         return True
     columns = [[row[k] for row in rest if k < len(row) and row[k]] for k in range(len(first))]
-    over_numbers = [_typed(cell) for cell, below in zip(first, columns, strict=True) if cell and _mostly_typed(below)]
-    if any(_typed(cell) for cell in first):
+    over_numbers = [is_typed(cell) for cell, below in zip(first, columns, strict=True) if cell and mostly_typed(below)]
+    if any(is_typed(cell) for cell in first):
         return _are_years(first, columns) or over_numbers.count(False) > over_numbers.count(True)
     if over_numbers:
         return True
@@ -175,11 +177,12 @@ def _has_header(found: list[Record], names: Sequence[str] | None) -> bool:
 
 def _are_years(first: list[str], columns: list[list[str]]) -> bool:
     """Whether the numbers of the first record are years over columns of other figures, beside words."""
-    typed = [(cell, below) for cell, below in zip(first, columns, strict=True) if _typed(cell)]
-    return any(cell and not _typed(cell) for cell in first) and all(
+    typed = [(cell, below) for cell, below in zip(first, columns, strict=True) if is_typed(cell)]
+    return any(cell and not is_typed(cell) for cell in first) and all(
         _YEAR.match(cell) and below and not all(_YEAR.match(value) for value in below) for cell, below in typed
     )
 
 
-def _mostly_typed(cells: list[str]) -> bool:
-    return bool(cells) and sum(map(_typed, cells)) >= 0.9 * len(cells)
+def mostly_typed(cells: list[str]) -> bool:
+    """Whether nine of ten cells are."""
+    return bool(cells) and sum(map(is_typed, cells)) >= 0.9 * len(cells)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -14,12 +13,55 @@ from workbench.data.dialect import Dialect
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
+_LONGEST_SHOWN = 60
 
-class Doubt(NamedTuple):
-    """A guess about a text file that one row could turn: what was guessed, and the option that states it."""
 
+@dataclass(frozen=True)
+class Candidate:
+    """One way of reading what a doubt is about.
+
+    Attributes:
+        value: what the option would be, in words where it is a blank.
+        option: the option that states it, as a shell takes it.
+        cells: some of the affected cells as they read so, the same ones for every candidate. Private: they are for
+            the screen, and no log.
+        fits: whether the file can be read so at all.
+    """
+
+    value: str
+    option: str
+    cells: tuple[str, ...] = field(default=(), repr=False)
+    fits: bool = True
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A guess about a text file that one row could turn.
+
+    Attributes:
+        name: the attribute of :class:`~workbench.data.options.ReadOptions` that it is about.
+        guess: what was guessed, as a clause.
+        option: the option that states the guess.
+        candidates: how the affected cells read under the guess, which comes first, and under what else fits.
+    """
+
+    name: str
     guess: str
     option: str
+    candidates: tuple[Candidate, ...] = ()
+
+    def readings(self) -> str:
+        """Say how a doubtful cell reads under each candidate."""
+        return ", ".join(f"{c.option} {self._reading(c)}" for c in self.candidates)
+
+    def _reading(self, candidate: Candidate) -> str:
+        if not candidate.fits:
+            return "cannot read the file"
+        if not candidate.cells:
+            return "reads it as it was read"
+        shown = candidate.cells[0]
+        shown = shown if len(shown) <= _LONGEST_SHOWN else shown[: _LONGEST_SHOWN - 1] + "…"
+        return f"reads {shown}" if self.name in ("decimal", "header") else f'reads "{shown}"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +126,14 @@ class Table:
     def require_certain(self) -> None:
         """Raise :class:`InputError` where one row could change how the others were read.
 
-        Every release calls this first: a guess from all rows has no bounded privacy loss. The message names each
-        doubt and the options that settle them all.
+        Every release calls this first: a guess from all rows has no bounded privacy loss. The message shows for each
+        doubt how a cell reads under each candidate, and recommends none: only a person can tell which is right.
         """
         if self.doubts:
-            guesses = ", ".join(doubt.guess for doubt in self.doubts)
-            options = " ".join(doubt.option for doubt in self.doubts)
-            raise InputError(f"{guesses}, which one row can change", self.source, f"say {options} if that is right")
+            guesses = " and ".join(doubt.guess for doubt in self.doubts)
+            readings = ", ".join(doubt.readings() for doubt in self.doubts)
+            each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
+            raise InputError(f"{guesses}, which one row can change: {readings}", self.source, f"state {each}")
 
     def column(self, name: str) -> pl.Series:
         """Return the cells of one column, shape (n,).

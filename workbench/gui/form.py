@@ -45,6 +45,7 @@ class Form(QWidget):
         helps: dict[str, str] | None = None,
         rest: tuple[str, str] | None = None,
         given: dict[str, Any] | None = None,
+        across: int = 1,
     ) -> None:
         """Make the form.
 
@@ -57,6 +58,7 @@ class Form(QWidget):
             helps: the same of what it means.
             rest: the first attribute of those that are seldom changed, and the heading above them.
             given: values of the attributes that are not asked for.
+            across: how many parameters stand side by side; more than one goes with no ``rest``.
         """
         super().__init__()
         self.setObjectName(name)
@@ -73,9 +75,12 @@ class Form(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        for key, spec in self._specs.items():
-            at = grid.rowCount()
+        at = 0
+        for side in range(across):
+            grid.setColumnStretch(3 * side + 1, 1)
+        for position, (key, spec) in enumerate(self._specs.items()):
+            left = 3 * (position % across)
+            at = grid.rowCount() if left == 0 else at
             if rest is not None and key == rest[0]:
                 heading = label(rest[1], "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
@@ -93,10 +98,13 @@ class Form(QWidget):
             title.setBuddy(field)
             problem = label("", "problem", wrap=True, name=f"{name}_{key}_problem")
             problem.hide()
-            grid.addWidget(title, at, 0, Qt.AlignmentFlag.AlignVCenter)
-            grid.addWidget(field, at, 1)
-            grid.addWidget(label((units or {}).get(key, spec.unit), "muted"), at, 2)
-            grid.addWidget(problem, at + 1, 1, 1, 2)
+            grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
+            if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
+                grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+            else:
+                grid.addWidget(field, at, left + 1)
+            grid.addWidget(label((units or {}).get(key, spec.unit), "muted"), at, left + 2)
+            grid.addWidget(problem, at + 1, left + 1, 1, 2)
             for part in (title, field, *field.findChildren(QWidget)):
                 self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"
                 part.installEventFilter(self)

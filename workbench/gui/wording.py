@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header)"
+_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header|trim|skip-lines|comment|names)"
 _ORDER = "choose under “day or month first”"
 _QUOTED = r"[\"“][^\"”]*[\"”]"
 _COUNT, _IN_PLAN = r"\bcount such ", r': invalid = "replace" in the plan'

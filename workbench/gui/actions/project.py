@@ -69,7 +69,7 @@ def project_raw(opened: OpenTable, plan: DraftPlan, folder: Path) -> dict[str, A
         absolute = Path(source).absolute()
         inside = absolute.is_relative_to(folder.absolute())
         source = (absolute.relative_to(folder.absolute()) if inside else absolute).as_posix()
-    reading = {} if opened.options is None else {k: v for k, v in vars(opened.options).items() if v is not None}
+    reading = {} if opened.options is None else opened.options.to_plain()
     raw: dict[str, Any] = {"project": VERSION, "table": source}
     raw |= {"reading": [reading]} if reading else {}
     return raw | {k: v for k, v in plan.to_raw().items() if k != "version"}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from workbench.data.dialect import Dialect
-from workbench.data.options import NO_QUOTE, ReadOptions
+from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
 from workbench.gui.actions.bad_lines import FileLine, show_lines
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
+from workbench.gui.datapage.reading_candidates import TITLES, ReadingCandidates
 from workbench.gui.form import GIVEN_LATER, Form
 from workbench.gui.state import OpenTable
 from workbench.gui.widgets import Card, button, label, row
@@ -20,6 +21,8 @@ from workbench.gui.widgets import Card, button, label, row
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table
 
+FIELDS = {"header": "first row is a header", "comment": "comment mark", "names": "column names", "trim": "trim cells"}
+LEFT_OPEN = {**dict.fromkeys(ReadOptions.declared(), GIVEN_LATER), "comment": "none", "names": "as in the file"}
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", "": "none", ".": "point"}
 
 
@@ -29,13 +32,16 @@ def in_words(dialect: Dialect) -> str:
     parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
     parts.append(f"decimal mark {dialect.decimal}")
     parts.append("first row names the columns" if dialect.header else "no header")
+    parts += ["trimmed"] if dialect.trim else []
+    parts += [f"comments {dialect.comment}"] if dialect.comment else []
     return "  ·  ".join(parts)
 
 
 def read_as(dialect: Dialect) -> dict[str, str]:
     """Return the options that state how a file was read."""
     return {
-        **{name: getattr(dialect, name) for name in ("encoding", "delimiter", "escape", "decimal")},
+        **{name: getattr(dialect, name) for name in ("encoding", "escape", "decimal")},
+        "delimiter": dialect.delimiter or NO_DELIMITER,
         "quote": dialect.quote or NO_QUOTE,
         "header": "yes" if dialect.header else "no",
     }
@@ -44,14 +50,12 @@ def read_as(dialect: Dialect) -> dict[str, str]:
 def doubted(table: Table) -> dict[str, str]:
     """Return the options that state what was guessed and one row could have turned, as the file was read."""
     read = read_as(table.dialect) if table.dialect is not None else {}
-    names = (doubt.option.split()[0].removeprefix("--") for doubt in table.doubts)
-    return {name: read[name] for name in names}
+    return {doubt.name: read[doubt.name] for doubt in table.doubts}
 
 
 def doubts_in_words(table: Table) -> str:
     """Return what was guessed and one row could have turned: ``encoding cp1252, decimal mark comma``."""
-    titles = {"quote": "quotes", "escape": "quotes within quotes", "decimal": "decimal mark", "header": "header row"}
-    return ", ".join(f"{titles.get(name, name)} {MARKS.get(value, value)}" for name, value in doubted(table).items())
+    return ", ".join(f"{TITLES.get(name, name)} {MARKS.get(value, value)}" for name, value in doubted(table).items())
 
 
 class DialectForm(Card):
@@ -71,7 +75,9 @@ class DialectForm(Card):
         self.bad_lines = BadLines()
         self.setObjectName("dialect_form")
         self.setAccessibleName("How the file is written")
-        self.form = Form("dialect", ReadOptions, titles={"header": "first row is a header"})
+        self.form = Form("dialect", ReadOptions, titles=FIELDS, across=2)
+        self.candidates = ReadingCandidates()
+        self.candidates.chosen.connect(self._choose)
         self._again = button("Read again", "dialect_read_again", tip="Read the file as stated here")
         self._again.clicked.connect(self._ask)
         self._leave = button("Leave as it is", "dialect_leave")
@@ -85,6 +91,7 @@ class DialectForm(Card):
         self.body.addWidget(label("How the file is written", "heading"))
         self.body.addWidget(text)
         self.body.addWidget(self._doubts)
+        self.body.addWidget(self.candidates)
         self.body.addWidget(self.form)
         self.body.addLayout(row(None, self._leave, self._again))
 
@@ -95,10 +102,12 @@ class DialectForm(Card):
         self._show_options(opened.options if opened is not None else None)
         doubts = doubts_in_words(opened.table) if opened is not None else ""
         self._doubts.setText(
-            f"⚠ Guessed from the rows: {doubts}. One row could turn a guess, and with it how every other row is read: "
-            "so nothing is released before you have said that it is right."
+            f"⚠ Guessed from the rows: {doubts}. A single row could change this guess, and with it how every other row "
+            "is read; please confirm it before releasing. Below are the same cells as each candidate reads them: click "
+            "the one that reads right."
         )
         self._doubts.setVisible(bool(doubts))
+        self.candidates.show_doubts(opened.table.doubts if opened is not None else ())
         self._leave.setVisible(not doubts)
         self._show_guess(opened)
 
@@ -112,7 +121,9 @@ class DialectForm(Card):
         guess = read_as(dialect) if dialect is not None else {}
         for name in ReadOptions.declared():
             field = self.form.field(name)
-            words = f"{GIVEN_LATER}: {MARKS.get(guess[name], guess[name])}" if name in guess else GIVEN_LATER
+            words = (
+                f"{GIVEN_LATER}: {MARKS.get(guess[name], guess[name])}" if name in guess else LEFT_OPEN.get(name, "")
+            )
             if isinstance(field, QLineEdit):
                 field.setPlaceholderText(words)
             elif isinstance(field, QComboBox):
@@ -121,8 +132,16 @@ class DialectForm(Card):
     def confirm(self) -> None:
         """State what was guessed, as it was guessed."""
         assert self._opened is not None
-        stated = doubted(self._opened.table)
+        stated: dict[str, Any] = doubted(self._opened.table)
         self.read_again.emit(dataclasses.replace(self._opened.options or ReadOptions(), **stated))
+
+    def _choose(self, name: str, value: str) -> None:
+        """State one candidate of a doubt, and leave the other doubts open."""
+        assert self._opened is not None
+        stated: dict[str, Any] = {name: value}
+        so_far = self.form.value() or self._opened.options or ReadOptions()
+        assert isinstance(so_far, ReadOptions)
+        self.read_again.emit(dataclasses.replace(so_far, **stated))
 
     def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
         """Show what was stated when the file at ``source`` was refused, and the lines that were in the way."""

@@ -1,0 +1,73 @@
+"""What a guess about the file could be instead: the same cells under each candidate, and a click that chooses one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+
+from workbench.gui.widgets import Elided, button, label
+from workbench.params.errors import one_line
+
+if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
+    from workbench.data.table import Candidate, Doubt
+
+TITLES = {"quote": "quotes", "escape": "quotes within quotes", "decimal": "decimal mark", "header": "header row"}
+WORDS = {",": "comma", ";": "semicolon", "|": "bar", ".": "point"}
+_BETWEEN = "   ·   "
+
+
+class ReadingCandidates(QWidget):
+    """For each doubt its candidates, one a line: a button that states it, and some cells as it reads them.
+
+    Signals:
+        chosen: (attribute of the options, value)
+    """
+
+    chosen = Signal(str, str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("reading_candidates")
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(4)
+        self._grid.setColumnStretch(2, 1)
+
+    def show_doubts(self, doubts: Sequence[Doubt]) -> None:
+        """Show the candidates of ``doubts`` in place of the former ones."""
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()  # it goes when the event that came from it has been handled
+                widget.deleteLater()
+        line = 0
+        for doubt in doubts:
+            for position, candidate in enumerate(doubt.candidates):
+                if position == 0:
+                    self._grid.addWidget(label(TITLES.get(doubt.name, doubt.name)), line, 0)
+                self._add(line, doubt, candidate, guessed=position == 0)
+                line += 1
+        self.setVisible(bool(doubts))
+
+    def _add(self, line: int, doubt: Doubt, candidate: Candidate, *, guessed: bool) -> None:
+        words = WORDS.get(candidate.value, candidate.value)
+        cells = one_line(_BETWEEN.join(candidate.cells)) if candidate.fits else "cannot read the file"
+        what = TITLES.get(doubt.name, doubt.name)
+        press = button(
+            f"{words} (guessed)" if guessed else words,
+            f"candidate_{doubt.name}_{candidate.value}",
+            tip=f"Read the file again with {what} {words}",
+            accessible=f"{what} {words}: {cells}",
+        )
+        press.setStyleSheet("min-height: 16px; padding: 2px 12px;")  # a line of a list, not a button of a form
+        press.setEnabled(candidate.fits)
+        press.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        press.clicked.connect(lambda: self.chosen.emit(doubt.name, candidate.value))
+        shown = Elided(cells, "" if candidate.fits else "muted")
+        shown.setObjectName(f"cells_{doubt.name}_{candidate.value}")
+        self._grid.addWidget(press, line, 1)
+        self._grid.addWidget(shown, line, 2)
