@@ -83,6 +83,8 @@ WALK: list[tuple[list[str], int]] = [
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
+    (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
+    (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
     (["ledger", "show", *LEDGER], 0),
     (["ledger", "show", "--ledger", f"{CLEAR}"], 0),
     (["samples"], 0),

@@ -22,7 +22,7 @@ pytest.importorskip("torch")
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
-from workbench.deep.model import WEIGHTS, TrainedModel, facts, save_weights
+from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import train
 from workbench.privacy.audit import LowerBound, epsilon_lower
@@ -97,12 +97,12 @@ def audited(release_of: ReleaseOf, releases: int, delta: float) -> LowerBound:
 
 
 def trained(folder: Path, asked: DpSgdPlan) -> ReleaseOf:
-    """Return a function that trains, writes the weights as a release does, and reads them back as anybody does."""
+    """Return a function that trains, writes the weights that a release writes, and reads them back as anybody does."""
 
     def once(seed: int) -> tuple[Path, NDArray[np.bool_]]:
         data = HalfEmpty(FEATURES, TABLE, seed)
         run = train(asked, data, lambda cost: None)
-        save_weights(run, folder)
+        (folder / WEIGHTS).write_bytes(weights_bytes(run))
         loaded = TrainedModel.load(folder, facts(run), [a.to_plain() for a in FEATURES.attributes])
         assert loaded.predict(np.zeros((1, OWN))).shape == (1,)
         return folder, data.empty

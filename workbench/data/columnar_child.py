@@ -104,22 +104,19 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
     _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
     restrict(memory, seconds)
     _check_shape(rows, columns)
-    try:
-        frame = _read(path, kind)
-        if frame.shape != (rows, len(columns)):
-            raise damaged
-        texts = [_as_text(frame.head(0).to_series(k)) for k in range(frame.width)]  # refused before any is sent
-        del texts
-        step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
-        for start in range(0, rows, step):
-            stretch = frame.slice(start, step)
-            stream = io.BytesIO()
-            stretch.select(_as_text(series) for series in stretch).write_ipc_stream(stream)
-            _send(out, TEXT, stream.getbuffer())
-    except (RefusedError, BrokenPipeError, MemoryError):
-        raise
-    except BaseException:  # noqa: BLE001 - as above
-        raise damaged from None
+    # From here on whatever the library raises may be damage or want of memory, and which of them it does not tell: this
+    # process ends before its answer does, and the parent says both.
+    frame = _read(path, kind)
+    if frame.shape != (rows, len(columns)):
+        raise damaged
+    for series in frame.head(0):
+        _as_text(series)  # refused before anything is sent
+    step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
+    for start in range(0, rows, step):
+        stretch = frame.slice(start, step)
+        stream = io.BytesIO()
+        stretch.select(_as_text(series) for series in stretch).write_ipc_stream(stream)
+        _send(out, TEXT, stream.getbuffer())
     _send(out, END, b"")
 
 
@@ -186,7 +183,8 @@ def restrict(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the rows
     _lower(resource.RLIMIT_CPU, seconds)
     if sys.platform == "linux":  # a Mac does not keep to it
-        _lower(resource.RLIMIT_AS, _mapped() + memory)
+        # What is written to, not all that is mapped: allocators and threads set much room aside that they never use.
+        _lower(resource.RLIMIT_DATA, _written() + memory)
 
 
 def _lower(which: int, most: int) -> None:
@@ -196,8 +194,8 @@ def _lower(which: int, most: int) -> None:
     resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _mapped() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+def _written() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def request_of(path: Path, kind: str, free: int) -> dict[str, Any]:
