@@ -117,6 +117,13 @@ def test_a_name_that_a_release_could_not_carry_is_refused_before_anything_is_cha
     assert what in read_or_one_sentence(path)
 
 
+def test_names_that_a_library_takes_for_patterns_are_names(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"^a$": ["1"], "a": ["2"], "*": ["3"], "0": ["4"], "a b\n": ["5"]})
+    written(path, frame)
+    assert read_table(path).frame.equals(frame)
+
+
 CHILDREN = {
     "prints": "import sys; sys.stderr.write('SECRET'); sys.stdout.write('SECRET')",
     "dies": "import os; os.abort()",
