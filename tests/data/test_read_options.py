@@ -29,7 +29,7 @@ def cells(table: Table) -> list[list[str]]:
     return [["" if cell is None else cell for cell in row] for row in table.frame.rows()]
 
 
-def both_readings(path: Path, options: ReadOptions, piece: int = 1 << 23) -> list[Any]:
+def both_readings(path: Path, options: ReadOptions, piece: int = 1 << 23, *, replace: bool = False) -> list[Any]:
     """Return what the reader says, on the fast path where it may and on the exact one: the table, or the fault.
 
     The fast path does not tell lines where a cell spans some, the exact one does while rows and lines run in step.
@@ -42,12 +42,12 @@ def both_readings(path: Path, options: ReadOptions, piece: int = 1 << 23) -> lis
             if exact:
                 patch.setattr(DelimitedFile, "_read_fast", lambda self, dialect, columns: None)
             try:
-                table = read_table(path, options)
-                out.append((table.names, cells(table), table.first_line, table.notices))
+                table = read_table(path, options, replace_invalid=replace)
+                out.append((table.names, cells(table), table.first_line, table.notices, list(table.blank_lines)))
             except InputError as refusal:
                 out.append(str(refusal))
     if not isinstance(out[0], str) and out[0][2] is None and any("\n" in cell for row in out[0][1] for cell in row):
-        out[1] = (*out[1][:2], None, out[1][3])
+        out[1] = (*out[1][:2], None, *out[1][3:])
     return out
 
 
@@ -118,15 +118,24 @@ def test_a_decorated_file_is_read_like_its_plain_form(
     comment=st.sampled_from([None, "#"]),
     skip=st.integers(0, 2),
     piece=st.integers(1, 12),
+    replace=st.booleans(),
 )
 def test_the_fast_and_the_exact_reader_agree_on_any_text(
-    path: Path, text: str, delimiter: str, quote: str, trim: bool, comment: str | None, skip: int, piece: int
+    path: Path,
+    text: str,
+    delimiter: str,
+    quote: str,
+    trim: bool,
+    comment: str | None,
+    skip: int,
+    piece: int,
+    replace: bool,
 ) -> None:
     path.write_bytes(text.encode())
     options = ReadOptions(
         encoding="utf-8", delimiter=delimiter, quote=quote, header="yes", trim=trim, comment=comment, skip_lines=skip
     )
-    fast, exact = both_readings(path, options, piece)
+    fast, exact = both_readings(path, options, piece, replace=replace)
     assert fast == exact
 
 

@@ -153,7 +153,7 @@ def test_unknown_column_is_answered_with_the_nearest(tmp_path: Path) -> None:
         ('a,b\n"x\ny" z,2\n', r'a stray quote mark " stands in row 1 \(.*, line 3\)'),
         (
             'a,b\n1, "2"\n',
-            r'a stray quote mark " stands in row 1 \(.*, line 2\); say --trim if blanks .*, or wrap its cell',
+            r'a stray quote mark " stands in row 1 \(.*, line 2\); say --trim if blanks .*, wrap its cell',
         ),
         ('a,b "c\n1,2\n', r'a stray quote mark " stands in row 1 \(.*, line 1\)'),
         ("a,b,a\n1,2,3\n", r"the header names the column 'a' twice \(.*, line 1\)"),

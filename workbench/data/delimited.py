@@ -329,7 +329,8 @@ class DelimitedFile:
             what = f"a stray quote mark {quote} stands in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
             mends = [*mends, around, "say --quote none if quote marks are plain text"]
-        return InputError(what, f"{self._source}, line {fault.line}", ", or ".join(mends))
+        mend = ", ".join(mends[:-1]) + f", or {mends[-1]}"
+        return InputError(what, f"{self._source}, line {fault.line}", mend)
 
 
 def _blank_lines_at_end(body: Bytes) -> bytes:

@@ -75,7 +75,7 @@ def notices_about(found: Sequence[Record], dialect: Dialect, options: ReadOption
     if options.delimiter is None:
         for mark in _TWO_CHARACTERS:
             doubled = dialect.delimiter and mark == 2 * dialect.delimiter and len(first) > 2 and not any(first[1::2])
-            if doubled or (not dialect.delimiter and mark in first[0]):
+            if doubled or (first and not dialect.delimiter and mark in first[0]):
                 yield f'cells seem to be parted by {mark}; if they are, say --delimiter "{mark}"'
 
 

@@ -139,8 +139,7 @@ class DialectForm(Card):
         """State one candidate of a doubt, and leave the other doubts open."""
         assert self._opened is not None
         stated: dict[str, Any] = {name: value}
-        so_far = self.form.value() or self._opened.options or ReadOptions()
-        assert isinstance(so_far, ReadOptions)
+        so_far = self.options() or self._opened.options or ReadOptions()
         self.read_again.emit(dataclasses.replace(so_far, **stated))
 
     def show_failure(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
