@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,9 @@ FILE = "the file"
 _NAMED = 3
 """Columns that a refusal names for each fact; of more it gives the number."""
 
-_MARK = re.compile(r"(?P<key>\borigin[\"']?\s*=\s*)(?P<quote>[\"'])" + GUESS + r"(?P=quote)")
+_KEY, _WORD = r"origin[\"']?[ \t]*=[ \t]*)", r"(?P<quote>[\"'])guess(?P=quote)"
+_MARK = re.compile(rf"(?P<key>\b{_KEY}{_WORD}")
+_LINE_MARK = re.compile(rf"^(?P<key>[ \t]*[\"']?{_KEY}{_WORD}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def refusal(found: Sequence[Guess], where: str = "", mend: str = "") -> InputErr
         mend: what to do about it; the command that confirms them where nothing else is given.
     """
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found)}"
-    command = f"`workbench plan --confirm {where or 'PLAN'}`"
+    command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
     return InputError(what, where, mend or f"if they are right and public knowledge, run {command}")
 
 
@@ -140,11 +143,10 @@ def confirm(text: str, where: str) -> tuple[str, tuple[Guess, ...]]:
     wanted = _confirmed(raw)
     if wanted == raw:
         return text, found
-    marks = list(_MARK.finditer(text))
-    changed = _with_marks(text, marks)
+    changed = _with_marks(text, list(_LINE_MARK.finditer(text)))
     if not _says(changed, wanted, where):
-        # Something that only looks like a mark stands in a text: take those that are marks.
-        changed = _with_marks(text, [m for m in marks if _is_mark(text, m, raw, where)])
+        # A mark stands elsewhere, or something in a text only looks like one: each is tried by itself.
+        changed = _with_marks(text, [m for m in _MARK.finditer(text) if _is_mark(text, m, raw, where)])
         if not _says(changed, wanted, where):
             raise InputError('a mark origin = "guess" is not on a line of its own', where, "remove it by hand")
     return changed, found
