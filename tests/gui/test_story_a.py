@@ -92,6 +92,11 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         hands.key(Qt.Key.Key_Tab)
     hands.keys(FACTS[5])
     hands.key(Qt.Key.Key_Return)
+    assert "kind and missing values of age, sex" in hands.see("note_data").accessibleName()
+    assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
+    hands.click("to_protect")
+    assert hands.cell("attribute_table", "age", "Kind") == "integer"
+    assert hands.window.session.plan.guesses() == ()
 
     hands.click("rail_protect")
     hands.idle()
@@ -158,6 +163,8 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
         hands.key(Qt.Key.Key_Tab)
     hands.keys(FACTS[5])
     hands.key(Qt.Key.Key_Return)
+    hands.key(Qt.Key.Key_Return, CTRL)
+    assert hands.window.session.plan.guesses() == ()
     hands.pick_by_keys("attribute_table", "income", "Role", "sensitive")
     assert hands.window.session.plan.column("income").role == "sensitive"
 

@@ -84,12 +84,20 @@ def places(found: Iterable[Guess]) -> list[str]:
     return [f"{fact} of {guess.of}" for guess in found for fact in guess.facts]
 
 
-def listed(found: Sequence[Guess]) -> str:
-    """Return the guesses as one clause: ``kind and missing of age, city and 3 more; encoding of the file``."""
+def listed(found: Sequence[Guess], words: Mapping[str, str] | None = None) -> str:
+    """Return the guesses as one clause: ``kind and missing of age, city and 3 more; encoding of the file``.
+
+    Args:
+        found: the guesses.
+        words: what a fact is called where that is not its key in the plan.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for guess in found:
         groups.setdefault(guess.facts, []).append(guess.of)
-    return "; ".join(f"{_joined(facts)} of {_joined(_shortened(names))}" for facts, names in groups.items())
+    return "; ".join(
+        f"{_joined([(words or {}).get(fact, fact) for fact in facts])} of {_joined(_shortened(names))}"
+        for facts, names in groups.items()
+    )
 
 
 def _shortened(names: list[str]) -> list[str]:
@@ -100,15 +108,18 @@ def _joined(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
-def refusal(found: Sequence[Guess], where: str = "", mend: str = "") -> InputError:
+def refusal(
+    found: Sequence[Guess], where: str = "", mend: str = "", words: Mapping[str, str] | None = None
+) -> InputError:
     """Return the sentence with which a release by an unconfirmed guess is refused.
 
     Args:
         found: the guesses.
         where: the plan's file.
         mend: what to do about it; the command that confirms them where nothing else is given.
+        words: what facts are called, as for :func:`listed`.
     """
-    what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found)}"
+    what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
     command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
     return InputError(what, where, mend or f"if they are right and public knowledge, run {command}")
 

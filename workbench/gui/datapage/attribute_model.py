@@ -191,7 +191,7 @@ class AttributeModel(QAbstractTableModel):
             case 1:
                 return f"{column.role}" if column.role else NO_ROLE
             case 2:
-                return column.kind or NO_ROLE
+                return f"{column.kind or NO_ROLE}{' ?' if 'kind' in column.unconfirmed else ''}"
             case 5:
                 told = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
                 return f"{told} ⚠" if "missing" in column.unfilled else told
@@ -230,6 +230,8 @@ class AttributeModel(QAbstractTableModel):
             return QColor(theme.warn)
         if not column.protected:
             return QColor(theme.muted)
+        if index.column() == KIND and "kind" in column.unconfirmed:
+            return QColor(theme.warn)
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong or self._contradicted(column, fact):
             return QColor(theme.danger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -155,17 +155,22 @@ class AttributeDetail(DetailCard):
             return
         if self._take.hasFocus():  # it is disabled now, and Qt would give the keys to “Drop it”
             self.reading.missing.setFocus(Qt.FocusReason.OtherFocusReason)
+        ways: dict[str, Any] = {
+            "kind": read.kind,
+            "missing": read.missing if column.missing == OPEN else column.missing,
+            "date_order": read.date_order or column.date_order,
+        }
+        taken = [fact for fact, value in ways.items() if value != getattr(column, fact)]
         self._session.edit_column(
             column.name,
             f"take the facts of {column.name} from the data",
-            kind=read.kind,
+            **ways,
             lower=read.lower,
             upper=read.upper,
             domain=read.domain,
-            missing=read.missing if column.missing == OPEN else column.missing,
-            date_order=read.date_order or column.date_order,
             bounds_origin=read.bounds_origin,
             mechanism="auto",
+            guessed=tuple(dict.fromkeys((*column.guessed, *taken))),
         )
 
 
@@ -183,7 +188,8 @@ def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnPro
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
-    parts = [column.kind or ""]
+    guessed = " (guessed)" if "kind" in column.unconfirmed else ""
+    parts = [f"{column.kind or ''}{guessed}"]
     if profile is not None:
         parts += [count(profile.distinct, "different value")]
         parts += [f"{profile.missing:,} missing"] if profile.missing else []
