@@ -43,6 +43,9 @@ NO_ROLE = "–"
 NOWHERE = QModelIndex()
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_GUESSED_IN = {ROLE: "action", KIND: "kind"}
+"""Which guess is marked in which column."""
+
 HISTOGRAM = Qt.ItemDataRole.UserRole + 1
 
 
@@ -189,7 +192,7 @@ class AttributeModel(QAbstractTableModel):
             case 0:
                 return column.name + ("  ⚠" if profile and profile.suspicions else "")
             case 1:
-                return f"{column.role}" if column.role else NO_ROLE
+                return f"{column.role or NO_ROLE}{' ?' if 'action' in column.unconfirmed else ''}"
             case 2:
                 return f"{column.kind or NO_ROLE}{' ?' if 'kind' in column.unconfirmed else ''}"
             case 5:
@@ -228,10 +231,10 @@ class AttributeModel(QAbstractTableModel):
         theme = self._session.theme
         if column.action == "keep" and index.column() == LOWER:
             return QColor(theme.warn)
+        if _GUESSED_IN.get(index.column()) in column.unconfirmed:
+            return QColor(theme.warn)
         if not column.protected:
             return QColor(theme.muted)
-        if index.column() == KIND and "kind" in column.unconfirmed:
-            return QColor(theme.warn)
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong or self._contradicted(column, fact):
             return QColor(theme.danger)

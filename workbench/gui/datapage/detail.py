@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from workbench.gui.datapage.attribute_model import AttributeModel
 from workbench.gui.datapage.facts import FROM_DATA, ROLE_MEANING, protect_changes
 from workbench.gui.datapage.histogram import Histogram
-from workbench.gui.datapage.reading import ReadingFacts
+from workbench.gui.datapage.reading import MISSING, ORDERS, ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
 from workbench.gui.draft import OPEN, DraftColumn
 from workbench.gui.master_detail import DetailCard
@@ -204,8 +204,21 @@ def _notes_text(column: DraftColumn) -> str:
     if column.unfilled:
         what = "how its dates are written" if column.unfilled[0] == "date_order" else "what a missing value means"
         return f"Declare below {what}."
+    if column.unconfirmed:
+        return f"Guessed: {_guess_text(column)}. Correct what is wrong, then confirm the rest below."
     if not column.protected or column.bounds_origin == "data":
         return ""
     if column.numeric:
         return "Its public facts are declared; values outside the bounds are moved to the nearest one."
     return "Its public values are declared."
+
+
+def _guess_text(column: DraftColumn) -> str:
+    missing = dict(MISSING).get(column.missing, column.missing)
+    words = {
+        "action": "an identifier, not released",
+        "kind": str(column.kind),
+        "missing": f"a missing value is {missing}",
+        "date_order": f"{dict(ORDERS).get(column.date_order, column.date_order)}",
+    }
+    return "; ".join(words[fact] for fact in column.unconfirmed)
