@@ -89,6 +89,12 @@ def unfilled(plan: dict[str, Any]) -> list[str]:
     ]
 
 
+def guessed(plan: dict[str, Any]) -> list[str]:
+    """Return what of a plan was guessed from the rows and nobody has confirmed: columns, and the file."""
+    columns = [str(column.get("name")) for column in plan.get("column", ()) if column.get("origin") == "guess"]
+    return [*columns, *(["how the file is read"] if plan.get("reading", {}).get("origin") == "guess" else [])]
+
+
 def target_of(plan: dict[str, Any]) -> str | None:
     """Return the attribute that the plan marks as the target."""
     return next((column["name"] for column in plan.get("column", ()) if column.get("role") == "target"), None)
@@ -150,7 +156,7 @@ class MainJob:
         return [] if self.table else ["--ledger", str(self.folder / "ledger.sqlite")]
 
     def run(self) -> int:
-        """Do it; return the exit status: 0 done, 2 the plan waits for public bounds, else that of what failed."""
+        """Do it; return the exit status: 0 done, 2 the plan waits for the person, else that of what failed."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -163,6 +169,9 @@ class MainJob:
         waiting = unfilled(plan)
         if waiting:
             return self.ask_for(waiting)
+        unconfirmed = guessed(plan)
+        if unconfirmed:
+            return self.ask_to_confirm(unconfirmed)
         target = self.target or target_of(plan)
         for title, arguments in self.steps(target):
             status = self.step(title, *arguments)
@@ -183,13 +192,28 @@ class MainJob:
 
     def ask_for(self, waiting: list[str]) -> int:
         """Say what the plan lacks: bounds come from public knowledge, never from the table itself."""
-        again = f"python3 packaging/dev.py run {shlex.quote(str(self.table))}" if self.table else "run this again"
         print(
             f"error: the plan waits for public bounds and domains: {', '.join(waiting)} ({self.plan}); "
-            f'replace each "?" by what is publicly known, never by what the table holds, then: {again}',
+            f'replace each "?" by what is publicly known, never by what the table holds, then: {self.again}',
             file=sys.stderr,
         )
         return 2
+
+    def ask_to_confirm(self, unconfirmed: list[str]) -> int:
+        """Say what was guessed: only the person can say that it is right and public knowledge."""
+        program = self.environment.program("workbench").relative_to(self.environment.root)
+        shown = ", ".join(unconfirmed[:4]) + (f" and {len(unconfirmed) - 4} more" if len(unconfirmed) > 4 else "")
+        print(
+            f"error: the plan holds guesses from the rows that nobody has confirmed: {shown} ({self.plan}); check them "
+            f"in the file, then: {program} plan --confirm {shlex.quote(str(self.plan))} && {self.again}",
+            file=sys.stderr,
+        )
+        return 2
+
+    @property
+    def again(self) -> str:
+        """The command line that runs this once more."""
+        return f"python3 packaging/dev.py run {shlex.quote(str(self.table))}" if self.table else "run this again"
 
     def steps(self, target: str | None) -> Iterator[tuple[str, list[str]]]:
         """Yield what follows the plan: a title and the arguments of the command line."""

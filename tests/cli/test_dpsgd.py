@@ -16,6 +16,8 @@ from workbench.cli import main
 from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
+from workbench.privacy.neighbours import replace_one
+from workbench.release.certificate import checksum
 from workbench.release.model import read_card
 
 PLAN = """
@@ -177,6 +179,36 @@ def test_rows_per_person_multiply_the_charge(capsys: pytest.CaptureFixture[str],
     words = command(folder, output="two")
     words[words.index("--ledger") + 1] = str(folder / "other.sqlite")
     assert answer(capsys, words)["epsilon_charged"] == pytest.approx(2 * one["epsilon_charged"])
+
+
+def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    """Before, a run with a hundred rows of a person was certified with δ = 1."""
+    for people, delta in ((1, "0.0034"), (100, "1e-5")):
+        facts = PLAN.replace("epsilon = 3", f"epsilon = 3\nrows_per_person = {people}")
+        (folder / "plan.toml").write_text(facts, encoding="utf-8")
+        words = command(folder)
+        words[words.index("--delta") + 1] = delta
+        assert "is not below 1/rows = 0.00333" in refusal(capsys, words, 2)
+    assert entries(capsys, folder) == []
+    assert not (folder / "net").exists()
+
+
+def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN.replace("epsilon = 3", "epsilon = 3\nrows_per_person = 2"), encoding="utf-8")
+    assert main(command(folder, "--noise", "8")) == 0
+    assert main(["verify", str(folder / "net")]) == 0
+    card = read_card(folder / "net")
+    card["guarantee"]["delta"] = "0.0001"  # of one row
+    other = replace_one(float(card["guarantee"]["epsilon"]), 1e-4)
+    card["guarantee"]["replace_one"] = dict(zip(("epsilon", "delta"), other, strict=True))
+    card["checksum"] = checksum(card)
+    (folder / "net" / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["verify", str(folder / "net"), "--json"]) == 5
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem.startswith("the steps cost delta = 0.0002")
 
 
 @pytest.mark.parametrize(

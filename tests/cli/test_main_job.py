@@ -56,6 +56,11 @@ def filled_plan(bench: Bench, table: Path) -> Path:
         rest = rest.replace('lower = "?"', f"lower = {lower}", 1).replace('upper = "?"', f"upper = {upper}", 1)
         text = head + column + rest
     plan.write_text(text.replace('domain = "?"', 'domain = ["0", "1"]'))
+    refused = ("sanitize", table, "--plan", plan, "-o", bench.path("no.csv"), "--ledger", bench.path("no.sqlite"))
+    assert "kind and missing of Pregnancies, Glucose" in bench.run(*refused, code=2)
+    confirmed = bench.run("plan", "--confirm", plan)
+    assert (len(confirmed["confirmed"]), confirmed["unfilled"]) == (2 * 9 + 1, [])
+    assert confirmed["confirmed"] == drafted["guesses"]
     return plan
 
 

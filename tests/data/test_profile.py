@@ -155,11 +155,33 @@ def test_attribute_from_data_takes_the_rows_and_says_so() -> None:
         attribute = attribute_from_data(profiled)
         assert attribute.bounds_origin == "data"
         if attribute.numeric:
-            x = numbers(table, attribute)
-            assert attribute.bounds() == (x.min(), x.max())
+            x, (lower, upper) = numbers(table, attribute), attribute.bounds()
+            assert lower <= x.min() < x.max() <= upper
+            assert upper - lower <= 1.4 * (x.max() - x.min())
         else:
             assert set(codes(table, attribute)) == {0, 1, 2}
     assert attribute_from_data(column(["a", "b", None])).missing == "own-value"
+
+
+@pytest.mark.parametrize(
+    ("cells", "bounds"),
+    [
+        (["20", "39", "37"], (20, 40)),
+        (["8", "64"], (0, 70)),
+        (["1", "5"], (1, 5)),
+        (["12345", "987654"], (0, 1_000_000)),
+        (["-3.71", "2.2"], (-4, 3)),
+        (["0.17", "0.93"], (0.1, 1.0)),
+    ],
+)
+def test_bounds_from_the_data_are_round_and_so_no_persons_value(cells: list[str], bounds: tuple[float, float]) -> None:
+    assert attribute_from_data(column(cells)).bounds() == bounds
+
+
+def test_bounds_of_dates_from_the_data_are_whole_years() -> None:
+    lower, upper = attribute_from_data(column(["1961-03-04", "2003-05-06"])).bounds()
+    days = [datetime.date.fromordinal(int(day)).isoformat() for day in (lower, upper)]
+    assert days == ["1961-01-01", "2003-12-31"]
 
 
 @pytest.mark.parametrize(

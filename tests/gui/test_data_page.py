@@ -72,6 +72,8 @@ def test_facts_are_filled_by_keys_alone(opened, qtbot):
     assert (income.lower, income.upper) == (0, 5000)
     assert town.domain == ("A", "B")
     assert opened.session.plan.ready
+    assert opened.findChild(QAbstractButton, "to_protect").text() == "These are right, and they are public knowledge"
+    qtbot.keyClick(opened, Qt.Key.Key_Return, CTRL)
     assert opened.findChild(QAbstractButton, "to_protect").text() == "Protect →"
 
 
@@ -117,7 +119,7 @@ def test_an_edit_that_changes_nothing_is_no_step(people):
 def test_taking_facts_from_the_data_warns_at_once(opened, press):
     press(opened, "take_from_data")
     age = opened.session.plan.column("age")
-    assert (age.lower, age.upper, age.bounds_origin) == (20, 39, "data")
+    assert (age.lower, age.upper, age.bounds_origin) == (20, 40, "data")
     warning = opened.findChild(QLabel, "detail_warning")
     assert warning.isVisible()
     assert "outside the guarantee" in warning.text()

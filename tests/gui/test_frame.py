@@ -197,6 +197,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         window.open(str(table))
         idle(window)
         window.session.edit_column("age", "bounds of age", lower=0.0, upper=99.0)
+        window.session.edit("confirm what was guessed", window.session.plan.confirmed())
         window.show_page("release")
         idle(window)
         monkeypatch.setattr(workbench.release.export, "release_table", fault)

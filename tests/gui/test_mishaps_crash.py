@@ -47,6 +47,7 @@ def wait(condition, then):
 def edit():
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=120.0)
     window.session.edit_column("town", "towns", domain=("a", "b"))
+    window.session.edit("confirm what was guessed", window.session.plan.confirmed())
     window.session.set_epsilon(Decimal("0.7"))
     wait(lambda: list(user_state().glob("unsaved/*.toml")) and not window.jobs.running, edited)
 

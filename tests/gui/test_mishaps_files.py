@@ -31,6 +31,7 @@ def town(window, source, idle):
     idle(window)
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
     window.session.edit_column("town", "values of town", domain=("a", "b"))
+    window.session.edit("confirm what was guessed", window.session.plan.confirmed())
     return window
 
 

@@ -243,6 +243,7 @@ def open_with_facts(window, path: Path, idle) -> None:
     idle(window)
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
     window.session.edit_column("sex", "values of sex", domain=("f", "m"))
+    window.session.edit("confirm what was guessed", window.session.plan.confirmed())
 
 
 def test_the_ledger_refuses_what_was_spent_meanwhile(ready, target, press, answer, idle, qtbot):

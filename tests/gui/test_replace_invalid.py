@@ -30,6 +30,7 @@ def gaps(window, tmp_path, idle):
     idle(window)
     window.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
     window.session.edit_column("town", "values", domain=("A", "B"))
+    window.session.edit("confirm what was guessed", window.session.plan.confirmed())
     return window
 
 

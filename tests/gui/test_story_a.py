@@ -92,7 +92,6 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         hands.key(Qt.Key.Key_Tab)
     hands.keys(FACTS[5])
     hands.key(Qt.Key.Key_Return)
-
     hands.click("rail_protect")
     hands.idle()
     hands.pick("share_table", "zip", "Action", "keep")
@@ -111,6 +110,12 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert hands.cell("share_table", "age", "Lock") == "locked"
     assert "together ε = 1 exactly" in hands.text("share_sum")
 
+    hands.click("rail_data")
+    assert "kind and missing values of age, sex" in hands.see("note_data").accessibleName()
+    assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
+    hands.click("to_protect")
+    assert hands.cell("attribute_table", "age", "Kind") == "integer"
+    hands.click("to_protect")
     hands.click("to_preview")
     hands.idle()
     assert hands.sees("preview_distribution")
@@ -183,9 +188,14 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.idle()
     planned_as_told(hands)
 
+    hands.key(Qt.Key.Key_1, CTRL)
+    assert hands.window.session.plan.guesses()
     hands.key(Qt.Key.Key_Return, CTRL)
-    hands.idle()
-    assert hands.window.page.objectName() == "page_preview"
+    assert hands.window.session.plan.guesses() == ()
+    for page in ("protect", "preview"):
+        hands.key(Qt.Key.Key_Return, CTRL)
+        hands.idle()
+        assert hands.window.page.objectName() == f"page_{page}"
     hands.tab_to("another_draw")
     hands.key(Qt.Key.Key_Space)
     hands.idle()

@@ -63,6 +63,8 @@ def open_and_declare(hands: Hands, source: Path) -> None:
         hands.keys(fact)
         hands.key(end)
     assert hands.window.session.plan.ready
+    hands.click("to_protect")  # what was guessed is right, and public knowledge
+    assert hands.window.session.plan.guesses() == ()
 
 
 def set_cap(hands: Hands, cap: str) -> None:

@@ -83,6 +83,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
         ("label", {"domain": ("no", "yes")}),
     ):
         session.edit_column(name, f"declare {name}", **facts)
+    session.edit("confirm what was guessed", session.plan.confirmed())
     session.set_target("label")
     assert not session.plan.problems()
 
@@ -182,7 +183,7 @@ def test_a_delta_at_which_a_row_could_be_published_is_refused_beside_the_cost(tr
     retype(train, qtbot, "train_logistic_delta", "0.5")
     problem = train.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)
-    assert "a δ of 0.5 is not below 1/rows" in problem.text().replace("A δ", "a δ")
+    assert "Delta = 0.5 is not below 1/rows" in problem.text()
     assert text_of(train, "fact_cost") == "–"
     assert not train.page.primary.isEnabled()
 
@@ -288,8 +289,8 @@ def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, pres
     retype(train, qtbot, "train_logistic_delta", "0.01")
     problem = train.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)
-    assert "A δ of 0.01 is not below 1/rows = 0.0067" in problem.text()
-    assert "give a δ such as 1e-05" in problem.text()
+    assert "Delta = 0.01 is not below 1/rows = 0.00667" in problem.text()
+    assert "give a delta such as 1e-05" in problem.text()
     assert not train.page.primary.isEnabled()
     retype(train, qtbot, "train_logistic_delta", "1e-4")
     forecast(train, qtbot)

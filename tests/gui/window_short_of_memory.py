@@ -96,7 +96,8 @@ def main(folder: Path) -> None:
     plan = session.plan.with_target("label")
     for i in range(COLUMNS):
         plan = plan.with_column(f"x{i}", kind="integer", lower=0, upper=96)
-    session.edit("declare what is public", plan.with_column("label", kind="category", domain=("0", "1")))
+    plan = plan.with_column("label", kind="category", domain=("0", "1"))
+    session.edit("declare what is public", plan.confirmed())
     press("rail_train")
     press("train_model_mlp")
     fields = {

@@ -107,6 +107,19 @@ def test_public_bounds_are_asked_for_and_nothing_is_released_without_them(progra
     assert error.rstrip().endswith(f"dev.py run {table}")
 
 
+def test_guesses_are_to_be_confirmed_by_the_person_alone(program, environment, table, capsys):
+    program.plan = '[reading]\norigin = "guess"\n' + FILLED.replace("[[column]]", '[[column]]\norigin = "guess"')
+    assert MainJob(environment, table).run() == 2
+    assert program.commands() == ["plan"]
+    error = capsys.readouterr().err
+    assert "guesses from the rows that nobody has confirmed: Age, Sex, how the file is read" in error
+    assert "plan --confirm" in error
+    assert error.rstrip().endswith(f"dev.py run {table}")
+    plan = MainJob(environment, table).plan
+    plan.write_text(plan.read_text("utf-8").replace("guess", "declared"), "utf-8")
+    assert MainJob(environment, table).run() == 0
+
+
 def test_the_plan_that_was_filled_in_is_used(program, environment, table):
     program.plan = WAITING
     MainJob(environment, table).run()

@@ -57,9 +57,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     _check_places(options)
     bounds = load_plan(options.bounds)
     bounds.column(options.target)
-    names = [column.name for column in bounds.columns]
-    table = read_data(options, context, names, replace_invalid=bounds.replaces_invalid)
-    _tell_unused(table.names, names, context)
+    table = read_data(options, context, bounds)
+    _tell_unused(table.names, [column.name for column in bounds.columns], context)
     data = StudyData.read(table, bounds, options.target)
     left_out = bounds.rows_of(table).rows - len(data.y)
     if left_out:

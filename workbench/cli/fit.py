@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, read_data
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
 from workbench.learners import LEARNERS, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.fit import columns_of, outside, release_fit
 from workbench.release.ledger import Ledger
-from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
@@ -40,10 +39,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     if options.delta is not None:
         raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
-    plan = load_plan(options.bounds)
+    plan = load_confirmed(options.bounds)
     features, target = columns_of(plan, options.target)
-    names = [c.name for c in plan.columns]
-    table = read_data(options, context, names, replace_invalid=plan.replaces_invalid)
+    table = read_data(options, context, plan)
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
     parameters = chosen.parameters.from_plain({"epsilon": epsilon})

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_output, keep_inputs, read_data
+from workbench.cli.tables import add_data, add_output, how_to_read, keep_inputs, read_data
 from workbench.data.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
+from workbench.data.reading import reading_of
 from workbench.data.schema import Attribute
-from workbench.params import InputError, WorkbenchError
-from workbench.params.codec import read_toml
+from workbench.params import InputError, ParameterError, WorkbenchError
+from workbench.params.codec import parse_toml, read_text, read_toml
+from workbench.params.errors import one_line
 from workbench.params.field import RealField
 from workbench.privacy.mechanisms import MECHANISMS
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.atomic import write_output
 from workbench.sanitize.draft import draft
+from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled
 from workbench.signals import Notice
+
+_CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
+_ALONE = "write `workbench plan --confirm PLAN` alone"
 
 _EPSILON = RealField(
     help="privacy loss of one row's whole record; the columns share it", at_least=EPSILON_LEAST, upto=EPSILON_MOST
@@ -28,8 +35,9 @@ _EPSILON = RealField(
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    add_data(parser, required=False)
+    parser.add_argument("--confirm", type=Path, metavar="PLAN", help=_CONFIRM)
+    parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
     parser.add_argument("--target", metavar="COL", help="the column to predict")
     names = ", ".join(m.name for m in MECHANISMS)
     parser.add_argument(
@@ -39,10 +47,17 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-data", action="store_true", help="read bounds and domains off the rows: outside the guarantee"
     )
-    add_output(parser, "the plan file (TOML)")
+    add_output(parser, "the plan file (TOML)", required=False)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    needed = {"DATA": options.data, "--epsilon": options.epsilon, "-o": options.output}
+    if options.confirm is not None:
+        for name in (name for name, value in needed.items() if value is not None):
+            raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", mend=_ALONE)
+        return _confirm(options.confirm)
+    for name in (name for name, value in needed.items() if value is None):
+        raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     keep_inputs(options.output, options.data)
     table = read_data(options, context)
@@ -54,6 +69,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         mechanism_name=options.mechanism,
         dropped=options.drop,
         from_data=options.from_data,
+        reading=reading_of(table, how_to_read(options, None)),
     )
     _keep_filled(options.output, made.unfilled)
     for note in made.notes:
@@ -61,7 +77,29 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     write_output(options.output, made.toml.encode())
     if options.from_data:
         context.emit(Notice("warning", "bounds and domains were read off the rows: every certificate will say so"))
-    return {"plan": str(options.output), "unfilled": list(made.unfilled), "notes": list(made.notes)}
+    return {
+        "plan": str(options.output),
+        "unfilled": list(made.unfilled),
+        "guesses": places(made.guesses),
+        "notes": list(made.notes),
+        "guessed": [str(guess) for guess in made.guesses],
+    }
+
+
+def _confirm(path: Path) -> dict[str, Any]:
+    """Confirm every guess of the plan in ``path``: a person says that they are right and public knowledge."""
+    text = read_text(path, "plan")
+    changed, found = confirm(text, str(path))
+    still_open = unfilled(parse_toml(changed, "plan", str(path)), str(path))
+    if changed != text:
+        mark = codecs.BOM_UTF8 if path.read_bytes().startswith(codecs.BOM_UTF8) else b""
+        write_output(path, mark + changed.encode())
+    return {
+        "plan": str(path),
+        "confirmed": places(found),
+        "unfilled": still_open,
+        "guessed": [str(guess) for guess in found],
+    }
 
 
 def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
@@ -81,26 +119,50 @@ def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
 
 
 def _declared(data: str) -> tuple[Attribute, ...]:
-    """Return the public facts that come with a bundled sample; its identifiers have none and are dropped."""
+    """Return the public facts that come with a bundled sample."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
     from workbench.data.samples import sample_attributes
 
-    return tuple(a for a in sample_attributes(data.removeprefix(SAMPLE_PREFIX)) if a.role != "identifier")
+    return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    lines = [f"wrote {result['plan']}"]
-    if result["unfilled"]:
-        more = f" and {len(result['unfilled']) - 3} more" if len(result["unfilled"]) > 3 else ""
-        lines += [f'{len(result["unfilled"])} public facts are still "?": {", ".join(result["unfilled"][:3])}{more}']
-        lines += [
-            "Open the file and fill them in from what is publicly known; then run",
-            f"  workbench forecast --plan {result['plan']}",
-        ]
+    return "\n".join(_confirmed_lines(result) if "confirmed" in result else _drafted_lines(result))
+
+
+def _drafted_lines(result: Mapping[str, Any]) -> list[str]:
+    plan = result["plan"]
+    lines = [f"wrote {plan}", *_open_lines(result)]
+    if result["guessed"]:
+        lines += ["guessed from the rows, where one row can change it:", *_guess_lines(result)]
+        lines += ["Correct in the file what is wrong. If the rest is right and public knowledge, run"]
+        lines += [f"  workbench plan --confirm {plan}"]
+    return [*lines, f"next: workbench forecast --plan {plan}"]
+
+
+def _confirmed_lines(result: Mapping[str, Any]) -> list[str]:
+    plan = result["plan"]
+    if result["guessed"]:
+        lines = [f"confirmed as right and public knowledge in {plan}:", *_guess_lines(result)]
     else:
-        lines += [f"next: workbench forecast --plan {result['plan']}"]
-    return "\n".join(lines)
+        lines = [f"nothing was left to confirm in {plan}"]
+    return [*lines, *_open_lines(result), f"next: workbench forecast --plan {plan}"]
+
+
+def _guess_lines(result: Mapping[str, Any]) -> list[str]:
+    return [f"  {one_line(guess)}" for guess in result["guessed"]]
+
+
+def _open_lines(result: Mapping[str, Any]) -> list[str]:
+    found = result["unfilled"]
+    if not found:
+        return []
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return [
+        f'{len(found)} public facts are still "?": {one_line(", ".join(found[:3]))}{more}',
+        "Open the file and fill them in from what is publicly known.",
+    ]
 
 
 COMMAND = Command(

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, keep_inputs, not_here, read_data
+from workbench.cli.tables import (
+    add_data,
+    add_ledger,
+    add_output,
+    charge,
+    keep_inputs,
+    load_confirmed,
+    not_here,
+    read_data,
+)
 from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path
 from workbench.release.export import format_of, release_table
 from workbench.release.ledger import Ledger
 from workbench.sanitize.forecast import outside_guarantee
-from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
 
@@ -37,9 +45,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     format_of(options.output)
     for file in (options.output, certificate_path(options.output)):
         keep_inputs(file, options.data, options.plan, options.ledger)
-    plan = load_plan(options.plan)
-    names = [c.name for c in plan.columns]
-    table = read_data(options, context, names, replace_invalid=plan.replaces_invalid)
+    plan = load_confirmed(options.plan)
+    table = read_data(options, context, plan)
     with Ledger.open(options.ledger) as ledger:
         done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
     for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of

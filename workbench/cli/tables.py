@@ -9,40 +9,52 @@ from pathlib import Path
 
 from workbench.cli.command import Context, add_options, read_options
 from workbench.data.read import ReadOptions, read_table
+from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.sanitize.origin import require_confirmed
+from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
+def add_data(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add DATA and the options that say how to read it."""
-    parser.add_argument("data", metavar="DATA", help="CSV, TSV, Parquet or Feather file, or sample:NAME")
+    many = None if required else "?"
+    parser.add_argument("data", metavar="DATA", nargs=many, help="CSV, TSV, Parquet or Feather file, or sample:NAME")
     add_options(parser, ReadOptions)
 
 
-def read_data(
-    options: argparse.Namespace,
-    context: Context,
-    names: Sequence[str] | None = None,
-    *,
-    replace_invalid: bool = False,
-) -> Table:
-    """Return the table that DATA names, for a plan that replaces invalid values or not; the guesses are told."""
-    table = read_table(
-        options.data,
-        read_options(options, ReadOptions),
-        names,
-        cancel=context.cancel,
-        replace_invalid=replace_invalid,
-    )
+def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
+    """Return the table that DATA names, read as the options say, else as ``plan``; choices the reader made are told."""
+    table = read_as(options.data, options, context, plan)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return table
 
 
-def add_output(parser: argparse.ArgumentParser, help_text: str) -> None:
+def read_as(data: str, options: argparse.Namespace, context: Context, plan: Plan | None) -> Table:
+    """Return the table ``data``, read as the options say, else as ``plan``."""
+    names = None if plan is None else [c.name for c in plan.columns]
+    replace_invalid = plan is not None and plan.replaces_invalid
+    reading = how_to_read(options, plan)
+    return read_table(data, reading, names, cancel=context.cancel, replace_invalid=replace_invalid)
+
+
+def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
+    """Return what the options say of the file, and where they say nothing what the plan does."""
+    return over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
+
+
+def load_confirmed(path: Path) -> Plan:
+    """Return the plan in ``path`` for a release: one with unconfirmed guesses is refused before the table is read."""
+    plan = load_plan(path)
+    require_confirmed(plan, str(path))
+    return plan
+
+
+def add_output(parser: argparse.ArgumentParser, help_text: str, *, required: bool = True) -> None:
     """Add ``-o OUT``."""
-    parser.add_argument("-o", "--output", required=True, metavar="OUT", type=Path, help=help_text)
+    parser.add_argument("-o", "--output", required=required, metavar="OUT", type=Path, help=help_text)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:

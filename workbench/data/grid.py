@@ -86,7 +86,7 @@ def grid(attribute: Attribute) -> Grid:
         )
     if not attribute.numeric:
         domain = attribute.values()
-        if attribute.cells is not None:
+        if attribute.cells is not None and not attribute.counted:
             raise ParameterError("cells is for numbers, and this is a " + attribute.kind, f"column {attribute.name}")
         return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
     lower, upper = attribute.bounds()

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 import polars as pl
@@ -163,7 +164,10 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
 
 
 def attribute_from_data(column: ColumnProfile) -> Attribute:
-    """Return an attribute whose bounds or domain are those of the rows, marked ``bounds_origin = "data"``.
+    """Return an attribute whose bounds or domain are read off the rows, marked ``bounds_origin = "data"``.
+
+    Bounds are rounded outward to steps of 1, 2 or 5 times a power of ten, of which the range has at least five: the
+    least and the greatest value are those of single persons, and bounds stand in every certificate.
 
     Raises:
         InputError: the column has one value only, dates whose day and month cannot be told apart, or more different
@@ -179,11 +183,12 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
                 f"column {column.name}",
                 'declare date_order = "day-first" or date_order = "month-first"',
             )
+        lower, upper = _rounded_outward(column.lower, column.upper, column.kind)
         return Attribute(
             name=column.name,
             kind=column.kind,
-            lower=column.lower,
-            upper=column.upper,
+            lower=lower,
+            upper=upper,
             missing=missing,
             bounds_origin="data",
             date_order=column.date_order,
@@ -346,3 +351,17 @@ def _commonest(values: pl.Series, rows: pl.Series) -> tuple[Bin, ...]:
     named = [Bin(value, count) for value, count in order.head(_MOST_NAMED).iter_rows()]
     rest = int(order.get_column("rows").slice(_MOST_NAMED).sum())
     return tuple([*named, Bin("other values", rest)] if rest else named)
+
+
+def _rounded_outward(lower: float, upper: float, kind: str) -> tuple[float, float]:
+    """Return round bounds that hold [lower, upper]; those of dates are whole years."""
+    if kind == "date":
+        first, last = (datetime.date.fromordinal(int(bound)).year for bound in (lower, upper))
+        return float(datetime.date(first, 1, 1).toordinal()), float(datetime.date(last, 12, 31).toordinal())
+    least = (Decimal(repr(upper)) - Decimal(repr(lower))) / 5
+    power = Decimal(10) ** least.adjusted()
+    step = next(m * power for m in (5, 2, 1) if m * power <= least)
+    step = max(step, Decimal(1)) if kind == "integer" else step
+    low = (Decimal(repr(lower)) / step).to_integral_value(ROUND_FLOOR) * step
+    high = (Decimal(repr(upper)) / step).to_integral_value(ROUND_CEILING) * step
+    return float(low), float(high)

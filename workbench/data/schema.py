@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
 
@@ -10,6 +14,9 @@ KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
+DECLARED, GUESS = "declared", "guess"
+"""Where the facts of a column come from: a person who knows them, or the rows, which nobody has confirmed yet."""
+
 MOST_CELLS = 4096
 
 
@@ -34,6 +41,9 @@ class Attribute(Parameters):
     other: str | None = text(default=None, help="the domain value that collects values outside the domain")
     bounds_origin: str = choice(
         choices=("declared", "data"), default="declared", help="whether the bounds are public or were read off the rows"
+    )
+    origin: str = choice(
+        choices=(DECLARED, GUESS), default=DECLARED, help="whether kind and missing values are public or a guess"
     )
     role: str | None = choice(choices=ROLES, default=None, help="what the column is in a disclosure")
     missing: str = choice(
@@ -87,8 +97,18 @@ class Attribute(Parameters):
         assert self.upper is not None
         return self.lower, self.upper
 
+    @property
+    def counted(self) -> bool:
+        """Whether a certificate tells only the number of its values, which were read off the rows."""
+        return not self.numeric and self.domain is None and self.cells is not None and self.bounds_origin == "data"
+
     def values(self) -> tuple[str, ...]:
-        """Return the public domain of a category or boolean, or raise :class:`ParameterError`."""
+        """Return the public domain of a category or boolean, or raise :class:`ParameterError`.
+
+        Values that a certificate only counts have stand-ins; ``other``, which a person declared, is the last of them.
+        """
+        if self.counted:
+            return self._counted_values(())
         if self.kind == "boolean" and self.domain is None:
             return ("false", "true")
         if self.domain is None:
@@ -98,3 +118,30 @@ class Attribute(Parameters):
         if self.other is not None and self.other not in self.domain:
             return (*self.domain, self.other)
         return self.domain
+
+    def with_values_of(self, released: Iterable[str]) -> Self:
+        """Return the attribute with the values that occur in a ``released`` column in place of as many stand-ins.
+
+        Randomised response treats all values alike, so that their order means nothing.
+
+        Raises:
+            ParameterError: there are more of them than were counted.
+        """
+        if not self.counted:
+            return self
+        assert self.cells is not None
+        seen = sorted({*released} - {self.other})
+        if len(seen) > self.cells - (self.other is not None):
+            raise ParameterError(
+                f"there are {len(seen)} different values, and {self.cells} were counted", f"column {self.name}"
+            )
+        return dataclasses.replace(self, domain=self._counted_values(seen), cells=None)
+
+    def _counted_values(self, seen: Sequence[str]) -> tuple[str, ...]:
+        """Return ``seen``, a stand-in for each value that is counted and was not seen, and ``other``."""
+        assert self.cells is not None
+        other = () if self.other is None else (self.other,)
+        taken = {*seen, *other}
+        names = (name for name in (f"value not seen {k}" for k in itertools.count(1)) if name not in taken)
+        unseen = itertools.islice(names, self.cells - len(seen) - len(other))
+        return (*seen, *unseen, *other)

@@ -14,6 +14,7 @@ from workbench.gui.wording import in_the_window
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
+    from workbench.sanitize.origin import Guess
     from workbench.sanitize.plan import Column, Plan
 
 OPEN = "?"
@@ -21,6 +22,9 @@ OWN_VALUE = "own-value"
 FACTS = ("lower", "upper", "domain")
 WAYS = ("missing", "date_order")
 """Facts about how cells are read; while nobody has declared one that matters here, it is :data:`OPEN`."""
+
+GUESSED = "guessed"
+"""The key of a project's file that names which facts of a column with ``origin = "guess"`` are still guesses."""
 
 FIRST_EPSILON = Decimal(1)
 NUMERIC = ("integer", "real", "date")
@@ -59,7 +63,8 @@ class DraftColumn:
     ``lower``, ``upper`` and ``domain`` are ``None`` while nobody has declared them; ``missing`` and ``date_order``
     are :data:`OPEN` while the rows call for a decision that nobody has taken. ``epsilon`` is a fixed (locked) share
     of the plan's ε, ``None`` where the share follows from ``weight``. ``date_order`` is kept while the column is
-    called something other than a date, and means nothing then.
+    called something other than a date, and means nothing then. ``guessed`` names the attributes that were taken from
+    the rows and that nobody has confirmed; declaring one confirms it.
     """
 
     name: str
@@ -77,6 +82,16 @@ class DraftColumn:
     mechanism: str = "auto"
     epsilon: Decimal | None = None
     weight: float = 1.0
+    guessed: tuple[str, ...] = ()
+
+    @cached_property
+    def unconfirmed(self) -> tuple[str, ...]:
+        """The guesses that a release would depend on."""
+        if not self.guessed:
+            return ()
+        from workbench.sanitize.origin import at_stake
+
+        return tuple(fact for fact in at_stake(self.action, self.kind) if fact in self.guessed)
 
     @property
     def numeric(self) -> bool:
@@ -174,6 +189,7 @@ class DraftPlan:
         Raises:
             ParameterError: a key or a value is refused.
         """
+        from workbench.sanitize.origin import GUESSABLE
         from workbench.sanitize.plan import Column, Plan
 
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
@@ -185,11 +201,13 @@ class DraftPlan:
         columns = []
         for table in raw.get("column", []):
             given = {k: v for k, v in table.items() if not (k in (*FACTS, *WAYS) and v in (OPEN, [OPEN]))}
+            marked = given.pop(GUESSED, GUESSABLE)
             ways: dict[str, Any] = {k: OPEN for k in WAYS if table.get(k) == OPEN}
             # What is open may be absent; a dropped column needs no facts, so the others are checked as one.
             checked = Column.from_plain({**given, "action": "drop"}, where=f"column {table.get('name', OPEN)}")
             made = _draft_of(dataclasses.replace(checked), str(given.get("action", "protect")))
-            columns.append(dataclasses.replace(made, **ways))
+            guessed = tuple(f for f in GUESSABLE if f in marked) if checked.origin == "guess" else ()
+            columns.append(dataclasses.replace(made, **ways, guessed=guessed))
         return cls(
             epsilon=Decimal(repr(given_whole.get("epsilon", float(FIRST_EPSILON)))),
             keep_order=given_whole.get("keep_order", False),
@@ -206,7 +224,8 @@ class DraftPlan:
         for column in self.columns:
             table = Column(**{**_facts(column), "action": "drop"}).to_plain()
             ways = [f for f in WAYS if getattr(column, f) == OPEN]  # of a dropped column, too: it may come back
-            tables.append({**table, "action": column.action, **dict.fromkeys((*column.unfilled, *ways), OPEN)})
+            marks = {GUESSED: list(column.guessed)} if column.guessed else {}
+            tables.append({**table, "action": column.action, **dict.fromkeys((*column.unfilled, *ways), OPEN), **marks})
         raw: dict[str, Any] = {"version": 1, "epsilon": float(self.epsilon)}
         raw |= {"keep_order": True} if self.keep_order else {}
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
@@ -251,9 +270,32 @@ class DraftPlan:
         """Return the column called ``name``."""
         return next(c for c in self.columns if c.name == name)
 
+    def guesses(self) -> tuple[Guess, ...]:
+        """Return what was taken from the rows and nobody has confirmed, as far as a release depends on it."""
+        return self._guesses
+
+    @cached_property
+    def _guesses(self) -> tuple[Guess, ...]:
+        marked = [c for c in self.columns if c.unconfirmed]
+        if not marked:
+            return ()
+        from workbench.sanitize.origin import Guess
+
+        return tuple(Guess(c.name, c.unconfirmed, tuple(str(getattr(c, f)) for f in c.unconfirmed)) for c in marked)
+
+    def confirmed(self) -> DraftPlan:
+        """Return the draft with every guess confirmed."""
+        columns = tuple(dataclasses.replace(c, guessed=()) if c.guessed else c for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
+
     def with_column(self, name: str, **changes: Any) -> DraftPlan:
-        """Return the draft with attributes of one column changed; one that is dropped is not predicted any more."""
-        changed = dataclasses.replace(self.column(name), **changes)
+        """Return the draft with attributes of one column changed; one that is dropped is not predicted any more.
+
+        What is changed is declared by whoever changes it, unless ``guessed`` is among the changes.
+        """
+        former = self.column(name)
+        changes = {"guessed": tuple(fact for fact in former.guessed if fact not in changes), **changes}
+        changed = dataclasses.replace(former, **changes)
         if changed.action == "drop" and changed.role == "target":
             changed = dataclasses.replace(changed, role=None)
         return dataclasses.replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
@@ -312,14 +354,15 @@ class DraftPlan:
 
 
 def _draft_of(column: Column, action: str) -> DraftColumn:
-    facts = {f.name: getattr(column, f.name) for f in dataclasses.fields(DraftColumn)}
+    facts = {f.name: getattr(column, f.name) for f in dataclasses.fields(DraftColumn) if f.name != GUESSED}
     share = None if column.epsilon is None else Decimal(repr(column.epsilon))
     return DraftColumn(**{**facts, "action": action, "epsilon": share})
 
 
 def _facts(draft: DraftColumn) -> dict[str, Any]:
     """Return the attributes of :class:`workbench.sanitize.plan.Column`; what is open takes its default."""
-    facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft)}
+    facts = {f.name: getattr(draft, f.name) for f in dataclasses.fields(draft) if f.name != GUESSED}
+    facts["origin"] = "guess" if draft.guessed else "declared"
     facts["epsilon"] = None if draft.epsilon is None else float(draft.epsilon)
     if draft.action == "drop" and draft.crossed:  # what leaves nothing need not be mended
         facts["lower"] = facts["upper"] = None

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.page import Page, PageFrame
-from workbench.gui.state import Session
+from workbench.gui.state import Session, sentence
 from workbench.gui.widgets import button, look
 
 TO_DATA = "Data →"
@@ -148,7 +148,18 @@ def what_keeps_from_release(session: Session) -> str:
     """Return what stands in the way of a model that is released; empty where nothing does."""
     if session.opened is not None and session.opened.table.doubts:
         return GUESSED
-    return what_is_missing(session)
+    return what_is_missing(session) or unconfirmed(session)
+
+
+def unconfirmed(session: Session) -> str:
+    """Return the sentence with which a release by guesses is refused; empty where all of them are confirmed."""
+    found = session.plan.guesses()
+    if not found:
+        return ""
+    from workbench.gui.datapage.facts import GUESSED_FACTS
+    from workbench.sanitize.origin import refusal
+
+    return sentence(refusal(found, mend="confirm them on the Data page", words=GUESSED_FACTS))
 
 
 def has_run(session: Session, *kinds: str) -> bool:

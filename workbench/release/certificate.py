@@ -136,7 +136,7 @@ def described_column(column: Column, protected: ProtectedColumn | None) -> dict[
     }
     if grid.cells.numeric:
         plain |= {"lower": grid.labels[0], "upper": grid.labels[-1]}
-    else:
+    elif not column.counted:
         plain["domain"] = list(grid.labels)
     if protected.note:
         plain["note"] = protected.note

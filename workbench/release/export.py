@@ -34,6 +34,7 @@ from workbench.release.recover import (
 )
 from workbench.sanitize.engine import Draw, check_columns, draw
 from workbench.sanitize.forecast import charge_of
+from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.signals import Notice, Progress
@@ -94,13 +95,14 @@ def release_table(
     next run of the same request publishes it instead of drawing and charging anew.
 
     Raises:
-        InputError: plan, table and output do not fit each other, or the output cannot be written.
+        InputError: the plan holds unconfirmed guesses; plan, table and output do not fit each other; or the output
+            cannot be written.
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stands.
     """
     kind = format_of(target)
     started = time.monotonic()
-    plan = plan.published()
+    require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
     columns = protected_columns(plan)  # calibrated now: a plan that does not work is not charged
@@ -132,7 +134,9 @@ def release_table(
             output = _write(drawn, part, kind, emit, cancel)
             release = ledger.release(release_id)
             assert release is not None
-            document = certificate(drawn.plan, drawn.columns, drawn.rows, release, ledger.account(dataset), output)
+            document = certificate(
+                plan.published(), drawn.columns, drawn.rows, release, ledger.account(dataset), output
+            )
             data = encode(document)
             with part.kept_if_well():
                 ledger.certify(release_id, document["checksum"], table_request(plan, kind), data.decode())

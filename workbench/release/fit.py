@@ -13,10 +13,14 @@ from workbench.learners import Learner
 from workbench.learners.base import classes_of
 from workbench.params import ParameterError, Parameters
 from workbench.privacy.central import ReleasedNoise
+from workbench.privacy.compose import for_person
 from workbench.privacy.event import Charge, Cost
+from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger import Ledger
 from workbench.release.model import ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
+from workbench.sanitize.forecast import read_off
+from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.events import Emit, ignore
 
@@ -45,9 +49,10 @@ def release_fit(
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
-        InputError: the folder exists, or a value does not fit its column.
+        InputError: the plan holds unconfirmed guesses, the folder exists, or a value does not fit its column.
         BudgetRefusedError: the cap does not allow it.
     """
+    require_confirmed(plan)
     features, goal = columns_of(plan, target)
 
     def train(charge: Charge) -> Trained:
@@ -68,10 +73,9 @@ def _room(features: tuple[Column, ...], target: Column) -> int:
 def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, rows: int) -> Cost:
     """Return what a release of ``chosen`` on ``rows`` rows is charged; reads no data.
 
-    k rows of one person cost k times one row.
+    k rows of one person cost more than one row: k·ε, and δ where there is one by more than that.
     """
-    cost = _estimator(chosen, parameters, *columns_of(plan, target)).cost(rows)
-    return Cost(cost.epsilon * plan.rows_per_person, cost.delta, cost.event)
+    return for_person(_estimator(chosen, parameters, *columns_of(plan, target)).cost(rows), plan.rows_per_person)
 
 
 def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
@@ -101,10 +105,7 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
 
 def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
     """Return sentences on what a model's ε does not cover."""
-    from_data = [c.name for c in (*features, target) if c.bounds_origin == "data"]
-    if not from_data:
-        return ()
-    return (f"Bounds or domain were read off the data, which publishes them: {', '.join(from_data)}.",)
+    return read_off((*features, target))
 
 
 def _train(
@@ -120,8 +121,10 @@ def _train(
     estimator = _estimator(chosen, parameters, features, target)
     cost: Cost = estimator.cost(table.rows)
     people = plan.rows_per_person
-    # k rows of one person cost k times one row; charged before a cell is turned into a number.
-    charge(Cost(cost.epsilon * people, cost.delta, cost.event))
+    # k rows of one person cost more than one row; charged before a cell is turned into a number.
+    whole = for_person(cost, people)
+    require_small_delta(whole.delta, table.rows, rows_per_person=people)
+    charge(whole)
 
     def paid(asked: Cost) -> None:
         if asked != cost:

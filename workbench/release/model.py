@@ -20,7 +20,7 @@ from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.event import Cost, PoissonGaussian
-from workbench.privacy.neighbours import RELATION, replace_one
+from workbench.privacy.neighbours import RELATION, group, replace_one
 from workbench.release.amounts import decimal_text
 from workbench.release.certificate import checksum
 from workbench.release.exposure import standing_charge, void_unless_charged
@@ -364,10 +364,13 @@ def _cost_problems(card: dict[str, Any]) -> list[str]:
             from workbench.privacy.accountant import loss
 
             event = PoissonGaussian(told["sample_rate"], told["noise_multiplier"], told["steps"])
-            cost = loss(event, told["delta_row"], told["accountant"]).epsilon * people
+            row = loss(event, told["delta_row"], told["accountant"]).epsilon
+            cost, delta = group(row, told["delta_row"] if told["steps"] else 0.0, people)
             # Charges are rounded up in their sixth decimal: less than the cost is never a rounding.
-            enough = float(claimed) >= cost * (1 - 1e-9)
-            return [] if enough else [f"the steps on the card cost epsilon = {cost:.6g}, it claims {claimed}"]
+            if float(claimed) < cost * (1 - 1e-9):
+                return [f"the steps on the card cost epsilon = {cost:.6g}, it claims {claimed}"]
+            least = float(card["guarantee"]["delta"])
+            return [] if least >= delta * (1 - 1e-9) else [f"the steps cost delta = {delta:.6g}, the card has {least}"]
     except (KeyError, TypeError, ValueError, ArithmeticError, ParameterError) as error:
         return [f"the training facts on the card cannot be recomputed ({type(error).__name__})"]
     return []

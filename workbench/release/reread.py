@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,20 @@ def read_released(path: Path, certificate: Path) -> tuple[dict[str, Any], Plan, 
     table = read_table(path, options, names)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return document, plan, table
+    return document, _with_released_values(plan, table), table
+
+
+def _with_released_values(plan: Plan, table: Table) -> Plan:
+    """Return ``plan`` with the values of ``table`` where the certificate only counts them.
+
+    Raises:
+        InputError: the table has more different values than the certificate counts.
+    """
+    try:
+        columns = tuple(c.with_values_of(table.column(c.name).drop_nulls()) if c.counted else c for c in plan.columns)
+    except ParameterError as error:
+        raise InputError(error.what, f"{table.source}, {error.where}", "the file is not the certificate's") from None
+    return dataclasses.replace(plan, columns=columns)
 
 
 def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,13 @@ from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners.base import EMPTY, classes_of
 from workbench.params import InputError
+from workbench.privacy.event import Cost, exact
+from workbench.release.amounts import EXACT
+from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger import Ledger
 from workbench.release.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
+from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -98,13 +103,18 @@ def release_training(
         cancel: looked at before each step.
 
     Raises:
-        InputError: the folder exists, or a value does not fit its column.
+        InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
+        ParameterError: δ is not below 1/rows.
         BudgetRefusedError: the cap does not allow the run.
         CancelledError: ``cancel`` was set.
     """
+    require_confirmed_facts((*features.attributes, features.target))
+    # A person's δ is at least k times that of one row: what is hopeless is refused before the noise is calibrated.
+    least = EXACT.multiply(exact(plan.delta), Decimal(rows_per_person))
+    rows = table.with_invalid_replaced() if replace_invalid else table
+    require_small_delta(least, rows.rows, rows_per_person=rows_per_person)
     from workbench.deep.trainer import train as run_plan  # torch takes a second to import: only a run pays for it
 
-    rows = table.with_invalid_replaced() if replace_invalid else table
     if test is not None:
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
@@ -118,10 +128,14 @@ def release_training(
         emit(event)
 
     def train(charge: Charger) -> Trained:
+        def checked(cost: Cost) -> None:
+            require_small_delta(cost.delta, rows.rows, rows_per_person=rows_per_person)
+            charge(cost)
+
         training = run_plan(
             plan,
             TableData(features, rows),
-            charge,
+            checked,
             settle=charge.settle,
             rows_per_person=rows_per_person,
             emit=heard,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.data.profile import ColumnProfile, attribute_from_data
-from workbench.data.schema import Attribute
+from workbench.data.reading import Reading
+from workbench.data.schema import GUESS, Attribute
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
 from workbench.privacy.mechanisms import mechanism
+from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
 
 _MOST_CLASSES = 20
@@ -20,7 +22,8 @@ _HEADER = """A plan of the privacy workbench.
 epsilon is the privacy loss of one row's whole record; the shares of the columns sum to it.
 action: protect (through a mechanism), drop, or keep (published as it is: no epsilon covers it).
 Bounds and domains are public facts: declare them from what everybody may know, never from the rows.
-Kinds were guessed from the rows: by using the plan you declare them too.
+origin = "guess": this was guessed from the rows, where one row can change it. Nothing is released before you have
+checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
 A line such as  epsilon = 1  in a column fixes its share; the others divide what is left."""
 
@@ -36,11 +39,13 @@ class Draft:
     Attributes:
         toml: the text of the plan file.
         unfilled: ``KEY of COLUMN`` for each ``"?"``.
+        guesses: what was taken from the rows and is to be confirmed.
         notes: sentences on choices that were made for the person.
     """
 
     toml: str
     unfilled: tuple[str, ...]
+    guesses: tuple[Guess, ...]
     notes: tuple[str, ...]
 
 
@@ -53,18 +58,20 @@ def draft(
     mechanism_name: str = AUTO,
     dropped: Sequence[str] = (),
     from_data: bool = False,
+    reading: Reading | None = None,
 ) -> Draft:
     """Return a first plan for a table.
 
     Args:
         columns: the private profile; names and guessed kinds enter the plan, and which facts are to be filled in;
-            bounds and domains only with ``from_data``.
+            bounds and domains only with ``from_data``. What enters is marked as a guess.
         epsilon: ε of one row's whole record.
         declared: public facts that are known already (a bundled sample's).
         target: the column to predict, planned as a category.
         mechanism_name: the mechanism of every column it fits; the advisor's choice elsewhere.
         dropped: columns to leave out.
         from_data: whether bounds and domains are read off the rows and marked as such.
+        reading: how the file was read.
 
     Raises:
         ParameterError: a named column does not exist, or the mechanism is not known.
@@ -83,11 +90,14 @@ def draft(
         table, note = _column(column, known.get(column.name), target, mechanism_name, dropped, from_data)
         tables.append(table)
         notes += [note] if note else []
-    raw: dict[str, Any] = {"version": 1, "epsilon": epsilon, "column": tables}
+    raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
+    raw |= {"reading": reading.to_plain()} if reading is not None else {}
+    raw["column"] = tables
     still_open = tuple(unfilled(raw, "the draft"))
     if not still_open:
         Plan.from_plain(raw, where="the draft")
-    return Draft(write_toml(raw, _HEADER + (_OPEN if still_open else "")), still_open, tuple(notes))
+    text = write_toml(raw, _HEADER + (_OPEN if still_open else ""))
+    return Draft(text, still_open, raw_guesses(raw), tuple(notes))
 
 
 def _column(
@@ -99,36 +109,49 @@ def _column(
     from_data: bool,
 ) -> tuple[dict[str, Any], str]:
     """Return the ``[[column]]`` table of one column and a note for the person."""
-    if column.name in dropped:
-        return {"name": column.name, "action": "drop"}, ""
-    identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
-    if identifier is not None and declared is None and column.name != target:
-        note = f"{column.name} is dropped: {identifier.reason}, so it looks like an identifier"
-        return {"name": column.name, "action": "drop", "role": "identifier"}, note
-    note = ""
+    name = column.name
+    if name in dropped:
+        return {"name": name, "action": "drop"}, ""
     if declared is not None:
-        table = _table(declared)
-    elif from_data:
+        return _declared(declared, name == target, mechanism_name)
+    identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
+    if identifier is not None and name != target:
+        note = f"{name} is dropped: {identifier.reason}, so it looks like an identifier"
+        return {"name": name, "action": "drop", "role": "identifier", "origin": GUESS}, note
+    note = ""
+    if from_data:
         try:
-            table = _table(attribute_from_data(_as_class(column) if column.name == target else column))
+            table = _table(attribute_from_data(_as_class(column) if name == target else column))
         except InputError as error:
-            return {"name": column.name, "action": "drop"}, f"{column.name} is dropped: {error.what}"
+            return {"name": name, "action": "drop", "origin": GUESS}, f"{name} is dropped: {error.what}"
     else:
-        kind = "category" if column.name == target and column.distinct <= _MOST_CLASSES else column.kind
-        table = {"name": column.name, "action": "protect", "kind": kind}
+        kind = "category" if name == target and column.distinct <= _MOST_CLASSES else column.kind
+        table = {"name": name, "action": "protect", "kind": kind}
         if kind in ("integer", "real", "date"):
             table |= {"lower": UNFILLED, "upper": UNFILLED}
         elif kind == "category":
             table["domain"] = UNFILLED
         if column.missing:
             table["missing"] = UNFILLED
-            note = f'{column.name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
+            note = f'{name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
         if column.year_last:
             table["date_order"] = UNFILLED
-    if column.name == target:
-        table["role"] = "target"
-    table["mechanism"] = _mechanism(mechanism_name, table)
-    return table, note
+    table["origin"] = GUESS
+    return _completed(table, name == target, mechanism_name), note
+
+
+def _declared(attribute: Attribute, predicted: bool, mechanism_name: str) -> tuple[dict[str, Any], str]:
+    """Return the table and the note of a column whose facts are known; an identifier is dropped."""
+    if attribute.role == "identifier":
+        table = {"name": attribute.name, "action": "drop", "role": "identifier"}
+        return table, f"{attribute.name} is dropped: it is an identifier"
+    return _completed(_table(attribute), predicted, mechanism_name), ""
+
+
+def _completed(table: dict[str, Any], predicted: bool, mechanism_name: str) -> dict[str, Any]:
+    """Return ``table`` with its role as the target, if it is, and its mechanism."""
+    role = {"role": "target"} if predicted else {}
+    return {**table, **role, "mechanism": _mechanism(mechanism_name, table)}
 
 
 def _table(attribute: Attribute) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
 from workbench.sanitize.allocate import total
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.randomisers import ProtectedColumn, candidates, protected_columns
 
 
@@ -83,12 +84,27 @@ def outside_guarantee(plan: Plan) -> tuple[str, ...]:
     kept = [c.name for c in plan.columns if c.action == "keep"]
     if kept:
         out.append(f"Published as it is, covered by no epsilon: {', '.join(kept)}.")
-    from_data = [c.name for c in plan.protected if c.bounds_origin == "data"]
-    if from_data:
-        out.append(f"Bounds or domain were read off the data, which publishes them: {', '.join(from_data)}.")
+    out += read_off(plan.protected)
     if plan.keep_order:
         out.append("Rows keep their original order: what the table was sorted by is published.")
     return tuple(out)
+
+
+def read_off(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return a sentence on the facts of ``columns`` that were read off the rows: their kind and number, not the values.
+
+    Any rule that releases with such facts repeats it.
+    """
+    taken = [c for c in columns if c.bounds_origin == "data"]
+    if not taken:
+        return ()
+    told = ", ".join(f"{c.name} ({_size(c)})" for c in taken)
+    return (f"Bounds or values were read off the data, and no epsilon covers that: {told}.",)
+
+
+def _size(column: Column) -> str:
+    cells = column.grid().cells.size
+    return f"bounds of {cells} cells" if column.numeric else f"{cells} values"
 
 
 def _column(protected: ProtectedColumn) -> ColumnForecast:

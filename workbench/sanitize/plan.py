@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.data.grid import Grid, grid
+from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, boolean, choice, integer, real, records, text
 from workbench.params.codec import read_toml, require_table, write_toml
+from workbench.params.nested import nested
 from workbench.privacy.mechanisms import mechanism
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 
@@ -63,6 +65,14 @@ class Column(Attribute):
             plain.setdefault("action", "protect")
         return plain
 
+    def published(self) -> Column:
+        """Return the column as :meth:`Plan.published` tells of it."""
+        if self.action != "protect":
+            return Column(**{name: getattr(self, name) for name in ("name", "action", "kind", "role")})
+        if self.bounds_origin == "data" and self.domain is not None:
+            return dataclasses.replace(self, domain=None, cells=len(self.values()))
+        return self
+
     def grid(self) -> Grid:
         """Return the column's public grid, checked against its mechanism."""
         made = grid(self)
@@ -90,6 +100,8 @@ class Plan(Parameters):
         default=REFUSE,
         help="a cell that cannot be used is an error, or replaced: missing and unreadable become one more value",
     )
+    # a declaration, as the others are
+    reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
 
     @classmethod
@@ -156,15 +168,13 @@ class Plan(Parameters):
         raise ParameterError(f"the plan has no column {name!r}", mend="add it")
 
     def published(self) -> Self:
-        """Return the plan as a certificate tells of it: of a column that no mechanism needs facts of, no facts.
+        """Return the plan as a certificate tells of it.
 
-        Such facts may have been read off the rows before the column was dropped, and they serve nobody.
+        Of a column that no mechanism needs facts of, no facts: they may have been read off the rows before the column
+        was dropped, and they serve nobody. Of a list of values that was read off the rows, their number: the released
+        file holds those that are needed to read it. How the raw file was written concerns nobody else.
         """
-        kept = ("name", "action", "kind", "role")
-        columns = tuple(
-            c if c.action == "protect" else Column(**{name: getattr(c, name) for name in kept}) for c in self.columns
-        )
-        return dataclasses.replace(self, columns=columns)
+        return dataclasses.replace(self, reading=None, columns=tuple(c.published() for c in self.columns))
 
     def to_toml(self, comment: str = "") -> str:
         """Return the plan as TOML."""

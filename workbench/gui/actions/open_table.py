@@ -34,6 +34,7 @@ _KEPT = (
     "mechanism",
     "epsilon",
     "weight",
+    "guessed",
 )
 
 
@@ -100,8 +101,7 @@ def load(
     target = None
     if source.startswith("sample:"):
         described = sample(source.removeprefix("sample:"))
-        # Its identifiers have no public domain: they are dropped.
-        declared = tuple(a for a in described.attributes if a.role != "identifier")
+        declared = described.attributes
         target = described.target
     made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
     plan = _with_open_ways(DraftPlan.from_raw(parse_toml(made.toml, "draft")), columns)

@@ -17,7 +17,7 @@ from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
 from workbench.jobs.loading import load
-from workbench.params import CancelledError, ParameterError, Parameters, WorkbenchError
+from workbench.params import CancelledError, Parameters, WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
 
@@ -77,23 +77,19 @@ def torch_missing() -> bool:
 def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
     """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
     from workbench.deep.plan import DpSgdPlan
+    from workbench.release.delta_limit import safe_delta
 
     batch = max(1, min(256, rows // 8))
     return DpSgdPlan(
         network=network,
         epsilon=float(epsilon),
-        delta=_safe_delta(rows),
+        delta=safe_delta(rows),
         batch=batch,
         epochs=20,
         lr=0.5,
         clip=1.0,
         device="auto",
     )
-
-
-def _safe_delta(rows: int) -> float:
-    """Return a δ below 1/(10 n), a power of ten: it must not pay to publish one row at random."""
-    return min(1e-5, float(f"1e-{len(str(10 * rows))}"))
 
 
 def forecast_training(
@@ -121,6 +117,7 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import PROCESS
     from workbench.learners import NAIVE_BAYES
+    from workbench.release.delta_limit import require_small_delta
     from workbench.release.fit import columns_of, fit_cost, outside
 
     inputs, goal = columns_of(plan, target)
@@ -131,11 +128,7 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     load(*ACCOUNTING)
     schedule = parameters.schedule(rows, plan.rows_per_person)
     cost = schedule.cost()
-    if cost.delta * rows >= 1:
-        raise ParameterError(
-            f"a δ of {float(cost.delta):g} is not below 1/rows = {1 / rows:.2g}: a row could be published at random",
-            mend=f"give a δ such as {_safe_delta(rows):g}",
-        )
+    require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
     memory = predict(parameters, _features(plan, target), rows)
     return Preflight(
         cost.epsilon,
@@ -228,8 +221,10 @@ def released(
     from workbench.learners import NAIVE_BAYES
     from workbench.release.fit import columns_of, outside, release_fit
     from workbench.release.ledger import Ledger
+    from workbench.sanitize.origin import require_confirmed
 
     cancel.check()
+    require_confirmed(plan)
     if isinstance(parameters, DpSgdPlan):
         beyond = outside(*columns_of(plan, target))
         task = NetworkTask(

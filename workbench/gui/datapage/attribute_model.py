@@ -43,6 +43,9 @@ NO_ROLE = "–"
 NOWHERE = QModelIndex()
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_GUESSED_IN = {ROLE: "action", KIND: "kind"}
+"""Which guess is marked in which column."""
+
 HISTOGRAM = Qt.ItemDataRole.UserRole + 1
 
 
@@ -189,9 +192,9 @@ class AttributeModel(QAbstractTableModel):
             case 0:
                 return column.name + ("  ⚠" if profile and profile.suspicions else "")
             case 1:
-                return f"{column.role}" if column.role else NO_ROLE
+                return f"{column.role or NO_ROLE}{' ?' if 'action' in column.unconfirmed else ''}"
             case 2:
-                return column.kind or NO_ROLE
+                return f"{column.kind or NO_ROLE}{' ?' if 'kind' in column.unconfirmed else ''}"
             case 5:
                 told = f"{profile.missing:,}" if profile and profile.missing else NO_ROLE
                 return f"{told} ⚠" if "missing" in column.unfilled else told
@@ -227,6 +230,8 @@ class AttributeModel(QAbstractTableModel):
     def _ink(self, index: Index, column: DraftColumn) -> QColor | None:
         theme = self._session.theme
         if column.action == "keep" and index.column() == LOWER:
+            return QColor(theme.warn)
+        if _GUESSED_IN.get(index.column()) in column.unconfirmed:
             return QColor(theme.warn)
         if not column.protected:
             return QColor(theme.muted)

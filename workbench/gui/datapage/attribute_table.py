@@ -25,7 +25,7 @@ from workbench.gui.state import Session
 from workbench.gui.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
-WIDTHS = {NAME: 146, ROLE: 134, KIND: 84, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}
+WIDTHS = {NAME: 146, ROLE: 122, KIND: 96, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}
 ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from workbench.gui.datapage.attribute_model import AttributeModel
 from workbench.gui.datapage.facts import FROM_DATA, ROLE_MEANING, protect_changes
 from workbench.gui.datapage.histogram import Histogram
-from workbench.gui.datapage.reading import ReadingFacts
+from workbench.gui.datapage.reading import MISSING, ORDERS, ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
 from workbench.gui.draft import OPEN, DraftColumn
 from workbench.gui.master_detail import DetailCard
@@ -155,17 +155,22 @@ class AttributeDetail(DetailCard):
             return
         if self._take.hasFocus():  # it is disabled now, and Qt would give the keys to “Drop it”
             self.reading.missing.setFocus(Qt.FocusReason.OtherFocusReason)
+        ways: dict[str, Any] = {
+            "kind": read.kind,
+            "missing": read.missing if column.missing == OPEN else column.missing,
+            "date_order": read.date_order or column.date_order,
+        }
+        taken = [fact for fact, value in ways.items() if value != getattr(column, fact)]
         self._session.edit_column(
             column.name,
             f"take the facts of {column.name} from the data",
-            kind=read.kind,
+            **ways,
             lower=read.lower,
             upper=read.upper,
             domain=read.domain,
-            missing=read.missing if column.missing == OPEN else column.missing,
-            date_order=read.date_order or column.date_order,
             bounds_origin=read.bounds_origin,
             mechanism="auto",
+            guessed=tuple(dict.fromkeys((*column.guessed, *taken))),
         )
 
 
@@ -183,7 +188,8 @@ def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnPro
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:
-    parts = [column.kind or ""]
+    guessed = " (guessed)" if "kind" in column.unconfirmed else ""
+    parts = [f"{column.kind or ''}{guessed}"]
     if profile is not None:
         parts += [count(profile.distinct, "different value")]
         parts += [f"{profile.missing:,} missing"] if profile.missing else []
@@ -198,8 +204,21 @@ def _notes_text(column: DraftColumn) -> str:
     if column.unfilled:
         what = "how its dates are written" if column.unfilled[0] == "date_order" else "what a missing value means"
         return f"Declare below {what}."
+    if column.unconfirmed:
+        return f"Guessed: {_guess_text(column)}. Correct what is wrong, then confirm the rest below."
     if not column.protected or column.bounds_origin == "data":
         return ""
     if column.numeric:
         return "Its public facts are declared; values outside the bounds are moved to the nearest one."
     return "Its public values are declared."
+
+
+def _guess_text(column: DraftColumn) -> str:
+    missing = dict(MISSING).get(column.missing, column.missing)
+    words = {
+        "action": "an identifier, not released",
+        "kind": str(column.kind),
+        "missing": f"a missing value is {missing}",
+        "date_order": f"{dict(ORDERS).get(column.date_order, column.date_order)}",
+    }
+    return "; ".join(words[fact] for fact in column.unconfirmed)

@@ -9,7 +9,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from workbench.data.dialect import Dialect
-from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.options import ReadOptions
+from workbench.data.reading import doubted, options_of
 from workbench.gui.actions.bad_lines import FileLine, show_lines
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
@@ -35,22 +36,6 @@ def in_words(dialect: Dialect) -> str:
     parts += ["trimmed"] if dialect.trim else []
     parts += [f"comments {dialect.comment}"] if dialect.comment else []
     return "  ·  ".join(parts)
-
-
-def read_as(dialect: Dialect) -> dict[str, str]:
-    """Return the options that state how a file was read."""
-    return {
-        **{name: getattr(dialect, name) for name in ("encoding", "escape", "decimal")},
-        "delimiter": dialect.delimiter or NO_DELIMITER,
-        "quote": dialect.quote or NO_QUOTE,
-        "header": "yes" if dialect.header else "no",
-    }
-
-
-def doubted(table: Table) -> dict[str, str]:
-    """Return the options that state what was guessed and one row could have turned, as the file was read."""
-    read = read_as(table.dialect) if table.dialect is not None else {}
-    return {doubt.name: read[doubt.name] for doubt in table.doubts}
 
 
 def doubts_in_words(table: Table) -> str:
@@ -118,7 +103,7 @@ class DialectForm(Card):
     def _show_guess(self, opened: OpenTable | None) -> None:
         """Say in each field what was guessed, for as long as nothing is stated there."""
         dialect = opened.table.dialect if opened is not None else None
-        guess = read_as(dialect) if dialect is not None else {}
+        guess = options_of(dialect) if dialect is not None else {}
         for name in ReadOptions.declared():
             field = self.form.field(name)
             words = (

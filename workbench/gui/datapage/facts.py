@@ -32,6 +32,10 @@ ROLE_MEANING = {
 """What each role says, as one line."""
 
 
+GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
+"""What the window calls the facts that a draft takes from the rows."""
+
+
 def written(column: DraftColumn, fact: str) -> str:
     """Return a declared fact as text, empty where it is open."""
     value = getattr(column, fact)
@@ -126,7 +130,11 @@ def kind_changes(column: DraftColumn, kind: str) -> dict[str, Any]:
 def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
     """Return what protecting a column changes; one that was dropped unseen takes the kind that was ``guessed``."""
     role = None if column.role == "identifier" else column.role
-    return {"action": "protect", "role": role, "kind": column.kind or guessed}
+    out: dict[str, Any] = {"action": "protect", "role": role}
+    if column.kind is None:
+        left = tuple(fact for fact in column.guessed if fact not in ("action", "kind"))
+        out |= {"kind": guessed, "guessed": ("kind", *left)}
+    return out
 
 
 def role_changes(column: DraftColumn, role: str | None, guessed: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from workbench.gui.actions.open_table import open_table
 from workbench.gui.bridge import JobCenter
 from workbench.gui.copying import CopyRows
 from workbench.gui.dialogs import ask_for_table
+from workbench.gui.draft import DraftPlan
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import OpenTable, Session, State
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from workbench.data.options import ReadOptions
 
 EVERY = "Every public fact is declared."
+ONWARD_TIP = "Choose how each attribute is protected"
+CONFIRM = "These are right, and they are public knowledge"
+CONFIRM_TIP = (
+    "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
+    "of the columns, at the kinds marked ? and at what a missing value means, and correct what is wrong. Then confirm "
+    "the rest; Ctrl+Z takes it back"
+)
 
 
 class DataPage(PageFrame):
@@ -73,7 +81,7 @@ class DataPage(PageFrame):
         self._views.setObjectName("data_views")
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary("Protect →", "to_protect", self._go_on, "Choose how each attribute is protected")
+        self._next = self.set_primary("Protect →", "to_protect", self._go_on, ONWARD_TIP)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -248,6 +256,9 @@ class DataPage(PageFrame):
         elif wrong:
             self.set_note(f"{wrong[0].column}: {wrong[0].text}.")
             self._next.setText("Mend it →")
+        elif plan.guesses():
+            self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.")
+            self._next.setText(CONFIRM)
         else:
             dropped = [c.name for c in plan.columns if c.action == "drop"]
             told = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
@@ -256,6 +267,7 @@ class DataPage(PageFrame):
             self.set_note(f"{said}{told}")
             self._next.setText("Protect →")
         self._next.setAccessibleName(self._next.text())
+        self._next.setToolTip(CONFIRM_TIP if self._next.text() == CONFIRM else ONWARD_TIP)
 
     def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
         self.table.attributes.leave(before.row())
@@ -270,7 +282,9 @@ class DataPage(PageFrame):
                 self._show_view("dialect")
             return
         place = self._next_to_mend()
-        if place.isValid():
+        if not place.isValid() and self.session.plan.guesses():
+            self._confirm()
+        elif place.isValid():
             self._show_view("attributes")
             column = self.session.plan.columns[place.row()]
             if any(f in column.needs for f in column.unfilled) or not column.unfilled:
@@ -281,6 +295,13 @@ class DataPage(PageFrame):
         else:
             self.session.go("protect")
 
+    def _confirm(self) -> None:
+        """Take the person's word that what was guessed is right and public."""
+        plan = self.session.plan
+        told = _guessed_in_words(plan)
+        self.session.edit("confirm what was guessed", plan.confirmed())
+        self.session.tell("info", f"Confirmed as right and public knowledge: {told}.")
+
     def _next_to_mend(self) -> QModelIndex:
         first = self.table.next_open()
         if first.isValid():
@@ -290,6 +311,13 @@ class DataPage(PageFrame):
             return QModelIndex()
         at = [c.name for c in self.session.plan.columns].index(wrong)
         return self.table.attributes.index(at, 3)
+
+
+def _guessed_in_words(plan: DraftPlan) -> str:
+    from workbench.gui.datapage.facts import GUESSED_FACTS
+    from workbench.sanitize.origin import listed
+
+    return listed(plan.guesses(), GUESSED_FACTS)
 
 
 def _scrolled(widget: QWidget) -> QScrollArea:
@@ -313,7 +341,8 @@ def _summary(opened: OpenTable) -> str:
 def _state(session: Session) -> State:
     if session.opened is None:
         return "empty"
-    open_still = session.opened.table.doubts or any(p.column for p in session.plan.problems())
+    plan = session.plan
+    open_still = session.opened.table.doubts or any(p.column for p in plan.problems()) or plan.guesses()
     return "needs" if open_still else "ready"
 
 

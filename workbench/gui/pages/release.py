@@ -26,7 +26,7 @@ from workbench.gui.page import Page, PageFrame
 from workbench.gui.pathfield import PathField
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
-from workbench.gui.runpage import GUESSED
+from workbench.gui.runpage import GUESSED, unconfirmed
 from workbench.gui.state import Session, State, sentence
 from workbench.gui.text import at_most, exactly
 from workbench.gui.widgets import Card, button, label, look, row, stack
@@ -188,6 +188,8 @@ class ReleasePage(PageFrame):
         elif plan.problems():
             first = plan.problems()[0]
             self.set_note(f"{first.column or 'The plan'}: {first.text}.")
+        elif unconfirmed(self.session):
+            self.set_note(unconfirmed(self.session))
         elif cost is None:
             self.set_note("Nothing is protected: there is nothing to release under a guarantee.")
         elif account.problem:
@@ -328,7 +330,7 @@ class ReleasePage(PageFrame):
 
 def _payable(session: Session) -> bool:
     """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
-    if session.opened is None or session.opened.table.doubts:
+    if session.opened is None or session.opened.table.doubts or session.plan.guesses():
         return False
     return session.plan.cost() is not None and not session.account.problem
 

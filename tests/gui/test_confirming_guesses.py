@@ -1,0 +1,189 @@
+"""What was guessed from the rows is marked on Data, refused on Release and Train, and confirmed there by one click."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from fits import misfits
+from hands import CTRL, SHIFT, Hands
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
+
+from workbench.gui.actions.project import project_text, read_project
+from workbench.gui.draft import DraftPlan
+from workbench.params import InputError
+from workbench.release.export import release_table
+from workbench.release.ledger import Ledger
+from workbench.sanitize.origin import refusal
+
+# Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
+pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")
+
+BUTTON = "These are right, and they are public knowledge"
+ROWS = [f"p{i},{20 + i % 50},{i % 9},{'ab'[i % 2]}" for i in range(120)]
+
+
+@pytest.fixture
+def hands(window, qtbot, tmp_path) -> Hands:
+    """A window with a dropped file, whose bounds and values are declared and whose guesses are not confirmed."""
+    source = tmp_path / "people.csv"
+    source.write_text("\n".join(["person_id,age,visits,town", *ROWS]) + "\n", "utf-8")
+    window.activateWindow()
+    made = Hands(window, qtbot)
+    made.drop(source)
+    for name in ("age", "visits"):
+        window.session.edit_column(name, "bounds", lower=0.0, upper=100.0)
+    window.session.edit_column("town", "values", domain=("a", "b"))
+    return made
+
+
+def plan(hands: Hands) -> DraftPlan:
+    return hands.window.session.plan
+
+
+def guessed(hands: Hands) -> dict[str, tuple[str, ...]]:
+    return {g.of: g.facts for g in plan(hands).guesses()}
+
+
+ALL = {"person_id": ("action",), **dict.fromkeys(("age", "visits", "town"), ("kind", "missing"))}
+
+
+def test_every_guess_is_marked_where_it_stands(hands):
+    assert guessed(hands) == ALL
+    assert hands.cell("attribute_table", "person_id", "Role") == "identifier ?"
+    assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
+    assert hands.window.rail.buttons["data"].state == "needs"
+    hands.click_cell("attribute_table", "age", "Attribute")
+    assert "integer (guessed)" in hands.text("detail_kind")
+    assert "Guessed: integer; a missing value is an error. Correct what is wrong" in hands.text("detail_notes")
+    note = hands.see("note_data").accessibleName()
+    assert note == "Guessed from the rows: dropping of person_id; kind and missing values of age, visits and town."
+    assert hands.see("to_protect").text() == BUTTON
+    assert misfits(hands.window) == []
+
+
+def test_one_click_confirms_all_of_it_and_the_path_goes_on(hands):
+    hands.click("to_protect")
+    assert guessed(hands) == {}
+    assert hands.cell("attribute_table", "person_id", "Role") == "identifier"
+    assert hands.cell("attribute_table", "age", "Kind") == "integer"
+    assert hands.window.rail.buttons["data"].state == "ready"
+    assert hands.see("to_protect").text() == "Protect →"
+    assert hands.see("note_data").accessibleName().startswith("Every public fact is declared.")
+    assert plan(hands).plan().column("age").origin == "declared"
+    hands.click("to_protect")
+    assert hands.window.page.objectName() == "page_protect"
+
+
+def test_the_confirmation_is_undone_and_redone(hands):
+    hands.click("to_protect")
+    hands.key(Qt.Key.Key_Z, CTRL)
+    assert guessed(hands) == ALL
+    assert hands.see("to_protect").text() == BUTTON
+    hands.key(Qt.Key.Key_Z, CTRL | SHIFT)
+    assert guessed(hands) == {}
+
+
+def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
+    session = hands.window.session
+    sentence = refusal(plan(hands).guesses()).what.replace("missing", "missing values").replace("action", "dropping")
+    hands.click("rail_release")
+    hands.idle()
+    told = hands.see("note_release").accessibleName()
+    assert told.lower().startswith(sentence.lower())
+    assert told.endswith("confirm them on the Data page.")
+    assert not hands.window.findChild(QWidget, "release_now").isEnabled()
+    with Ledger.open() as ledger:
+        with pytest.raises(InputError, match="guesses from the rows that nobody has confirmed"):
+            release_table(plan(hands).plan(), session.opened.table, tmp_path / "out.csv", ledger)
+        assert list(ledger.releases()) == []
+    hands.click("rail_data")
+    hands.click("to_protect")
+    hands.click("rail_release")
+    hands.idle()
+    assert hands.see("release_now").isEnabled()
+
+
+def test_training_leads_to_the_confirmation(hands):
+    hands.window.session.set_target("town")
+    hands.click("rail_train")
+    hands.idle()
+    assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
+    assert hands.see("train_start").text() == "Data →"
+    hands.click("train_start")
+    assert hands.see("to_protect").text() == BUTTON
+
+
+def test_previews_and_studies_take_a_guess(hands):
+    hands.window.session.set_target("town")
+    hands.click("rail_utility")
+    hands.until(lambda: hands.window.page.primary.isEnabled())
+    hands.click("rail_preview")
+    hands.idle()
+    assert hands.sees("preview_distribution")
+
+
+def test_what_is_edited_by_hand_is_confirmed_by_that(hands):
+    hands.pick("attribute_table", "visits", "Kind", "real")
+    assert guessed(hands)["visits"] == ("missing",)
+    hands.click_cell("attribute_table", "visits", "Attribute")
+    combo = hands.see("fact_missing")
+    assert isinstance(combo, QComboBox)
+    combo.setFocus()
+    hands.key(Qt.Key.Key_End)
+    assert "visits" not in guessed(hands)
+    hands.pick("attribute_table", "person_id", "Role", "–")
+    assert guessed(hands)["person_id"] == ("kind", "missing"), "that it is protected was said; its kind is a guess"
+    hands.click_cell("attribute_table", "town", "Attribute")
+    hands.click("detail_drop")
+    assert guessed(hands)["town"] == ("kind",), "a certificate names the kind of what is dropped"
+
+
+def test_what_is_taken_from_the_data_is_a_guess_again(hands):
+    session = hands.window.session
+    hands.click("to_protect")
+    session.edit_column("visits", "call it real", kind="real")
+    hands.click_cell("attribute_table", "visits", "Attribute")
+    hands.click("take_from_data")
+    assert session.plan.column("visits").kind == "integer"
+    assert guessed(hands) == {"visits": ("kind",)}
+
+
+def test_the_project_keeps_each_mark(hands, tmp_path):
+    hands.pick("attribute_table", "visits", "Kind", "real")
+    session = hands.window.session
+    file = tmp_path / "people.workbench.toml"
+    file.write_text(project_text(session.opened, session.plan, tmp_path), "utf-8")
+    raw = tomllib.loads(file.read_text("utf-8"))
+    assert [c.get("origin") for c in raw["column"]] == ["guess"] * 4
+    assert read_project(file).plan == session.plan
+    hands.click("to_protect")
+    assert "guess" not in project_text(session.opened, session.plan, tmp_path)
+
+
+def test_a_project_is_opened_with_its_marks(hands, tmp_path):
+    file = Path(tmp_path / "people.workbench.toml")
+    before = guessed(hands)
+    hands.name_file(file)
+    hands.key(Qt.Key.Key_S, CTRL)
+    hands.until(file.exists)
+    hands.idle()
+    assert not hands.window.project.unsaved
+    hands.window.project.open(file)
+    hands.idle()
+    assert guessed(hands) == before
+    assert hands.see("to_protect").text() == BUTTON
+
+
+def test_a_sample_is_declared_and_asks_nothing(people, press):
+    assert people.session.plan.guesses() == ()
+    assert people.rail.buttons["data"].state == "ready"
+    press(people, "to_protect")
+    assert people.page.objectName() == "page_protect"
+
+
+def test_a_plan_without_a_table_has_no_guess(window):
+    assert window.session.plan.guesses() == ()
+    assert window.findChild(QLabel, "note_data").text() == ""

@@ -1,0 +1,69 @@
+"""How a text file is read, as a plan states it: what a person said, and what she confirmed of the reader's guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.data.dialect import Dialect
+from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.schema import DECLARED, GUESS
+from workbench.params import choice
+
+if TYPE_CHECKING:  # this loads polars, which the window's first paint does not wait for
+    from workbench.data.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(ReadOptions):
+    """The table ``[reading]`` of a plan: the options of the reader, and where they come from."""
+
+    origin: str = choice(
+        choices=(DECLARED, GUESS), default=DECLARED, help="whether this is known to be right or was guessed"
+    )
+
+    @property
+    def options(self) -> ReadOptions:
+        """The options alone."""
+        return ReadOptions(**{name: getattr(self, name) for name in ReadOptions.declared()})
+
+
+def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
+    """Return what is ``stated``, and in its place where nothing is what the ``reading`` of a plan says."""
+    if reading is None:
+        return stated
+    usual = ReadOptions()
+    told = {name: getattr(stated, name) for name in ReadOptions.declared()}
+    planned = {name: getattr(reading, name) for name, value in told.items() if value == getattr(usual, name)}
+    return ReadOptions(**{**told, **planned})
+
+
+def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
+    """Return how ``table`` was read, for its plan: what was ``stated``, and what was guessed and one row can change.
+
+    The header is among the guesses wherever nobody stated it: it decides whether the first row is one of the rows.
+    What the bytes prove (UTF-8, say) is left out, so that a copy of the file in another encoding fits the plan too.
+    ``None`` where the table is not a text file.
+    """
+    if table.dialect is None:
+        return None
+    asked = [*doubted(table), *(["header"] if stated.header is None else [])]
+    guessed = {name: value for name, value in options_of(table.dialect).items() if name in asked}
+    told = {name: getattr(stated, name) for name in ReadOptions.declared()}
+    return Reading(**{**told, **guessed, "origin": GUESS if guessed else DECLARED})
+
+
+def options_of(dialect: Dialect) -> dict[str, str]:
+    """Return the options that state how a file was read."""
+    return {
+        **{name: getattr(dialect, name) for name in ("encoding", "escape", "decimal")},
+        "delimiter": dialect.delimiter or NO_DELIMITER,
+        "quote": dialect.quote or NO_QUOTE,
+        "header": "yes" if dialect.header else "no",
+    }
+
+
+def doubted(table: Table) -> dict[str, str]:
+    """Return the options that state what was guessed and one row could have changed, as the file was read."""
+    read = options_of(table.dialect) if table.dialect is not None else {}
+    return {doubt.name: read[doubt.name] for doubt in table.doubts}

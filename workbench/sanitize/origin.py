@@ -1,0 +1,198 @@
+"""What of a plan was guessed from the rows, the refusal to release by it, and the confirmation of it.
+
+A guess lets one row decide what is released of all the others: in a column of whole numbers a single ``33.5`` makes
+every released value a real number. No ε covers that, so that whoever knows the rows must say that the guess is right
+and that everybody may know it.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.data.schema import DECLARED, GUESS, Attribute
+from workbench.params import InputError
+from workbench.params.codec import parse_toml
+from workbench.sanitize.plan import Column, Plan
+
+GUESSABLE = ("action", "kind", "missing", "date_order")
+"""What a draft takes from the rows of a column that nobody declared."""
+
+FILE = "the file"
+_NAMED = 3
+"""Columns that a refusal names for each fact; of more it gives the number."""
+
+_KEY, _WORD = r"origin[\"']?[ \t]*=[ \t]*)", r"(?P<quote>[\"'])guess(?P=quote)"
+_MARK = re.compile(rf"(?P<key>\b{_KEY}{_WORD}")
+_LINE_MARK = re.compile(rf"^(?P<key>[ \t]*[\"']?{_KEY}{_WORD}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What was guessed of one column, or of the file.
+
+    Attributes:
+        of: the column's name; :data:`FILE` for how the file is read.
+        facts: the keys of the plan that were guessed.
+        values: what they say, in the same order.
+    """
+
+    of: str
+    facts: tuple[str, ...]
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        told = zip(self.facts, self.values, strict=True)
+        return f"{self.of}: {', '.join(f'{fact} = {value}' for fact, value in told)}"
+
+
+def at_stake(action: str, kind: str | None) -> tuple[str, ...]:
+    """Return which of the guessable facts of a column a release depends on, or tells."""
+    if action == "protect":
+        return ("kind", "missing", "date_order") if kind == "date" else ("kind", "missing")
+    return (*(("action",) if action == "drop" else ()), *(("kind",) if kind else ()))
+
+
+def guesses(plan: Plan) -> tuple[Guess, ...]:
+    """Return what in ``plan`` was guessed from the rows and not confirmed."""
+    return raw_guesses(plan.to_plain())
+
+
+def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
+    """Return the same of a plan's TOML, in which public facts may still be open."""
+    columns = raw.get("column", ())
+    found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
+    reading = raw.get("reading")
+    if isinstance(reading, Mapping) and reading.get("origin") == GUESS:
+        told = {key: str(value) for key, value in reading.items() if key != "origin"}
+        found.append(Guess(FILE, tuple(told), tuple(told.values())))
+    return tuple(found)
+
+
+def _guess(column: Mapping[str, Any]) -> Guess:
+    usual = {"action": "protect", "missing": "refuse", "date_order": "none"}
+    facts = at_stake(str(column.get("action", "protect")), column.get("kind"))
+    return Guess(str(column.get("name")), facts, tuple(str(column.get(f, usual.get(f))) for f in facts))
+
+
+def places(found: Iterable[Guess]) -> list[str]:
+    """Return ``KEY of COLUMN`` for each guess, as open facts are listed."""
+    return [f"{fact} of {guess.of}" for guess in found for fact in guess.facts]
+
+
+def listed(found: Sequence[Guess], words: Mapping[str, str] | None = None) -> str:
+    """Return the guesses as one clause: ``kind and missing of age, city and 3 more; encoding of the file``.
+
+    Args:
+        found: the guesses.
+        words: what a fact is called where that is not its key in the plan.
+    """
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for guess in found:
+        groups.setdefault(guess.facts, []).append(guess.of)
+    return "; ".join(
+        f"{_joined([(words or {}).get(fact, fact) for fact in facts])} of {_joined(_shortened(names))}"
+        for facts, names in groups.items()
+    )
+
+
+def _shortened(names: list[str]) -> list[str]:
+    return names if len(names) <= _NAMED + 1 else [*names[:_NAMED], f"{len(names) - _NAMED} more"]
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
+
+
+def refusal(
+    found: Sequence[Guess], where: str = "", mend: str = "", words: Mapping[str, str] | None = None
+) -> InputError:
+    """Return the sentence with which a release by an unconfirmed guess is refused.
+
+    Args:
+        found: the guesses.
+        where: the plan's file.
+        mend: what to do about it; the command that confirms them where nothing else is given.
+        words: what facts are called, as for :func:`listed`.
+    """
+    what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
+    command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
+    return InputError(what, where, mend or f"if they are right and public knowledge, run {command}")
+
+
+def require_confirmed(plan: Plan, where: str = "") -> None:
+    """Raise :class:`InputError` where something in ``plan`` was guessed from the rows and not confirmed.
+
+    Everything that releases calls this before it reads or charges anything.
+    """
+    found = guesses(plan)
+    if found:
+        raise refusal(found, where)
+
+
+def require_confirmed_facts(attributes: Iterable[Attribute]) -> None:
+    """Raise as :func:`require_confirmed` does, for the columns of a model alone."""
+    found = [_guess(Column(**vars(a)).to_plain()) for a in attributes if a.origin == GUESS]
+    if found:
+        raise refusal(found)
+
+
+def confirm(text: str, where: str) -> tuple[str, tuple[Guess, ...]]:
+    """Return the TOML of a plan with every guess confirmed, and what was confirmed.
+
+    Nothing is changed but the word ``"guess"`` in each mark: comments, spacing and order stay as they are.
+
+    Raises:
+        InputError: the text is not TOML, or a mark is written in a way that cannot be told from other text.
+    """
+    raw = parse_toml(text, "plan", where)
+    found = raw_guesses(raw)
+    wanted = _confirmed(raw)
+    if wanted == raw:
+        return text, found
+    changed = _with_marks(text, list(_LINE_MARK.finditer(text)))
+    if not _says(changed, wanted, where):
+        # A mark stands elsewhere, or something in a text only looks like one: each is tried by itself.
+        changed = _with_marks(text, [m for m in _MARK.finditer(text) if _is_mark(text, m, raw, where)])
+        if not _says(changed, wanted, where):
+            raise InputError('a mark origin = "guess" is not on a line of its own', where, "remove it by hand")
+    return changed, found
+
+
+def _confirmed(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of ``raw`` in which every guess is declared."""
+    out: dict[str, Any] = copy.deepcopy(dict(raw))
+    for table in _marked(out):
+        table["origin"] = DECLARED
+    return out
+
+
+def _marked(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    columns = raw.get("column")
+    for table in (raw.get("reading"), *(columns if isinstance(columns, list) else ())):
+        if isinstance(table, dict) and table.get("origin") == GUESS:
+            yield table
+
+
+def _with_marks(text: str, marks: Sequence[re.Match[str]]) -> str:
+    for mark in reversed(marks):
+        declared = f"{mark['key']}{mark['quote']}{DECLARED}{mark['quote']}"
+        text = text[: mark.start()] + declared + text[mark.end() :]
+    return text
+
+
+def _says(text: str, wanted: Mapping[str, Any], where: str) -> bool:
+    try:
+        return parse_toml(text, "plan", where) == wanted
+    except InputError:
+        return False
+
+
+def _is_mark(text: str, mark: re.Match[str], raw: Mapping[str, Any], where: str) -> bool:
+    """Whether replacing this one occurrence confirms one guess, and changes nothing else."""
+    now = parse_toml(_with_marks(text, [mark]), "plan", where)
+    return _confirmed(now) == _confirmed(raw) and len(list(_marked(now))) == len(list(_marked(raw))) - 1
