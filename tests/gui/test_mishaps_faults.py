@@ -169,7 +169,7 @@ def test_an_output_in_a_folder_that_takes_no_files_is_one_sentence(people, press
     fails_at(people, Path("/proc/released.csv"), press, idle, answer, qtbot, "cannot be written|does not exist")
 
 
-def fails_at(window, target, press, idle, answer, qtbot, words="the disk is full") -> None:
+def fails_at(window, target, press, idle, answer, qtbot, words="the disk is too full") -> None:
     window.show_page("release")
     idle(window)
     retype(window, qtbot, "release_target", target)
