@@ -11,7 +11,7 @@ import pytest
 from release_cases import charge, loss_of
 
 from workbench.params import BudgetRefusedError, CheckFailedError, InputError
-from workbench.release import ledger as ledger_module
+from workbench.release import ledger_file
 from workbench.release.chain import entry_hash
 from workbench.release.ledger import Ledger
 
@@ -44,7 +44,7 @@ def refusal_of(path: Path) -> str:
 @pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
 def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
     Ledger.open(path).close()
-    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute(f"BEGIN {lock}")
     try:
@@ -58,7 +58,7 @@ def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyP
 def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     with Ledger.open(path) as ledger:
         release_id = charge(ledger, "1")
         holder = sqlite3.connect(path, isolation_level=None)
@@ -157,11 +157,11 @@ def told(path: Path) -> Path:
         ("DELETE FROM entry WHERE seq = 6", "missing after entry 5"),
         ("DELETE FROM entry WHERE seq > 2", "missing after entry 2"),
         ("DELETE FROM entry", "missing after entry 0"),
-        ("DROP TABLE entry", "missing after entry 0"),
+        ("DROP TABLE entry", "no such table: entry"),
         ("DELETE FROM meta WHERE key = 'head'", "missing after entry 6"),
-        ("DELETE FROM meta WHERE key = 'key'", "entry 1 does not follow"),
-        ("UPDATE meta SET value = x'00' WHERE key = 'key'", "entry 1 does not follow"),
-        ("DROP TABLE meta", "entry 1 does not follow"),
+        ("DELETE FROM meta WHERE key = 'start'", "entry 1 does not follow"),
+        ("UPDATE meta SET value = x'00' WHERE key = 'start'", "entry 1 does not follow"),
+        ("DROP TABLE meta", "no such table: meta"),
     ],
 )
 def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(

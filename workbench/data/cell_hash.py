@@ -167,8 +167,8 @@ class CellHash:
 def _last_bytes(views: Words) -> NDArray[np.uint8]:
     """Return the last byte of each short cell; of a long one some other byte."""
     lengths = np.minimum(views.view(np.uint32)[:, 0], INLINE).astype(np.int64)
-    found: NDArray[np.uint8] = np.ascontiguousarray(views).view(np.uint8).reshape(-1).take(
-        np.arange(len(views)) * 16 + 3 + lengths
+    found: NDArray[np.uint8] = (
+        np.ascontiguousarray(views).view(np.uint8).reshape(-1).take(np.arange(len(views)) * 16 + 3 + lengths)
     )
     return found
 
@@ -209,7 +209,7 @@ def _starts() -> NDArray[np.uint8]:
     """Return what each pair of first bytes says of a cell; an absent byte is 0."""
     out = np.full((256, 256), _TEXT, np.uint8)  # [second, first]
     digits = [ord(d) for d in "0123456789"]
-    out[:, : 0x21] = _DOUBTFUL  # blank or empty
+    out[:, :0x21] = _DOUBTFUL  # blank or empty
     out[:, digits] = _NUMBER
     out[[*digits, ord(","), ord("e"), ord("E")], ord("0")] = _DOUBTFUL
     out[[*digits, ord("."), ord(",")], ord("+")] = _DOUBTFUL

@@ -69,7 +69,9 @@ def words_at(buffer: Words, offsets: NDArray[np.int64]) -> Words:
     index, within = offsets >> 3, (offsets & 7).astype(np.uint64) << np.uint64(3)
     low = buffer.take(index) >> within
     # A shift by 64 is undefined, so it is made in two steps.
-    return low | ((buffer.take(index + 1) << np.uint64(1)) << (np.uint64(63) - within))
+    high = (buffer.take(index + 1) << np.uint64(1)) << (np.uint64(63) - within)
+    low |= high
+    return low
 
 
 def _whole_words(data: Any) -> Words:

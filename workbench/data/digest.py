@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+import numpy as np
+
 from workbench.data.encoding import CHUNK, Bytes
 from workbench.signals.cancel import CancelToken
 
@@ -25,5 +27,5 @@ def _digest(view: Bytes, cancel: CancelToken) -> bytes:
     digest = hashlib.sha256()
     for start in range(0, len(view), CHUNK):
         cancel.check()
-        digest.update(memoryview(view[start : start + CHUNK]))
+        digest.update(np.ascontiguousarray(view[start : start + CHUNK]).data)
     return digest.digest()

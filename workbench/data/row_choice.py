@@ -1,6 +1,6 @@
 """Choose rows by what they hold: the same rows wherever they stand, for a fraction of the cost of reading them.
 
-Each row gets a *rank*, a keyed number from a few bits of each of its cells: the lowest bit of each of 12 bytes. That bit is
+Each row gets a *rank*, a keyed number from a few bits of each of its cells: the lowest bit of each of 12 bytes. It is
 0 for ``0``, for the decimal mark, for a blank and for no byte at all, so the rank of a row is the same for ``1.50``
 and ``1.5``. Ranks are only for choosing; many rows may share one. A row's rank is a sum over its cells, so it does
 not depend on the order of columns, and the rank without a column is the difference.
@@ -9,6 +9,7 @@ not depend on the order of columns, and the rank without a column is the differe
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from workbench.data.canonical import canonical
 from workbench.data.cell_hash import CellHash
-from workbench.data.cell_words import INLINE, CellWords, Words, pieces
+from workbench.data.cell_words import Words, pieces
 
 _AT_ONCE = 1 << 15
 _LOOK = 1024
@@ -71,7 +72,7 @@ def choose_rows(frame: pl.DataFrame, key: bytes, without: Sequence[Sequence[int]
     factor, base = (np.uint64(int.from_bytes(digest[k : k + 8], "little") | 1) for k in (0, 8))
     columns = [_Column(_canonical_where_needed(series), factor) for series in frame.iter_columns()]
     edges = sorted({0, rows, *range(0, rows, _AT_ONCE), *(edge for column in columns for edge in column.edges)})
-    spans = list(zip(edges, edges[1:], strict=False))
+    spans = list(itertools.pairwise(edges))
     workers = max(1, min(4, os.cpu_count() or 1, len(spans) // 8))
     parts = [spans[k * len(spans) // workers : (k + 1) * len(spans) // workers] for k in range(workers)]
 

@@ -2,7 +2,8 @@
 
 All are keyed and stay in the ledger. None depends on the name of the file or of a column, on the order of rows or
 columns, or on how a number is written; the mark of the bytes does not depend on how they are read. The same bytes or
-the same content are the same table; most rows in common make it a version of the table (:mod:`workbench.release.sketch`).
+the same content are the same table; most rows in common make it a version of that table
+(:mod:`workbench.release.sketch`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from workbench.data.cell_hash import CellHash
 from workbench.data.cell_words import Words
 from workbench.data.table import Table
-from workbench.release.sketch import Sketches, sketches
+from workbench.release.sketch import NO_SKETCHES, Sketches, sketches
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
@@ -36,7 +37,7 @@ class Identity:
 
     content: str
     file: str = ""
-    sketches: Sketches = Sketches()
+    sketches: Sketches = NO_SKETCHES
     former: str = ""
 
     @property

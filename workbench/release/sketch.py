@@ -16,6 +16,7 @@ column was added, removed or rewritten is still known. Which rows are in a sketc
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +70,9 @@ class Sketch:
     def among(self, other: Sketch) -> Words:
         """Return the rows that would be in ``other``, too, were they in its table."""
         rank, level = max(self.rank, other.rank), max(self.level, other.level)
-        return self.rows[(self.rows >> np.uint64(56) >= rank) & ((self.rows >> np.uint64(48)) & np.uint64(255) >= level)]
+        return self.rows[
+            (self.rows >> np.uint64(56) >= rank) & ((self.rows >> np.uint64(48)) & np.uint64(255) >= level)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,7 @@ class Sketches:
         ends = np.cumsum([1 + 2 * count, *(min(size, len(words)) for size in head[1::2])])
         if int(ends[-1]) != len(words) or any(bits >> 16 for bits in head[::2]):
             raise ValueError("the sketch is damaged")
-        rows = [words[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        rows = [words[a:b] for a, b in itertools.pairwise(ends)]
         return cls(tuple(Sketch(bits >> 8, bits & 255, part) for bits, part in zip(head[::2], rows, strict=True)))
 
     def shared(self, other: Sketches) -> float:
@@ -112,6 +115,9 @@ class Sketches:
         return best
 
 
+NO_SKETCHES = Sketches()
+
+
 def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[int, int]]:
     """Return the pairs of sketches that have any row in common."""
     if not ones or not others:
@@ -120,7 +126,7 @@ def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[in
     owners = np.repeat(np.arange(len(others)), [len(p.rows) for p in others])
     order = np.argsort(values, kind="stable")
     values, owners = values[order], owners[order]
-    found = set()
+    found: set[tuple[int, int]] = set()
     for i, part in enumerate(ones):
         first, last = (np.searchsorted(values, part.rows, side) for side in ("left", "right"))
         for a, b in zip(first[first < last].tolist(), last[first < last].tolist(), strict=True):
@@ -239,7 +245,7 @@ class _Look:
         """Return how often two rows agree in ``columns``."""
         if not columns:
             return 1.0
-        rows = np.sum([self._cells[k] for k in columns], axis=0, dtype=np.uint64)
+        rows: Words = np.add.reduce([self._cells[k] for k in columns])
         counts = np.unique(rows, return_counts=True)[1]
         return float((counts * (counts - 1)).sum() / max(len(rows) * (len(rows) - 1), 1))
 
