@@ -22,7 +22,7 @@ from workbench.release.reread import read_release
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
-SCHEMA = json.loads((resources() / "schemas" / "certificate.v1.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
 
 
 def released(

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from workbench.data.table import Table
-from workbench.params import CheckFailedError, InputError, ParameterError
+from workbench.params import CheckFailedError, InputError
 from workbench.release.account import Account
 from workbench.release.accounts import MERGED, NAMED, NEW, SKETCH, STEWARD, Accounts, Match
 from workbench.release.identity import Identity, identify
 from workbench.release.ledger_book import LedgerBook
 from workbench.release.sketch import Sketches
+from workbench.sanitize.account_name import checked_name
 
 _ZERO = (Decimal(0), Decimal(0))
-LONGEST_NAME = 80
 
 
 class LedgerAccounts(LedgerBook):
@@ -274,12 +274,3 @@ class LedgerAccounts(LedgerBook):
             dataset, other = old, account
         self._append("separate", "", dataset, _ZERO, {"from": other})
         return self.account_of(match.dataset or dataset)
-
-
-def checked_name(name: str) -> str:
-    """Return the public name of an account, or raise :class:`ParameterError` where it cannot be one."""
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise ParameterError(
-            "an account's name is 1 to 80 printable characters, with no blank at either end", mend="give another name"
-        )
-    return name
