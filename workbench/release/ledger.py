@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError, InputError
@@ -179,6 +180,16 @@ class Ledger(LedgerAccounts):
     def release(self, release_id: str) -> Release | None:
         """Return one release, or ``None``."""
         return next((r for r in self.releases() if r.release_id == release_id), None)
+
+    def called(self) -> dict[str, str]:
+        """Return what a person knows each account by: its public name, else the newest file released from it."""
+        accounts = self.accounts()
+        told: dict[str, str] = {}
+        for release in self.releases():
+            output = release.body.get("output")
+            if isinstance(output, str) and output and release.status in COUNTED:
+                told[accounts.of(release.dataset)] = f"released as {Path(output).name}"
+        return told | {accounts.named(name): name for name in accounts.names}
 
     def caps(self) -> dict[str, Decimal]:
         """Return the present ε cap of every account."""
