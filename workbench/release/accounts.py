@@ -95,6 +95,10 @@ class Accounts:
         """Return the account of that name; empty where there is none."""
         return self.of(self.names[name]) if name in self.names else ""
 
+    def named_accounts(self) -> list[str]:
+        """Return the accounts that have a public name."""
+        return [self.of(dataset) for dataset in self.names.values()]
+
     def apart(self, one: str, other: str) -> bool:
         """Return whether a person said that these accounts are of different tables."""
         return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)

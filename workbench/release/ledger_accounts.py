@@ -205,7 +205,7 @@ class LedgerAccounts(LedgerBook):
         checked_name(name)
         accounts = self.accounts()
         known = accounts.named(name)
-        if all(account == known for account in match.accounts):
+        if all(account == known or self._blank(account, accounts) for account in match.accounts):
             return
         other = next((n for a in match.accounts if (n := accounts.name_of(a))), "")
         if other and other != name:
@@ -215,6 +215,11 @@ class LedgerAccounts(LedgerBook):
             told = f"this table has an account that is not named {name!r}"
             mend = f'name it first with `workbench ledger name DATA "{name}"`'
         raise InputError(told, str(self.path), mend)
+
+    def _blank(self, account: str, accounts: Accounts) -> bool:
+        """Return whether nothing was ever charged to an account, capped or named: it is as if the table were new."""
+        told = (e for e in self.entries("cap", "reserve", "charge", "settle") if accounts.of(e.dataset) == account)
+        return next(told, None) is None and not accounts.name_of(account)
 
     def _entered(self, identity: Identity, match: Match, account: str) -> str:
         """Record the marks of a table in ``account``, or where it was found, or in a new one; return the account."""
