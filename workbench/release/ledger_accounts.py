@@ -22,6 +22,8 @@ _ZERO = (Decimal(0), Decimal(0))
 class LedgerAccounts(LedgerBook):
     """The part of the ledger that knows tables."""
 
+    _told: tuple[tuple[str, int], Accounts] | None = None
+
     def identify(self, table: Table) -> Identity:
         """Return the marks of a table under this ledger's key: the one way from a table to its account.
 
@@ -32,7 +34,11 @@ class LedgerAccounts(LedgerBook):
 
     def accounts(self) -> Accounts:
         """Return what the entries tell of datasets and their accounts."""
-        return Accounts.told_by(self.entries())
+        # Whoever adds an entry changes the head; other processes that write at all change the version of the data.
+        state = self._head(), self._rows("PRAGMA data_version")[0][0]
+        if self._told is None or self._told[0] != state:
+            self._told = state, Accounts.told_by(self.entries())
+        return self._told[1]
 
     def account_of(self, dataset: str) -> str:
         """Return the account that ``dataset`` is charged to (its own, or that of the version it follows)."""
