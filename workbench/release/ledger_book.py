@@ -75,7 +75,7 @@ class LedgerBook:
     def entries(self, *kinds: str) -> Iterator[Entry]:
         """Yield the entries (of ``kinds``) in order; the body of a damaged one is empty, which its hash betrays."""
         for row in self._rows("SELECT * FROM entry ORDER BY seq"):
-            if len(row) != 10:
+            if len(row) != 10 or not isinstance(row[0], int):
                 raise unusable(self.path, "malformed table of entries")
             if not kinds or row[2] in kinds:
                 seq, (time, kind, release_id, dataset, epsilon, delta) = row[0], map(_plain, row[1:7])

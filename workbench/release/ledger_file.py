@@ -201,7 +201,8 @@ def _require_ledger(path: Path) -> None:
                 f"the ledger has format {version}, of a later version of the workbench", str(path), "use that version"
             )
         return
-    if application or version or not _is_former(path):
+    journals_apart = head[18] != 1  # to read such a file makes others beside it, and no ledger is one
+    if application or version or journals_apart or not _is_former(path):
         raise InputError("this is the database of another program, not a ledger", str(path), "name another file")
 
 
