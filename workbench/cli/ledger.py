@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
         account = changes[options.action](options, context, ledger)
-        return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account)}
+        return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account), "data": options.data}
 
 
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
@@ -167,7 +167,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
         told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
-        called = _known_as(result["account"], result["dataset"])
+        called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
         lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
     rows = [
         (
