@@ -166,11 +166,10 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
 def _waiting(table: Table, plan: Plan, target: Path) -> str:
     """Return the id of the finished draw that this release would publish without a charge, or nothing."""
     from workbench.release.export import waiting_draw
-    from workbench.release.fingerprint import fingerprint
     from workbench.release.ledger import Ledger
 
     with Ledger.open() as book:
-        found = waiting_draw(book, target, plan, fingerprint(table, book.key))
+        found = waiting_draw(book, target, plan, book.enter(book.identify(table)))
     return found.release.release_id if found is not None else ""
 
 
