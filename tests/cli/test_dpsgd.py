@@ -258,7 +258,13 @@ def test_a_value_outside_the_domain_names_its_row_and_costs_nothing(
     assert "row 7" in said
     assert "'x'" in said
     assert [e["status"] for e in entries(capsys, folder)] == ["void"]
-    assert sorted(p.name for p in folder.iterdir()) == ["ledger.sqlite", "plan.toml", "test.csv", "train.csv"]
+    assert {p.name for p in folder.iterdir()} == {
+        "plan.toml",
+        "test.csv",
+        "train.csv",
+        "ledger.sqlite",
+        "ledger.sqlite.key",
+    }
 
 
 def test_the_text_badges_a_private_accuracy(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

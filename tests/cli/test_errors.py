@@ -63,7 +63,7 @@ def test_a_table_that_cannot_be_used_is_one_sentence(folder: Path, run: Run, kin
     before = names(folder)
     told = run(*sanitize(data="bad.csv")).error()
     assert told.startswith(sentence), told
-    assert names(folder) - before <= {"ledger.sqlite"}
+    assert names(folder) - before <= {"ledger.sqlite", "ledger.sqlite.key"}
     if (folder / "ledger.sqlite").exists():
         with Ledger.open(folder / "ledger.sqlite") as ledger:
             assert {r.status for r in ledger.releases()} <= {"void"}
@@ -200,7 +200,7 @@ def test_a_plan_that_cannot_be_used_is_one_sentence_and_costs_nothing(folder: Pa
     assert told.startswith(sentence), told
     for column in ("age", "city"):  # a fault of one column names it
         assert (f"column {column}" in told or repr(column) in told) or not kind.endswith(f"({column})")
-    assert names(folder) - before <= {"ledger.sqlite"}
+    assert names(folder) - before <= {"ledger.sqlite", "ledger.sqlite.key"}
     if (folder / "ledger.sqlite").exists():
         with Ledger.open(folder / "ledger.sqlite") as ledger:
             assert ledger.releases() == []
@@ -306,7 +306,7 @@ def test_words_that_cannot_be_used_are_one_sentence(folder: Path, run: Run, kind
     for more in ([], ["--json"]):
         told = run(*words, *more).error()
         assert told.startswith(sentence), told
-    assert names(folder) - before <= {"ledger.sqlite"}
+    assert names(folder) - before <= {"ledger.sqlite", "ledger.sqlite.key"}
 
 
 NO_EPSILONS = ["0", "-1", "nan", "inf", "-inf", "1e999", "0,5", "", " ", "1e7", "1e-7", "0x1", "true", "½"]

@@ -94,7 +94,7 @@ def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
         assert secret not in place
         assert "cannot handle" not in place
     assert oct(log.parent.stat().st_mode & 0o777) == "0o700" or os.name == "nt"
-    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite"}
+    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite", "ledger.sqlite.key"}
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         assert [r.status for r in ledger.releases()] == ["void"]
     assert secret.encode() not in (folder / "ledger.sqlite").read_bytes()
@@ -126,7 +126,7 @@ def test_a_full_disk_has_exit_code_2_and_leaves_nothing(
 
     monkeypatch.setattr(export, "_write", full)
     assert run(*SANITIZE).error().startswith("the disk is full (out.csv)")
-    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite"}
+    assert names(folder) == {"people.csv", "plan.toml", "ledger.sqlite", "ledger.sqlite.key"}
 
 
 # -- signals and streams, in processes of their own -------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_an_interrupt_in_mid_release_has_exit_code_4_and_costs_nothing(folder: P
             (folder / name).unlink()
     assert (code, out) == (4, "")
     assert err == "error: sanitize was cancelled\n"
-    assert names(folder) == {*before, "ledger.sqlite"}
+    assert names(folder) == {*before, "ledger.sqlite", "ledger.sqlite.key"}
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         assert [r.status for r in ledger.releases()] == ["void"]
     assert main(["ledger", "verify", "--ledger", "ledger.sqlite"]) == 0

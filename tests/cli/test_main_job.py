@@ -83,6 +83,7 @@ def test_diabetes_from_start_to_end(bench: Bench, shared_data: Path) -> None:
     assert all(18 <= int(r["Age"]) <= 100 and r["Outcome"] in "01" and 0 <= float(r["BMI"]) <= 80 for r in rows)
     assert sorted(p.name for p in bench.folder.iterdir()) == [
         "ledger.sqlite",
+        "ledger.sqlite.key",
         "out.csv",
         "out.csv.certificate.json",
         "plan.toml",

@@ -144,7 +144,7 @@ def test_the_chain_is_exported_whole(ledger, tmp_path, press, idle, monkeypatch)
     press(ledger, "ledger_export")
     idle(ledger)
     chain = json.loads((tmp_path / "out.json").read_text("utf-8"))["chain"]
-    assert [entry["kind"] for entry in chain] == ["cap", "reserve", "charge"]
+    assert [entry["kind"] for entry in chain] == ["mark", "cap", "reserve", "charge"]
 
 
 def test_a_cap_is_set_after_a_question_and_recorded(ledger, press, idle, qtbot):

@@ -66,7 +66,7 @@ def lock():
 @pytest.fixture
 def impatient(monkeypatch):
     """The same wait for a lock as ever, only shorter than twenty seconds."""
-    monkeypatch.setattr(workbench.release.ledger, "_PATIENCE", 0.5)
+    monkeypatch.setattr(workbench.release.ledger_file, "PATIENCE", 0.5)
 
 
 @pytest.fixture

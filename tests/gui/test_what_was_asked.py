@@ -171,7 +171,7 @@ def test_the_cap_is_set_of_the_table_that_was_asked_about(people, when_asked, ir
     assert told
     assert "people" in told[0]
     with Ledger.open() as book:
-        others = {e.dataset for e in book.entries() if e.kind != "version"} - {dataset}
+        others = {e.dataset for e in book.entries("cap", "reserve")} - {dataset}
         assert not others
         assert book.account(dataset).cap in (None, (Decimal(1), None))
 

@@ -22,7 +22,7 @@ from workbench.release.reread import read_release
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
-SCHEMA = json.loads((resources() / "schemas" / "certificate.v1.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
 
 
 def released(
@@ -57,12 +57,7 @@ def test_a_release_is_charged_certified_and_alone_in_its_folder(tmp_path: Path) 
     jsonschema.validate(document, SCHEMA)
     assert document["release_id"] == done.release_id
     assert document["guarantee"]["epsilon"] == document["guarantee"]["epsilon_row"] == "3"
-    assert document["budget"] == {
-        "cap_epsilon": "3",
-        "spent_before": "0",
-        "remaining_after": "0",
-        "cap_raised": [],
-    }
+    assert not {"dataset", "budget", "account"} & set(document)
     assert document["outside_guarantee"] == []
     assert document["columns"][1]["domain"] == list(CITIES)
     assert sum(Decimal(c["epsilon"]) for c in document["columns"]) == 3
@@ -98,16 +93,23 @@ def test_a_refused_release_leaves_the_old_output_and_no_new_file(tmp_path: Path)
 
 def test_a_raised_cap_is_named_in_the_certificates_after_it(tmp_path: Path) -> None:
     ledger, target = tmp_path / "ledger.sqlite", tmp_path / "people.csv"
-    release(ledger, target)
+    release(ledger, target, account="people")
+    assert certificate_of(target)["account"] == {
+        "name": "people",
+        "cap_epsilon": "3",
+        "spent_before": "0",
+        "remaining_after": "0",
+        "cap_raised": [],
+    }
     raise_cap(ledger, "7.5")
-    release(ledger, target)
-    budget = certificate_of(target)["budget"]
+    release(ledger, target, account="people")
+    budget = certificate_of(target)["account"]
     assert [c["epsilon"] for c in budget["cap_raised"]] == ["7.5"]
     assert (budget["cap_epsilon"], budget["spent_before"], budget["remaining_after"]) == ("7.5", "3", "1.5")
     raise_cap(ledger, "4")  # lowered: not a raise
     raise_cap(ledger, "20")
-    release(ledger, target)
-    assert [c["epsilon"] for c in certificate_of(target)["budget"]["cap_raised"]] == ["7.5", "20"]
+    release(ledger, target, account="people")
+    assert [c["epsilon"] for c in certificate_of(target)["account"]["cap_raised"]] == ["7.5", "20"]
     with Ledger.open(ledger) as opened:
         assert verify_in_ledger(certificate_of(target), opened) == []
 
@@ -143,8 +145,8 @@ def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
         return real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(export, "_write", lower)
-    release(path, tmp_path / "people.csv")
-    assert certificate_of(tmp_path / "people.csv")["budget"]["remaining_after"] == "0"
+    release(path, tmp_path / "people.csv", account="people")
+    assert certificate_of(tmp_path / "people.csv")["account"]["remaining_after"] == "0"
     assert verify_release(tmp_path / "people.csv") == []
 
 

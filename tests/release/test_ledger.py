@@ -226,15 +226,25 @@ def test_versions_cannot_lose_an_account_or_run_in_circles(ledger: Ledger) -> No
     with pytest.raises(InputError, match="not in the ledger"):
         ledger.link_version(B, A)
     charge(ledger, "1")
-    charge(ledger, "1", dataset=B)
-    with pytest.raises(InputError, match="account of its own"):
-        ledger.link_version(B, A)
     ledger.link_version(C, A)
-    with pytest.raises(InputError, match="account of its own"):
-        ledger.link_version(C, B)
     assert ledger.link_version(A, C) == A  # already one account: nothing to do
     assert ledger.link_version(A, A) == A
     assert [ledger.account_of(d) for d in (A, B, C)] == [A, B, A]
+
+
+def test_two_accounts_that_become_one_have_the_sum_of_both_and_the_lower_cap(ledger: Ledger) -> None:
+    ledger.set_cap(A, Decimal(5), Decimal("1e-5"))
+    charge(ledger, "1", "1e-6")
+    ledger.set_cap(B, Decimal(4))
+    charge(ledger, "2", dataset=B)
+    assert ledger.link_version(B, A) == A
+    assert ledger.account(B) == ledger.account(A)
+    assert ledger.account(A).cap == (4, Decimal("1e-5"))
+    assert ledger.account(A).used == (3, Decimal("1e-6"))
+    assert len(ledger.releases(A)) == len(ledger.releases(B)) == 2
+    assert ledger.caps() == {A: 4}
+    with pytest.raises(BudgetRefusedError, match="only 1 remain"):
+        charge(ledger, "1.5", dataset=B)
 
 
 # -- several processes ------------------------------------------------------------------------------------------------

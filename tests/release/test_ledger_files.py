@@ -2,18 +2,21 @@
 
 import errno
 import os
+import random
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from release_cases import charge, loss_of
 
-from workbench.params import BudgetRefusedError, CheckFailedError, InputError
-from workbench.release import ledger as ledger_module
+from workbench.params import BudgetRefusedError, CheckFailedError, InputError, WorkbenchError
+from workbench.release import ledger_file
 from workbench.release.chain import entry_hash
 from workbench.release.ledger import Ledger
+from workbench.release.ledger_file import key_path
 
 A, B = "a" * 32, "b" * 32
 
@@ -44,7 +47,7 @@ def refusal_of(path: Path) -> str:
 @pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
 def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
     Ledger.open(path).close()
-    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute(f"BEGIN {lock}")
     try:
@@ -58,7 +61,7 @@ def test_a_locked_ledger_is_one_sentence(path: Path, monkeypatch: pytest.MonkeyP
 def test_a_ledger_that_is_locked_while_it_is_open_is_one_sentence_too(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.05)
     with Ledger.open(path) as ledger:
         release_id = charge(ledger, "1")
         holder = sqlite3.connect(path, isolation_level=None)
@@ -157,11 +160,11 @@ def told(path: Path) -> Path:
         ("DELETE FROM entry WHERE seq = 6", "missing after entry 5"),
         ("DELETE FROM entry WHERE seq > 2", "missing after entry 2"),
         ("DELETE FROM entry", "missing after entry 0"),
-        ("DROP TABLE entry", "missing after entry 0"),
+        ("DROP TABLE entry", "no such table: entry"),
         ("DELETE FROM meta WHERE key = 'head'", "missing after entry 6"),
-        ("DELETE FROM meta WHERE key = 'key'", "entry 1 does not follow"),
-        ("UPDATE meta SET value = x'00' WHERE key = 'key'", "entry 1 does not follow"),
-        ("DROP TABLE meta", "entry 1 does not follow"),
+        ("DELETE FROM meta WHERE key = 'start'", "entry 1 does not follow"),
+        ("UPDATE meta SET value = x'00' WHERE key = 'start'", "entry 1 does not follow"),
+        ("DROP TABLE meta", "no such table: meta"),
     ],
 )
 def test_a_changed_or_missing_entry_is_named_and_nothing_more_is_released(
@@ -227,3 +230,113 @@ def test_a_file_with_a_damaged_page_does_not_verify(told: Path) -> None:
     except CheckFailedError as error:
         problems = [error.what]
     assert problems
+
+
+# -- files of others --------------------------------------------------------------------------------------------------
+
+
+def foreign(path: Path, statement: str) -> bytes:
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE bookmarks (url TEXT)",
+        "CREATE TABLE meta (key TEXT, value BLOB)",
+        "CREATE TABLE meta (name TEXT, worth BLOB)",
+        "PRAGMA application_id = 252006674",
+    ],
+)
+def test_the_database_of_another_program_is_refused_without_a_changed_byte(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "places.sqlite"
+    before = foreign(path, statement)
+    names = {p.name for p in tmp_path.iterdir()}
+    for opening in (Ledger.open, Ledger.read):
+        with pytest.raises(InputError, match="database of another program, not a ledger"):
+            opening(path)
+    assert path.read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == names
+
+
+def test_reading_a_ledger_changes_nothing_on_the_disk(told: Path) -> None:
+    folder, before = told.parent, told.read_bytes()
+    names = {p.name for p in folder.iterdir()}
+    told.chmod(0o400)
+    with Ledger.read(told) as ledger:
+        assert ledger.verify() == []
+        assert len(ledger.releases()) == 2
+        with pytest.raises(InputError, match="readonly database"):
+            charge(ledger, "1")
+    with Ledger.read(folder / "sub" / "none.sqlite") as none:
+        assert (none.releases(), none.caps(), none.verify()) == ([], {}, [])
+    assert told.read_bytes() == before
+    assert {p.name for p in folder.iterdir()} == names
+
+
+def test_a_ledger_whose_writer_was_killed_is_read_as_it_was_before(told: Path, tmp_path: Path) -> None:
+    """A hot journal: what it holds must be taken back, which reading alone does in a copy."""
+    with Ledger.open(told) as ledger:
+        ledger._db.execute("PRAGMA cache_spill = ON")
+        ledger._db.execute("PRAGMA cache_size = 1")
+        ledger._db.execute("BEGIN IMMEDIATE")
+        for _ in range(300):
+            ledger._db.execute("INSERT INTO finished VALUES (hex(randomblob(8)), hex(randomblob(400)), '')")
+        killed = tmp_path / "killed.sqlite"
+        killed.write_bytes(told.read_bytes())
+        Path(f"{killed}-journal").write_bytes(Path(f"{told}-journal").read_bytes())
+        ledger._db.execute("ROLLBACK")
+    before = killed.read_bytes()
+    with Ledger.read(killed) as ledger:
+        assert ledger.verify() == []
+        assert ledger.finished() == {}
+    assert killed.read_bytes() == before
+    assert Path(f"{killed}-journal").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps rights otherwise")
+def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "ledger.sqlite"
+    Ledger.open(path).close()
+    assert path.parent.stat().st_mode & 0o777 == path.parent.parent.stat().st_mode & 0o777 == 0o700
+    for file in (path, key_path(path)):
+        file.chmod(0o644)
+    Ledger.open(path).close()
+    assert {file.stat().st_mode & 0o777 for file in (path, key_path(path))} == {0o600}
+
+
+def test_a_damaged_ledger_is_one_sentence_whatever_is_damaged(told: Path, tmp_path: Path) -> None:
+    """Bits flipped and ends cut off at random: every answer is a sentence, and no charge passes for another."""
+    whole, made = told.read_bytes(), random.Random(11)
+    path = tmp_path / "damaged.sqlite"
+    key_path(path).write_bytes(key_path(told).read_bytes())
+    answers = {2: 0, 5: 0, 0: 0}
+    for _ in range(300):
+        data = bytearray(whole)
+        for _ in range(made.choice([1, 1, 3, 40])):
+            data[made.randrange(len(data))] ^= 1 << made.randrange(8)
+        path.write_bytes(data[: made.choice([len(data), len(data), made.randrange(len(data))])])
+        answers[answer(Ledger.read, path)] += 1
+        answers[answer(Ledger.open, path)] += 1
+    assert all(answers.values()), answers
+
+
+def answer(opening: Callable[[Path], Ledger], path: Path) -> int:
+    """The exit code of looking at everything in a ledger; a chain that is whole has what was written into it."""
+    try:
+        with opening(path) as ledger:
+            problems, releases = ledger.verify(), [(r.epsilon, r.status) for r in ledger.releases()]
+            ledger.caps()
+            ledger.account(A)
+    except WorkbenchError as error:
+        told, code = str(error), error.exit_code
+    else:
+        assert problems or releases in ([], [(1, "charged"), (2, "charged")])
+        return 5 if problems else 0
+    assert "\n" not in told
+    return code

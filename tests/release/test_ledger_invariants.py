@@ -42,7 +42,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def used(self, account: str) -> tuple[Fraction, Fraction]:
         counted = [self.cost[r] for r, s in self.status.items() if s in ("reserved", "charged", "settled")]
-        own = [c for c in counted if c[0] == account]
+        own = [c for c in counted if self.account[c[0]] == account]
         return sum((c[1] for c in own), Fraction(0)), sum((c[2] for c in own), Fraction(0))
 
     @rule(dataset=st.sampled_from(DATASETS), epsilon=EPSILONS, delta=DELTAS)
@@ -107,14 +107,29 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(new=st.sampled_from(DATASETS), old=st.sampled_from(DATASETS))
     def link(self, new: str, old: str) -> None:
         account = self.account[old]
-        possible = account in self.known and (self.account[new] == account or new not in self.known)
-        if possible:
-            assert self.ledger.link_version(new, old) == account
-            self.account[new] = account
-            self.known.add(new)
-        else:
+        joins = self.account[new]
+        if old not in self.known:
             with pytest.raises(InputError):
                 self.ledger.link_version(new, old)
+            return
+        caps = [cap for cap in map(self.standing, (account, joins)) if cap is not None]
+        assert self.ledger.link_version(new, old) == account
+        if joins == account:
+            return
+        stood = self.standing(joins) is not None
+        self.account = {d: account if a == joins else a for d, a in self.account.items()}
+        self.known.add(new)
+        if stood:
+            deltas = [delta for _, delta in caps if delta is not None]
+            self.cap[account] = min(cap[0] for cap in caps), min(deltas) if deltas else None
+            self.stewarded.add(account)
+        used, cap = self.used(account), self.cap.get(account)
+        if cap is not None and (used[0] > cap[0] or used[1] > (cap[1] or 0)):
+            self.lowered.add(account)
+
+    def standing(self, account: str) -> tuple[Fraction, Fraction | None] | None:
+        unused = self.used(account) == (0, 0) and account not in self.stewarded
+        return None if unused else self.cap.get(account)
 
     @rule()
     def reopen(self) -> None:

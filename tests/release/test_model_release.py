@@ -263,7 +263,7 @@ def test_every_change_of_a_model_is_found(folder: Path, ledger: Path) -> None:
     assert any("not on the card" in p for p in damaged(lambda at: (at / "extra").write_text("x")))
     assert damaged(lambda at: (at / "private").mkdir()) == []
     for key in card:
-        changed = {"rows": 21, "version": 2}.get(key, "x")
+        changed = {"rows": 21, "version": 3}.get(key, "x")
         assert damaged(rewrite(**{key: changed})), key
     assert damaged(rewrite(forged=True, guarantee=guarantee(epsilon="0.5")))
     assert damaged(rewrite(forged=True, guarantee=guarantee(replace_one={"epsilon": 3.0, "delta": 0.5})))

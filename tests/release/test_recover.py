@@ -39,12 +39,12 @@ PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
 VOID, LOST, WAITS, STANDS = "void", "lost", "waits", "stands"
 MOMENTS: dict[str, tuple[str, str, int, bool, str | None]] = {
     "before the reservation": (LEDGER, "reserve", 1, False, None),
-    "in the reservation, before the commit": (LEDGER, "_append", 2, True, None),
+    "in the reservation, before the commit": (LEDGER, "_append", 3, True, None),
     "after the reservation": (LEDGER, "reserve", 1, True, VOID),
     "before the draw": (EXPORT, "draw", 1, False, VOID),
     "after the draw": (EXPORT, "draw", 1, True, VOID),
     "before the charge": (LEDGER, "charge", 1, False, VOID),
-    "in the charge, before the commit": (LEDGER, "_append", 3, True, VOID),
+    "in the charge, before the commit": (LEDGER, "_append", 4, True, VOID),
     "after the charge": (LEDGER, "charge", 1, True, LOST),
     "before the first byte": (PART, "write", 1, False, LOST),
     "in the middle of writing": (EXPORT, "csv_bytes", 1, True, LOST),
@@ -399,12 +399,12 @@ def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: P
     assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw") == -9
     connection = sqlite3.connect(ledger)
     with connection:
-        body = json.loads(connection.execute("SELECT body FROM entry WHERE seq = 2").fetchone()[0])
+        body = json.loads(connection.execute("SELECT body FROM entry WHERE seq = 3").fetchone()[0])
         body.pop("part")
-        connection.execute("UPDATE entry SET body = ? WHERE seq = 2", (json.dumps(body),))
+        connection.execute("UPDATE entry SET body = ? WHERE seq = 3", (json.dumps(body),))
     connection.close()
     assert recovered(ledger) == []
     with Ledger.open(ledger) as opened:
-        assert opened.verify() == ["entry 2 was changed after it was written"]
+        assert opened.verify() == ["entry 3 was changed after it was written"]
         (account,) = opened.caps()
         assert opened.account(account).used[0] == Decimal(3)

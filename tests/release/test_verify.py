@@ -27,6 +27,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan: dict[str, Any] = {
         "rows_per_person": 2,
         "keep_order": True,
+        "account": "people",
         "column": [
             {"name": "age", "kind": "integer", "lower": 0, "upper": 120, "mechanism": "staircase", "role": "sensitive"},
             {"name": "city", "kind": "category", "domain": ["Graz", "Linz", "Wien"], "missing": "own-value"},
@@ -140,7 +141,7 @@ def test_each_removed_or_added_field_of_the_certificate_is_found(target: Path) -
     assert verify_release(target)
 
 
-WHOLE = {("release_id",), ("time",), ("program", "name"), ("program", "version"), ("dataset",)}
+WHOLE = {("release_id",), ("time",), ("program", "name"), ("program", "version")}
 """Facts that only the ledger knows (the program's version: nobody)."""
 
 UNBOUND = {("output", "file")}
@@ -166,7 +167,7 @@ def test_a_forger_who_recomputes_the_checksum_is_found_by_the_plan_or_by_the_led
     # A digest is not recomputed, because the last bit of an exponential differs between processors; the caps and
     # their times are the steward's; a blank at the end of a plan means nothing.
     digests = {("plan",)} | {p for p in silent if p[-1] == "table_digest"}
-    raises = {p for p in silent if p[:2] == ("budget", "cap_raised")}
+    raises = {p for p in silent if p[:2] == ("account", "cap_raised")}
     assert silent <= WHOLE | UNBOUND | digests | raises, silent - WHOLE - UNBOUND
 
 
@@ -182,11 +183,13 @@ FORGERIES: dict[str, Callable[[Document], None]] = {
     "no plan": lambda d: d.update(plan=""),
     "a plan that is no TOML": lambda d: d.update(plan="epsilon = "),
     "a plan of other columns": lambda d: d.update(plan=d["plan"].replace('name = "age"', 'name = "years"')),
-    "a remaining budget that does not add up": lambda d: d["budget"].update(remaining_after="29"),
+    "a remaining budget that does not add up": lambda d: d["account"].update(remaining_after="29"),
+    "another account": lambda d: d["account"].update(name="others"),
+    "no account": lambda d: d.pop("account"),
     "an infinite exact epsilon": lambda d: d["columns"][0].update(exact_epsilon=1e300),
     "no exact epsilon": lambda d: d["columns"][0].pop("exact_epsilon"),
     "a file that says less": lambda d: d["output"].update(bytes=3),
-    "decimals of a thousand digits": lambda d: d["budget"].update(cap_epsilon="1" * 2000),
+    "decimals of a thousand digits": lambda d: d["account"].update(cap_epsilon="1" * 2000),
 }
 
 
@@ -212,7 +215,7 @@ def test_a_certificate_forged_as_a_whole_is_found_in_the_ledger(target: Path) ->
     stolen = certificate_of(target)
     with Ledger.open(target.parent / "ledger.sqlite") as ledger:
         real = ledger.releases()[-1]
-    write(target, {**stolen, "release_id": real.release_id, "dataset": real.dataset, "time": real.time}, forged=True)
+    write(target, {**stolen, "release_id": real.release_id, "time": real.time}, forged=True)
     assert verify_release(target) == []
     problems = in_ledger(target)
     assert "the ledger was charged another epsilon or delta than the certificate claims" in problems
@@ -299,8 +302,10 @@ def test_what_cannot_be_checked_at_all_is_bad_input(target: Path, tmp_path: Path
 def test_the_ledger_names_a_release_that_it_voided(target: Path) -> None:
     with Ledger.open(target.parent / "ledger.sqlite") as ledger:
         document = certificate_of(target)
-        ledger.set_cap(document["dataset"], loss_of("100").epsilon)
-        void = ledger.reserve(document["dataset"], loss_of("6"), work="test")
+        real = ledger.release(document["release_id"])
+        assert real is not None
+        ledger.set_cap(real.dataset, loss_of("100").epsilon)
+        void = ledger.reserve(real.dataset, loss_of("6"), work="test")
         ledger.void(void, "test")
         document["release_id"] = void
         assert "the ledger has this release as void" in verify_in_ledger(document, ledger)

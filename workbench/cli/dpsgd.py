@@ -89,6 +89,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             replace_invalid=facts.replaces_invalid,
             test=test,
             outside=beyond,
+            account=facts.account,
             emit=context.emit,
             cancel=context.cancel,
         )

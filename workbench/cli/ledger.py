@@ -17,7 +17,7 @@ from workbench.privacy.event import exact
 from workbench.privacy.table import EPSILON_MOST
 from workbench.release.account import Account, Release
 from workbench.release.atomic import write_output
-from workbench.release.fingerprint import fingerprint
+from workbench.release.identity import Identity
 from workbench.release.ledger import Ledger
 from workbench.release.recover import recover
 from workbench.signals import Notice
@@ -27,7 +27,8 @@ _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 s
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="cap|show|verify|export|version")
+    metavar = "cap|show|verify|export|version|separate|name"
+    actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
     cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
     add_data(cap)
     cap.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
@@ -35,13 +36,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     version = actions.add_parser("version", help="let a newer table share the account of an older", allow_abbrev=False)
     add_data(version)
     version.add_argument("--of", required=True, metavar="OLD", help="the older table")
+    separate = actions.add_parser(
+        "separate", help="say that a table is another one than its rows make it seem", allow_abbrev=False
+    )
+    add_data(separate)
+    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help="the table that it is not")
+    name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
+    add_data(name)
+    name.add_argument("name", metavar="NAME", help="the name; certificates of plans that state it tell name and sum")
     export = actions.add_parser("export", help="write every entry as JSON", allow_abbrev=False)
     export.add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
     others = [
         actions.add_parser("show", help="every release and cap", allow_abbrev=False),
         actions.add_parser("verify", help="check the hash chain", allow_abbrev=False),
     ]
-    for sub in (cap, version, export, *others):
+    for sub in (cap, version, separate, name, export, *others):
         add_ledger(sub)
         sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
@@ -49,81 +58,102 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action == "verify":
         return _verify(options)
+    if options.action in ("show", "export"):
+        with Ledger.read(options.ledger) as ledger:
+            return _show(ledger) if options.action == "show" else _export(options, ledger)
+    changes = {"cap": _cap, "version": _version, "separate": _separate, "name": _name}
     with Ledger.open(options.ledger) as ledger:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
-        if options.action == "cap":
-            return _cap(options, context, ledger)
-        if options.action == "version":
-            return _version(options, context, ledger)
-        result = _show(ledger)
-        if options.action == "export":
-            result["chain"] = [vars(e) for e in ledger.entries()]
-            if options.output is not None:
-                keep_inputs(options.output, ledger.path)
-                write_output(options.output, json.dumps(result, indent=2).encode())
-                result["output"] = str(options.output)
-        return result
+        account = changes[options.action](options, context, ledger)
+        return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account), "data": options.data}
 
 
-def _show(ledger: Ledger) -> dict[str, Any]:
+def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
+    delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
+    return ledger.set_cap(ledger.identify(read_data(options, context)), epsilon, delta).dataset
+
+
+def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    new, old = _two_tables(options, context, ledger)
+    return ledger.link_version(new, old)
+
+
+def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    new, old = _two_tables(options, context, ledger)
+    return ledger.separate(new, old)
+
+
+def _name(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    return ledger.set_name(ledger.identify(read_data(options, context)), options.name)
+
+
+def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity]:
+    """Return the marks of the newer and the older table."""
+    new = ledger.identify(read_data(options, context))
+    # Both are read alike: what a person says about the newer table holds for the older one of the same make.
+    older = read_table(options.of, read_options(options, ReadOptions), cancel=context.cancel)
+    return new, ledger.identify(older)
+
+
+def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:
+    result = {**_show(ledger), "chain": [vars(e) for e in ledger.entries()]}
+    if options.output is not None:
+        keep_inputs(options.output, ledger.path)
+        write_output(options.output, json.dumps(result, indent=2).encode())
+        result["output"] = str(options.output)
+    return result
+
+
+def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
+    """Return releases and caps, all of them or those of one account."""
+    caps = {d: float(cap) for d, cap in ledger.caps().items() if account in (None, d)}
+    releases = ledger.releases(account)
+    told = ledger.called()
     return {
-        "entries": [_entry(r) for r in ledger.releases()],
-        "caps": {dataset: float(cap) for dataset, cap in ledger.caps().items()},
+        "entries": [_entry(r, told.get(ledger.account_of(r.dataset), "")) for r in releases],
+        "caps": caps,
+        "called": {dataset: told.get(dataset, "") for dataset in caps},
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),
     }
 
 
-def _entry(release: Release) -> dict[str, Any]:
+def _entry(release: Release, called: str) -> dict[str, Any]:
     return {
         "release_id": release.release_id,
         "dataset": release.dataset,
+        "called": called,
         "epsilon": float(release.epsilon),
         "delta": float(release.delta),
         "status": release.status,
         "time": release.time,
         "work": release.body.get("work", ""),
+        "output": release.body.get("output", ""),
     }
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
+    nothing = {"entries": [], "caps": {}, "ok": False, "ledger": str(options.ledger)}
     try:
-        ledger = Ledger.open(existing_ledger(options.ledger))
+        with Ledger.read(existing_ledger(options.ledger)) as ledger:
+            problems = ledger.verify()
+            return {**nothing, "problems": problems} if problems else {**_show(ledger), "problems": []}
     except CheckFailedError as error:
-        return {"entries": [], "caps": {}, "ok": False, "problems": [str(error)], "ledger": str(options.ledger)}
-    with ledger:
-        problems = ledger.verify()
-        if problems:
-            return {"entries": [], "caps": {}, "ok": False, "problems": problems, "ledger": str(ledger.path)}
-        return {**_show(ledger), "problems": []}
+        return {**nothing, "problems": [str(error)]}
 
 
-def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
-    epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
-    delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
-    dataset = fingerprint(read_data(options, context), ledger.key)
-    return {**_show_account(ledger.set_cap(dataset, epsilon, delta)), **_show(ledger)}
-
-
-def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> dict[str, Any]:
-    new = fingerprint(read_data(options, context), ledger.key)
-    # Both are read alike: what a person says about the newer table holds for the older one of the same make.
-    older = read_table(options.of, read_options(options, ReadOptions), cancel=context.cancel)
-    old = fingerprint(older, ledger.key)
-    account = ledger.account(ledger.link_version(new, old))
-    return {**_show_account(account), **_show(ledger)}
-
-
-def _show_account(account: Account) -> dict[str, Any]:
-    used = account.spent[0] + account.reserved[0]
+def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
+    cap = account.standing_cap
     return {
         "dataset": account.dataset,
-        "cap_epsilon": None if account.standing_cap is None else float(account.standing_cap[0]),
-        "cap_delta": None
-        if account.standing_cap is None or account.standing_cap[1] is None
-        else float(account.standing_cap[1]),
-        "spent_epsilon": float(used),
+        "account": ledger.called().get(account.dataset, ""),
+        "name": ledger.accounts().name_of(account.dataset),
+        "cap_epsilon": None if cap is None else float(cap[0]),
+        "cap_delta": None if cap is None or cap[1] is None else float(cap[1]),
+        "spent_epsilon": float(account.used[0]),
+        "spent_delta": float(account.used[1]),
         "remaining_epsilon": None if account.remaining is None else float(account.remaining),
     }
 
@@ -137,23 +167,37 @@ def _text(result: Mapping[str, Any]) -> str:
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
         told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
-        lines.append(f"dataset {result['dataset']}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
+        called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
+        lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
     rows = [
-        (e["time"][:19], e["release_id"], e["dataset"][:12], figure(e["epsilon"]), figure(e["delta"]), e["status"])
+        (
+            e["time"][:19].replace("T", " "),
+            e["release_id"],
+            _known_as(e["called"], e["dataset"]),
+            figure(e["epsilon"]),
+            figure(e["delta"]),
+            e["status"],
+            Path(e["output"]).name or "–",
+        )
         for e in result["entries"]
     ]
     if rows:
-        header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status")
+        header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status", "output")
         lines += ["", columns_text(header, rows, right=(3, 4))]
-    if result["caps"]:
-        caps = [(dataset[:12], figure(cap)) for dataset, cap in result["caps"].items()]
+    if result["caps"] and "spent_epsilon" not in result:
+        caps = [(_known_as(result["called"][dataset], dataset), figure(cap)) for dataset, cap in result["caps"].items()]
         lines += ["", columns_text(("dataset", "cap epsilon"), caps, right=(1,))]
     return "\n".join(lines)
 
 
+def _known_as(called: str, dataset: str) -> str:
+    """Return what a person calls a dataset, with enough of its number to tell two of that name apart."""
+    return f"{called} ({dataset[:6]})" if called else f"dataset {dataset[:6]}"
+
+
 COMMAND = Command(
     name="ledger",
-    help="the durable account of every dataset: cap, show, verify, export, version",
+    help="the durable account of every dataset: cap, show, verify, export, version, separate, name",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

@@ -27,7 +27,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     problems = verify_model(options.release) if model else verify_release(options.release, context.cancel)
     if path is not None and not problems:
         document = read_card(options.release) if model else read_certificate(located(options.release)[1])
-        with Ledger.open(path) as ledger:
+        with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
     return {"ok": not problems, "problems": problems, "cannot_know": CANNOT_KNOW}
 

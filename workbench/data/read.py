@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from workbench.data.columnar import FORMATS, read_columnar
 from workbench.data.delimited import DelimitedFile
+from workbench.data.digest import digesting
 from workbench.data.encoding import Bytes
 from workbench.data.options import ReadOptions
 from workbench.data.table import Table
@@ -51,16 +53,16 @@ def read_table(
         return sample_table(source.removeprefix(SAMPLE_PREFIX))
     file = Path(path)
     view = _open(file, source)
-    if file.suffix.lower() in FORMATS:
-        del view  # a mapped file cannot be replaced on Windows
-        return Table(read_columnar(file, source, cancel), source)
-    reader = DelimitedFile(
-        file, source, view, options or ReadOptions(), cancel or CancelToken(), replace_invalid=replace_invalid
-    )
-    table = reader.read(names)
-    if table.rows == 0 and not (replace_invalid and table.blank_lines):
-        raise InputError("the table has a header but no rows", source, "give a file with rows")
-    return table
+    cancel = cancel or CancelToken()
+    with digesting(view, cancel) as digest:
+        if file.suffix.lower() in FORMATS:
+            table = Table(read_columnar(file, source, cancel), source)
+        else:
+            options = options or ReadOptions()
+            table = DelimitedFile(file, source, view, options, cancel, replace_invalid=replace_invalid).read(names)
+            if table.rows == 0 and not (replace_invalid and table.blank_lines):
+                raise InputError("the table has a header but no rows", source, "give a file with rows")
+        return dataclasses.replace(table, digest=digest.result())
 
 
 def _open(file: Path, source: str) -> Bytes:

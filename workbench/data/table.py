@@ -79,6 +79,7 @@ class Table:
         blank_lines: for each blank line among the rows the index of the row before which it stands, ascending. They
             are no rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
         replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
+        digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
     """
 
     frame: pl.DataFrame
@@ -87,6 +88,7 @@ class Table:
     first_line: int | None = None
     notices: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    digest: bytes = b""
     blank_lines: Sequence[int] = ()
     replaces_invalid: bool = False
 

@@ -162,6 +162,7 @@ class DraftPlan:
         keep_order: whether rows leave in their original order.
         rows_per_person: most rows of one person; multiplies the charge.
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
+        account: public name of the account that pays; empty for none.
         columns: one draft per column of the table, in its order.
     """
 
@@ -169,6 +170,7 @@ class DraftPlan:
     keep_order: bool = False
     rows_per_person: int = 1
     invalid: str = "refuse"
+    account: str = ""
     columns: tuple[DraftColumn, ...] = ()
 
     def __post_init__(self) -> None:
@@ -195,7 +197,7 @@ class DraftPlan:
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
         given_whole = {
             key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person", "invalid")
+            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account")
             if key in raw
         }
         columns = []
@@ -213,6 +215,7 @@ class DraftPlan:
             keep_order=given_whole.get("keep_order", False),
             rows_per_person=given_whole.get("rows_per_person", 1),
             invalid=given_whole.get("invalid", "refuse"),
+            account=given_whole.get("account") or "",
             columns=tuple(columns),
         )
 
@@ -230,6 +233,7 @@ class DraftPlan:
         raw |= {"keep_order": True} if self.keep_order else {}
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
+        raw |= {"account": self.account} if self.account else {}
         return {**raw, "column": tables}
 
     def plan(self) -> Plan:
@@ -345,6 +349,7 @@ class DraftPlan:
                 keep_order=self.keep_order,
                 rows_per_person=self.rows_per_person,
                 invalid=self.invalid,
+                account=self.account or None,
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:

@@ -82,13 +82,16 @@ class AccountView:
     """What the ledger says about the dataset that is open.
 
     Attributes:
-        dataset: the keyed fingerprint.
+        dataset: the account's name in the ledger.
         cap: ε of all releases together, ``None`` before the first release.
         spent: ε of finished releases.
         reserved: ε of work that is going on.
         releases: how many releases count.
         going: how many of them are still going on.
         problem: why the ledger cannot be used; empty where it can.
+        name: the account's public name; empty where it has none.
+        version_of: when the table was last released whose version this one was taken for by its rows; empty where it
+            was not.
     """
 
     dataset: str = ""
@@ -98,6 +101,8 @@ class AccountView:
     releases: int = 0
     going: int = 0
     problem: str = ""
+    name: str = ""
+    version_of: str = ""
 
     @property
     def remaining(self) -> Decimal | None:
@@ -265,6 +270,8 @@ class Session(QObject):
         """Take what a job has read from the ledger."""
         if account != self._account:
             self._account = account
+            if account.name and not self._plan.account:  # what is charged to a named account must state its name
+                self._show_plan(self._plan.with_(account=account.name))
             self.account_changed.emit()
 
     @property

@@ -21,6 +21,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\bwrite (lower|upper) = NUMBER from public facts", r"declare the \1 bound from public facts"),
     (r"\badd it to the domain\b", "add it to the list of values"),
     (r"\bdeclare a domain\b", "list its values"),
+    (rf"\bwrite account = ({_QUOTED}) at the top of the plan", r"enter \1 under “Account’s public name”"),
+    (rf"\bname it first with `workbench ledger name DATA {_QUOTED}`", "press “Name the account…”"),
     (r"\blower = (\S+) is not below upper = (\S+)", r"the lower bound \1 is not below the upper bound \2"),
     (rf"{_COUNT}values as missing{_IN_PLAN}", "tick “replace invalid values” on the Data page"),
     (rf"{_COUNT}rows as empty{_IN_PLAN}", "press “Replace invalid values” below"),

@@ -32,6 +32,7 @@ class NetworkTask:
         rows_per_person: most rows of one person.
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
+        account: the public name of the account that pays.
     """
 
     plan: DpSgdPlan
@@ -41,6 +42,7 @@ class NetworkTask:
     rows_per_person: int = 1
     outside: tuple[str, ...] = ()
     replace_invalid: bool = False
+    account: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             rows_per_person=task.rows_per_person,
             replace_invalid=task.replace_invalid,
             outside=task.outside,
+            account=task.account,
             emit=emit,
             cancel=cancel,
         )

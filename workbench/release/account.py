@@ -13,7 +13,7 @@ from workbench.release.amounts import Amount, decimal_text, minus, plus
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
 
-FIRST_RELEASE, STEWARD = "first release", "steward"
+FIRST_RELEASE, STEWARD, MERGED = "first release", "steward", "two accounts became one"
 """Who set a cap."""
 
 

@@ -25,6 +25,9 @@ from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.randomisers import ProtectedColumn
 
 SUFFIX = ".certificate.json"
+VERSION = 2
+"""Of certificates and cards; the first one told marks and sums that followed from the rows."""
+
 _FORMAT = "privacy-workbench-certificate"
 
 
@@ -53,35 +56,63 @@ def certificate(
         columns: the mechanisms that ran.
         rows: number of rows, public under zero-out neighbours.
         release: the reservation in the ledger.
-        account: the dataset's budget with this release counted.
+        account: the budget with this release counted; told only of an account that the plan names.
         output: the file.
     """
-    charged = charge_of(plan)
-    assert account.cap is not None
-    used = account.used[0]
-    document = {
+    document: dict[str, Any] = {
         "format": _FORMAT,
-        "version": 1,
+        "version": VERSION,
         "release_id": release.release_id,
         "time": release.time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
-        "dataset": release.dataset,
         "rows": rows,
         "guarantee": guarantee(plan),
         "columns": described(plan, columns),
         "keep_order": plan.keep_order,
         "outside_guarantee": list(outside_guarantee(plan)),
-        "budget": {
-            "cap_epsilon": decimal_text(account.cap[0]),
-            "spent_before": decimal_text(minus(used, charged)),
-            # The steward may have lowered the cap since the reservation.
-            "remaining_after": decimal_text(max(minus(account.cap[0], used), Decimal(0))),
-            "cap_raised": raised_caps(account),
-        },
         "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
         "plan": plan.to_toml(),
     }
+    if plan.account is not None:
+        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon)
     return {**document, "checksum": checksum(document)}
+
+
+def account_told(name: str, account: Account, reserved: Decimal, charged: Decimal) -> dict[str, Any]:
+    """Return what is published of an account with a public name: neither name nor sum follows from the rows.
+
+    Args:
+        name: the name.
+        account: its budget with this release counted at what was reserved for it.
+        reserved: that ε.
+        charged: the ε that this release has really cost.
+    """
+    assert account.cap is not None
+    before = minus(account.used[0], reserved)
+    left = minus(minus(account.cap[0], before), charged)
+    return {
+        "name": name,
+        "cap_epsilon": decimal_text(account.cap[0]),
+        "spent_before": decimal_text(before),
+        # The steward may have lowered the cap since the reservation.
+        "remaining_after": decimal_text(max(left, Decimal(0))),
+        "cap_raised": raised_caps(account),
+    }
+
+
+def account_problems(document: dict[str, Any]) -> list[str]:
+    """Return a sentence where the sum of a named account, on a certificate or card, does not add up."""
+    told = document.get("account")
+    if told is None:
+        return []
+    left = minus(minus(Decimal(told["cap_epsilon"]), Decimal(told["spent_before"])), _epsilon(document))
+    if Decimal(told["remaining_after"]) == max(left, Decimal(0)):
+        return []
+    return [f"the certificate says that {told['remaining_after']} of the budget remain, its figures give {left}"]
+
+
+def _epsilon(document: dict[str, Any]) -> Decimal:
+    return Decimal(document["guarantee"]["epsilon"])
 
 
 def checksum(document: dict[str, Any]) -> str:
@@ -169,17 +200,23 @@ def read_certificate(path: Path) -> dict[str, Any]:
     document = read_json(path, "certificate")
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
-    if document.get("version") != 1:
-        raise InputError(f"the certificate has version {document.get('version')!r}, not 1", str(path))
+    if document.get("version") != VERSION:
+        raise other_version("certificate", document, path)
     problems = schema_problems(document)
     if problems:
         raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
     return document
 
 
+def other_version(what: str, document: dict[str, Any], path: Path) -> InputError:
+    """Return the error for a certificate or card of another version than :data:`VERSION`."""
+    told = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+    return InputError(told, str(path), "check it with the workbench that wrote it")
+
+
 @cache
 def _schema() -> dict[str, Any]:
-    text = (resources() / "schemas" / "certificate.v1.schema.json").read_text(encoding="utf-8")
+    text = (resources() / "schemas" / "certificate.v2.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

@@ -18,7 +18,6 @@ from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.event import Cost, PureDp
 from workbench.release.certificate import Output, certificate, certificate_path, encode
 from workbench.release.exposure import standing_charge, void_unless_charged
-from workbench.release.fingerprint import fingerprint
 from workbench.release.ledger import Ledger
 from workbench.release.parts import DrawFile
 from workbench.release.recover import (
@@ -110,7 +109,7 @@ def release_table(
         raise InputError(
             "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
         )
-    dataset = fingerprint(table, ledger.key)
+    dataset = ledger.enter_for_release(table, plan.account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     published = _published_earlier(ledger, target, plan, dataset, emit)

@@ -60,7 +60,8 @@ def release_fit(
 
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
     room = _room(features, goal)
-    return release_model(table, output, ledger, f"fit {chosen.name}", train, asked=asked, room=room, emit=emit)
+    work = f"fit {chosen.name}"
+    return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
 
 
 def _room(features: tuple[Column, ...], target: Column) -> int:

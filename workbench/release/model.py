@@ -22,9 +22,9 @@ from workbench.paths import resources
 from workbench.privacy.event import Cost, PoissonGaussian
 from workbench.privacy.neighbours import RELATION, group, replace_one
 from workbench.release.amounts import decimal_text
-from workbench.release.certificate import checksum
+from workbench.release.certificate import VERSION, account_problems, account_told, checksum, other_version
 from workbench.release.exposure import standing_charge, void_unless_charged
-from workbench.release.fingerprint import fingerprint, sha256_of
+from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
 from workbench.release.recover import (
@@ -125,6 +125,7 @@ def release_model(
     *,
     asked: Mapping[str, Any],
     room: int,
+    account: str | None = None,
     watched: Callable[[], bool] | None = None,
     emit: Emit = ignore,
 ) -> ModelRelease | FinishedModel:
@@ -142,6 +143,7 @@ def release_model(
         train: does the training, in memory.
         asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
         room: bytes that the model and its card may need on the disk.
+        account: the public name of the account that pays, as the plan states it.
         watched: for work whose private figures a person sees while it runs: whether she has seen any yet. Then a
             run that is cancelled or fails stays charged.
         emit: hears what became of earlier runs.
@@ -152,7 +154,7 @@ def release_model(
         CancelledError: the training was cancelled.
     """
     table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
-    dataset = fingerprint(table, ledger.key)
+    dataset = ledger.enter_for_release(table, account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     request = request_of(work, **asked)
@@ -173,7 +175,7 @@ def release_model(
             if not trained.releasable:
                 raise AssertionError("a model trained with seeded noise cannot be released")
             charged = trained.settled or (cost.epsilon, cost.delta)
-            card = _card(trained, trained.rows or table.rows, charged, cost, ledger, release_id)
+            card = _card(trained, trained.rows or table.rows, charged, cost, ledger, release_id, account)
             data = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
             files = {**trained.files, CARD: data, **{f"{PRIVATE}/{n}": d for n, d in trained.private.items()}}
             part.reserve(files)
@@ -269,17 +271,17 @@ def _card(
     cost: Cost,
     ledger: Ledger,
     release_id: str,
+    account: str | None,
 ) -> dict[str, Any]:
     release = ledger.release(release_id)
     assert release is not None
     epsilon, delta = Cost(*charged, cost.event).replace_one()
     card = {
         "format": _FORMAT,
-        "version": 1,
+        "version": VERSION,
         "release_id": release_id,
         "time": release.time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
-        "dataset": release.dataset,
         "rows": rows,
         "model": trained.model,
         "guarantee": {
@@ -296,6 +298,8 @@ def _card(
         "training": trained.training,
         "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }
+    if account is not None:
+        card["account"] = account_told(account, ledger.account(release.dataset), cost.epsilon, charged[0])
     card["checksum"] = checksum(card)
     problems = card_problems(card)
     if problems:
@@ -315,8 +319,10 @@ def read_card(folder: Path) -> dict[str, Any]:
         InputError: it cannot be read or is not a card of a known version.
     """
     card = read_json(folder / CARD, "model card")
-    if not isinstance(card, dict) or card.get("format") != _FORMAT or card.get("version") != 1:
-        raise InputError("this is not a model card of this version of the workbench", str(folder / CARD))
+    if not isinstance(card, dict) or card.get("format") != _FORMAT:
+        raise InputError("this is not a model card of the workbench", str(folder / CARD))
+    if card.get("version") != VERSION:
+        raise other_version("model card", card, folder / CARD)
     problems = card_problems(card)
     if problems:
         raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
@@ -345,7 +351,7 @@ def verify_model(folder: Path) -> list[str]:
     claimed = guarantee["replace_one"]
     if not (math.isclose(claimed["epsilon"], epsilon) and math.isclose(claimed["delta"], delta)):
         problems.append("the replace-one figures do not follow from the zero-out ones")
-    return problems + _cost_problems(card)
+    return problems + account_problems(card) + _cost_problems(card)
 
 
 def _cost_problems(card: dict[str, Any]) -> list[str]:
@@ -378,7 +384,7 @@ def _cost_problems(card: dict[str, Any]) -> list[str]:
 
 @cache
 def _schema() -> dict[str, Any]:
-    text = (resources() / "schemas" / "card.v1.schema.json").read_text(encoding="utf-8")
+    text = (resources() / "schemas" / "card.v2.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

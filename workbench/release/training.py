@@ -81,6 +81,7 @@ def release_training(
     replace_invalid: bool = False,
     test: TestSet | None = None,
     outside: tuple[str, ...] = (),
+    account: str | None = None,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> NetworkRelease:
@@ -99,6 +100,7 @@ def release_training(
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         test: rows to measure the network on.
         outside: sentences on what ε does not cover.
+        account: the public name of the account that pays, as the plan states it.
         emit: hears the run's events.
         cancel: looked at before each step.
 
@@ -162,6 +164,7 @@ def release_training(
         train,
         asked=asked,
         room=_room(plan, features),
+        account=account,
         watched=lambda: bool(shown),
         emit=emit,
     )

@@ -11,8 +11,15 @@ from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.account import Account
-from workbench.release.amounts import decimal_text, minus
-from workbench.release.certificate import checksum, described_column, guarantee, raised_caps, read_certificate
+from workbench.release.amounts import decimal_text
+from workbench.release.certificate import (
+    account_problems,
+    checksum,
+    described_column,
+    guarantee,
+    raised_caps,
+    read_certificate,
+)
 from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.reread import located, plan_of, read_released, released_cells
@@ -42,8 +49,8 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
     told at once. Then the mechanisms are rebuilt one after the other, in the memory of two of the largest tables.
 
-    What the plan implies is recomputed and compared. The time, the dataset, the release's id, the program's version
-    and the caps cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
+    What the plan implies is recomputed and compared. The time, the release's id, the program's version and the sums of
+    a named account cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
     :func:`verify_in_ledger` shows it in any case.
 
     Args:
@@ -69,7 +76,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     cancel = cancel or CancelToken()
     try:
         plan = plan_of(document, certificate)
-        problems += [*_guarantee(document, plan), *_names(document, plan), *_budget(document)]
+        problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
@@ -93,24 +100,25 @@ def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
     claimed = document["guarantee"]
     if (release.epsilon, release.delta) != (Decimal(claimed["epsilon"]), Decimal(claimed["delta"])):
         problems.append("the ledger was charged another epsilon or delta than the certificate claims")
-    if release.dataset != document["dataset"]:
-        problems.append("the ledger has this release under another dataset")
     if release.time != document["time"]:
         problems.append("the ledger has this release at another time")
     if release.body.get("certificate", document["checksum"]) != document["checksum"]:
         problems.append("the certificate is not the one that was released")
-    if "budget" in document:
-        problems += _caps(document["budget"], ledger.account(release.dataset), release.time)
+    account = ledger.account(release.dataset)
+    if "account" in document:
+        if ledger.accounts().named(document["account"]["name"]) != account.dataset:
+            problems.append("the ledger has this release under another account than the one that is named")
+        problems += _caps(document["account"], account, release.time)
     return problems
 
 
-def _caps(budget: dict[str, Any], account: Account, time: str) -> Iterator[str]:
+def _caps(told: dict[str, Any], account: Account, time: str) -> Iterator[str]:
     caps = {decimal_text(Decimal(c["epsilon"])) for c in account.cap_history}
-    if budget["cap_epsilon"] not in caps:
+    if told["cap_epsilon"] not in caps:
         yield "the ledger never had the cap that the certificate names"
     raised = raised_caps(account)
-    if any(step not in raised for step in budget["cap_raised"]) or any(
-        step not in budget["cap_raised"] for step in raised if step["time"] < time
+    if any(step not in raised for step in told["cap_raised"]) or any(
+        step not in told["cap_raised"] for step in raised if step["time"] < time
     ):
         yield "the ledger had its cap raised otherwise than the certificate says"
 
@@ -162,11 +170,10 @@ def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]
         yield f"{place}: its table has more epsilon than its share"
 
 
-def _budget(document: dict[str, Any]) -> Iterator[str]:
-    budget = {k: Decimal(v) for k, v in document["budget"].items() if k != "cap_raised"}
-    left = minus(minus(budget["cap_epsilon"], budget["spent_before"]), Decimal(document["guarantee"]["epsilon"]))
-    if budget["remaining_after"] != max(left, Decimal(0)):
-        yield f"the certificate says that {budget['remaining_after']} of the budget remain, its figures give {left}"
+def _account(document: dict[str, Any], plan: Plan) -> Iterator[str]:
+    if document.get("account", {}).get("name") != plan.account:
+        yield "the certificate and its plan name different accounts"
+    yield from account_problems(document)
 
 
 def _values(file: Path, certificate: Path, cancel: CancelToken) -> Iterator[str]:

@@ -18,6 +18,7 @@ from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.nested import nested
 from workbench.privacy.mechanisms import mechanism
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -95,6 +96,9 @@ class Plan(Parameters):
     rows_per_person: int = integer(
         default=1, at_least=1, upto=1_000_000, help="most rows of one person; multiplies the charge"
     )
+    account: str | None = text(
+        default=None, longest=LONGEST_NAME, help="public name of the account that pays; certificates repeat it"
+    )
     invalid: str = choice(
         choices=(REFUSE, REPLACE),
         default=REFUSE,
@@ -126,6 +130,8 @@ class Plan(Parameters):
         Where invalid values are replaced, every column that is not dropped has a cell of its own for a missing one.
         """
         super().__post_init__()
+        if self.account is not None:
+            checked_name(self.account)
         if self.replaces_invalid:
             columns = tuple(
                 c if c.action == "drop" or c.missing == OWN_VALUE else dataclasses.replace(c, missing=OWN_VALUE)

@@ -1,4 +1,4 @@
-"""Read what the ledger says about the dataset that is open."""
+"""Read what the ledger says about the dataset that is open; tell it apart from another one, and name its account."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.bridge import JobCenter
-from workbench.gui.state import AccountView, Session, sentence
+from workbench.gui.state import AccountView, OpenTable, Session, sentence
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -21,7 +23,6 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
     opened = session.opened
     if opened is None:
         return
-    known = session.account.dataset
 
     def apply(account: AccountView) -> None:
         if session.opened is opened:
@@ -31,20 +32,22 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
         problem = sentence(error) if isinstance(error, WorkbenchError) else "The ledger could not be read."
         apply(AccountView(problem=problem))
 
-    job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, known, ledger))
+    job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, ledger))
     jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)
 
 
-def account_of(table: Table, known: str, ledger: Path | None = None) -> AccountView:
-    """Return the account of ``table``; ``known`` is its fingerprint where that was found before."""
+def account_of(table: Table, ledger: Path | None = None) -> AccountView:
+    """Return the account of ``table``; its marks are recorded, so that a later version of it is known."""
     from workbench.release.account import COUNTED
-    from workbench.release.fingerprint import fingerprint
     from workbench.release.ledger import Ledger
 
     with Ledger.open(ledger) as book:
-        dataset = known or fingerprint(table, book.key)
+        identity = book.identify(table)
+        dataset = book.enter(identity)
         account = book.account(dataset)
-        counted = [r for r in book.releases(account.dataset) if r.status in COUNTED]
+        counted = [r for r in book.releases(dataset) if r.status in COUNTED]
+        version = book.taken_as_version(identity) == dataset
+        name = book.accounts().name_of(dataset)
     return AccountView(
         dataset=dataset,
         cap=None if account.standing_cap is None else account.standing_cap[0],
@@ -52,4 +55,38 @@ def account_of(table: Table, known: str, ledger: Path | None = None) -> AccountV
         reserved=account.reserved[0],
         releases=len(counted),
         going=sum(r.status == "reserved" for r in counted),
+        name=name,
+        version_of=counted[-1].time if version and counted else "",
     )
+
+
+def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable) -> None:
+    """Record that the table is another one than the one whose version it was taken for; it has its own budget then."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.separate_from_account(book.identify(opened.table))
+
+    def apply(_: None) -> None:
+        session.tell("info", f"{opened.title} has a budget of its own now; the ledger has recorded it.")
+        read_account(session, jobs)
+
+    jobs.start(Job("Telling two tables apart", work), on_result=apply)
+
+
+def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str) -> None:
+    """Give the account of the table a public name."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.set_name(book.identify(opened.table), name)
+
+    def apply(_: None) -> None:
+        session.tell("info", f"The account of {opened.title} is called {name} now; the ledger has recorded it.")
+        read_account(session, jobs)
+
+    jobs.start(Job("Naming the account", work), on_result=apply)

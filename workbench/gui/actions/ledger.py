@@ -38,7 +38,7 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class AccountLine:
-    """One dataset's budget in ε, as the table shows it; the cap is ``None`` before the first release."""
+    """One account's budget in ε, as the table shows it; the cap is ``None`` before the first release."""
 
     dataset: str
     cap: Decimal | None
@@ -46,6 +46,8 @@ class AccountLine:
     reserved: Decimal
     remaining: Decimal | None
     releases: int
+    name: str = ""
+    """Its public name."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ def ledger_view(emit: Emit) -> LedgerView:
     with Ledger.open() as book:
         for sentence in recover(book):
             emit(Notice("info", sentence))
-        releases = book.releases()
+        releases, known = book.releases(), book.accounts()
         lines = [
             LedgerLine(
                 r.time,
-                r.dataset,
+                known.of(r.dataset),
                 r.body.get("work", ""),
                 r.epsilon,
                 r.delta,
@@ -88,15 +90,15 @@ def ledger_view(emit: Emit) -> LedgerView:
             )
             for r in reversed(releases)
         ]
-        datasets = dict.fromkeys(e.dataset for e in book.entries() if e.kind != "version")
+        datasets = dict.fromkeys([*(known.of(r.dataset) for r in releases), *book.caps(), *known.named_accounts()])
         accounts = []
         for dataset in datasets:
             account = book.account(dataset)
-            counted = sum(r.dataset == dataset and r.status in COUNTED for r in releases)
+            counted = sum(known.of(r.dataset) == dataset and r.status in COUNTED for r in releases)
             cap = None if account.standing_cap is None else account.standing_cap[0]
-            accounts.append(
-                AccountLine(dataset, cap, account.spent[0], account.reserved[0], account.remaining, counted)
-            )
+            used = account.spent[0], account.reserved[0]
+            name = known.name_of(dataset)
+            accounts.append(AccountLine(dataset, cap, *used, account.remaining, counted, name))
         return LedgerView(book.path, tuple(lines), tuple(accounts))
 
 
@@ -115,7 +117,7 @@ def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         from workbench.release.ledger import Ledger
 
-        with Ledger.open() as book:
+        with Ledger.read() as book:
             return book.verify()
 
     jobs.start(Job("Verifying the ledger", work), key="verify_ledger", on_result=show)
@@ -131,7 +133,7 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
         from workbench.release.atomic import write_output
         from workbench.release.ledger import Ledger
 
-        with Ledger.open() as book:
+        with Ledger.read() as book:
             if target.exists() and target.samefile(book.path):
                 raise ParameterError("the export would replace the ledger itself", str(target), "name another file")
             text = json.dumps({"ledger": str(book.path), "chain": [vars(e) for e in book.entries()]}, indent=2)

@@ -141,13 +141,12 @@ def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
 def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
     """Return the newest release of ``table`` by ``plan`` whose files still stand as they were certified."""
     from workbench.release.certificate import certificate_path, read_certificate
-    from workbench.release.fingerprint import fingerprint
     from workbench.release.ledger import Ledger
     from workbench.release.reread import plan_of
     from workbench.release.verify import verify_release
 
     with Ledger.open() as book:
-        releases = book.releases(book.account_of(fingerprint(table, book.key)))
+        releases = book.releases(book.enter(book.identify(table)))
     for release in reversed(releases):
         output = Path(release.body.get("output", ""))
         certificate = certificate_path(output) if release.body.get("output") else output
@@ -167,11 +166,10 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
 def _waiting(table: Table, plan: Plan, target: Path) -> str:
     """Return the id of the finished draw that this release would publish without a charge, or nothing."""
     from workbench.release.export import waiting_draw
-    from workbench.release.fingerprint import fingerprint
     from workbench.release.ledger import Ledger
 
     with Ledger.open() as book:
-        found = waiting_draw(book, target, plan, fingerprint(table, book.key))
+        found = waiting_draw(book, target, plan, book.enter(book.identify(table)))
     return found.release.release_id if found is not None else ""
 
 
@@ -179,12 +177,11 @@ def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     """Return what the ledger would say to the charge, without asking it to record a refusal."""
     from workbench.privacy.event import Cost, PureDp
     from workbench.release.account import refusal
-    from workbench.release.fingerprint import fingerprint
     from workbench.release.ledger import Ledger
     from workbench.sanitize.forecast import charge_of
 
     with Ledger.open() as book:
-        account = book.account(fingerprint(table, book.key))
+        account = book.account(book.enter_for_release(table, plan.account))
     charge = charge_of(plan)
     if account.standing_cap is None or account.remaining is None or charge <= account.remaining:
         return None

@@ -235,6 +235,7 @@ def released(
             plan.rows_per_person,
             outside=beyond,
             replace_invalid=plan.replaces_invalid,
+            account=plan.account,
         )
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:

@@ -25,8 +25,8 @@ LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
 """What the slider offers; the field takes every cap that the ledger does."""
 
-NAME = 8
-"""Digits of a fingerprint that are shown."""
+NAME = 6
+"""Digits of a dataset's name in the ledger that are shown."""
 
 STATUS = {"charged": "text", "settled": "text", "reserved": "warn", "void": "muted", "refused": "danger"}
 SIGNS = {
@@ -227,15 +227,19 @@ class LedgerPage(PageFrame):
 
 
 def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return of each dataset what it is called here and what it was released as; a fingerprint tells nobody."""
+    """Return of each dataset what it is called and what it was released as; the ledger's own name tells nobody.
+
+    It is called by the public name of its account, else by the table that was open.
+    """
     outputs: dict[str, dict[str, None]] = {}
     for line in view.releases:
         if line.output and line.released:
             outputs.setdefault(line.dataset, {})[Path(line.output).name] = None
     found = {}
-    for dataset in {*outputs, *titles}:
+    public = {line.dataset: line.name for line in view.accounts if line.name}
+    for dataset in {*outputs, *titles, *public}:
         told = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
-        found[dataset] = (titles.get(dataset, ""), told)
+        found[dataset] = (public.get(dataset) or titles.get(dataset, ""), told)
     return found
 
 
@@ -256,7 +260,7 @@ def _left(epsilon: Decimal, look_of: str) -> Cell:
 
 
 def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str, str]]) -> tuple[Cell, ...]:
-    title, _ = names.get(line.dataset, ("", ""))
+    title, released = names.get(line.dataset, ("", ""))
     dataset = _dataset(line.dataset, present, names)
     status = Cell(SIGNS.get(line.status, line.status), STATUS.get(line.status, "text"), line.status)
     if line.status in ("charged", "settled") and not line.released:
@@ -268,7 +272,7 @@ def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str
     file = Path(line.output).name if line.output else ""
     return (
         Cell(line.time[:16].replace("T", " "), tip=line.time),
-        dataset._replace(text=f"{title}  {line.dataset[:NAME]}".lstrip()),
+        dataset._replace(text=f"{title or released}  {line.dataset[:NAME]}".lstrip()),
         Cell(WORK.get(line.work, line.work), tip=line.work),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),

@@ -24,6 +24,7 @@ from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, con
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pathfield import PathField
+from workbench.gui.releasepage.account import AccountName, VersionCard
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.runpage import GUESSED, unconfirmed
@@ -51,6 +52,8 @@ class ReleasePage(PageFrame):
         self._asking = False
         self._cards: list[ReleasedCard] = []
         self._published = PublishedCard(session)
+        self._version = VersionCard(session, jobs)
+        self._account = AccountName(session, jobs)
         self._cost = CostCard(session)
         self._outside = OutsideCard()
         self._refusal = label("", "danger", wrap=True, name="release_refusal")
@@ -104,6 +107,7 @@ class ReleasePage(PageFrame):
         self._released = stack(spacing=12)
         self._sections = look(QWidget(), "clear")
         whole = stack(spacing=12)
+        whole.addWidget(self._version)
         whole.addLayout(self._released)
         whole.addLayout(upper)
         whole.addWidget(self._outside)
@@ -117,6 +121,7 @@ class ReleasePage(PageFrame):
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty)
         self.body.addWidget(self._area, 1)
+        self.body.addWidget(self._account)
         self.body.addWidget(self._into)  # in sight however long what is above it grows
         self.body.addWidget(self._refusal)
         self._gap = look(QWidget(), "clear")
@@ -126,7 +131,7 @@ class ReleasePage(PageFrame):
         opened = self.session.opened
         self._empty.setVisible(opened is None)
         self._gap.setVisible(opened is None)
-        for part in (self._area, self._into):
+        for part in (self._area, self._account, self._into):
             part.setVisible(opened is not None)
         self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
         self._suggest_target()

@@ -1,0 +1,123 @@
+"""Which account a release is charged to: a version that was recognised by its rows, and the account's public name."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from workbench.gui.actions.account import name_account, tell_apart
+from workbench.gui.bridge import JobCenter
+from workbench.gui.dialogs import confirm
+from workbench.gui.state import Session, sentence
+from workbench.gui.text import at_most
+from workbench.gui.widgets import Card, button, label, look, mark_wrong, named, row
+from workbench.params import ParameterError
+
+NAME = (
+    "A name that you make public. Only then do certificates tell what was spent before and what remains: without a "
+    "name those figures would show whether the rows have changed between two releases"
+)
+
+
+class VersionCard(Card):
+    """Says that the table was taken for a version of one that was released before, and offers to disagree."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(spacing=6)
+        self.setObjectName("release_version")
+        self._session, self._jobs = session, jobs
+        self._told = label("", wrap=True, name="release_version_told")
+        self._other = button(
+            "It is another table…",
+            "release_another_table",
+            tip="Give this table a budget of its own; recorded for good",
+        )
+        self._other.clicked.connect(self._ask)
+        line = row(self._told, 12, self._other)
+        line.setStretch(0, 1)
+        self.body.addLayout(line)
+        session.account_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the ledger says of the table that is open."""
+        since = self._session.account.version_of
+        self.setVisible(bool(since) and self._session.opened is not None)
+        self._told.setText(
+            f"This looks like a version of a table you released on {since[:10]}: most of its rows are the same. "
+            "It shares that table's budget."
+        )
+
+    def _ask(self) -> None:
+        opened = self._session.opened
+        if opened is None:
+            return
+        text = (
+            f"{opened.title} gets a budget of its own. If some of its rows are about the same people, each of them is "
+            "then covered only by the sum of both budgets. The ledger records this for good."
+        )
+        if confirm(self, "Is it another table?", text, "It is another table") and self._session.opened is opened:
+            tell_apart(self._session, self._jobs, opened)
+
+
+class AccountName(QWidget):
+    """One line: the public name of the account."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        look(self, "clear")
+        self._session, self._jobs = session, jobs
+        self._name = named(QLineEdit(), "release_account", "Public name of the account", NAME)
+        self._name.setPlaceholderText("none: certificates tell no sums")
+        self._name.setMaximumWidth(280)
+        self._give = button("Name the account…", "release_name_account", tip="Give the account of this table that name")
+        self._told = label("", "muted", wrap=True, name="release_account_told")
+        title = label("Account’s public name")
+        title.setToolTip(NAME)
+        title.setBuddy(self._name)
+        line = row(title, self._name, self._give, self._told)
+        line.setStretch(3, 1)
+        line.setContentsMargins(0, 0, 0, 0)
+        self.setLayout(line)
+        self._name.editingFinished.connect(self._take)
+        self._give.clicked.connect(self._ask)
+        session.plan_changed.connect(self.refresh)
+        session.account_changed.connect(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the name that the plan states, against the one that the ledger knows."""
+        plan, account = self._session.plan, self._session.account
+        self._name.setText(plan.account)
+        mark_wrong(self._name, wrong=False)
+        spent = account.releases > 0 or account.cap is not None
+        # The first release under a new name names the account by itself.
+        self._give.setVisible(bool(plan.account) and plan.account != account.name and not account.name and spent)
+        if account.name and plan.account != account.name:
+            self._told.setText(f"The account of this table is called {account.name}.")
+        else:
+            self._told.setText("")
+
+    def _take(self) -> None:
+        from workbench.sanitize.account_name import checked_name
+
+        name = self._name.text().strip()
+        try:
+            stated = checked_name(name) if name else ""
+        except ParameterError as error:
+            mark_wrong(self._name, wrong=True)
+            self._told.setText(sentence(error))
+            return
+        plan = self._session.plan
+        self._session.edit(f"name the account {stated}" if stated else "name no account", plan.with_(account=stated))
+        self.refresh()
+
+    def _ask(self) -> None:
+        opened, name, account = self._session.opened, self._session.plan.account, self._session.account
+        if opened is None or not name:
+            return
+        text = (
+            f"The account of {opened.title} is called {name} from now on, and later certificates tell its sums: "
+            f"ε = {at_most(account.spent + account.reserved)} so far. The ledger records this for good."
+        )
+        if confirm(self, "Name the account?", text, f"Name it {name}") and self._session.opened is opened:
+            name_account(self._session, self._jobs, opened, name)

@@ -1,0 +1,133 @@
+"""Which account a table is charged to, as the entries of a ledger tell it.
+
+Every table that was seen has a *dataset* in the ledger, a random name with its marks; a dataset is its own account or
+shares that of another, whose version it is. Entries that say so: ``mark`` (the marks of a dataset), ``version`` (one
+dataset shares the account of another), ``separate`` (it does so no longer), ``name`` (an account has a public name).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from workbench.release.chain import Entry
+from workbench.release.identity import Identity
+from workbench.release.sketch import SHARED, Sketches
+
+KINDS = ("mark", "version", "separate", "name")
+
+NEW, SKETCH, STEWARD, NAMED, MERGED = "new", "sketch", "steward", "name", "merged"
+"""Why a dataset has its account: it is new, its rows are those of a known one, a person said so, a plan named the
+account, or a table was found in several accounts, which became one."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What the marks of a table find.
+
+    Attributes:
+        dataset: the dataset with the same bytes or content; empty where there is none.
+        accounts: the accounts that the table belongs to, the one that stays first; several become one when it is used.
+        share: for a version found by its rows, the share of its once-rows that are known; else 0.
+    """
+
+    dataset: str = ""
+    accounts: tuple[str, ...] = ()
+    share: float = 0.0
+
+    @property
+    def account(self) -> str:
+        """The account, or empty for a table that is not known."""
+        return self.accounts[0] if self.accounts else ""
+
+
+@dataclass(eq=False)
+class Accounts:
+    """The datasets of a ledger, their accounts, names and marks."""
+
+    datasets: dict[str, None] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    sketches: dict[str, str] = field(default_factory=dict)
+    _parents: dict[str, str] = field(default_factory=dict)
+    _exact: dict[str, str] = field(default_factory=dict)
+    _separate: list[tuple[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def told_by(cls, entries: Iterable[Entry]) -> Accounts:
+        """Return what ``entries`` tell, in their order."""
+        found = cls()
+        for entry in entries:
+            found._take(entry)
+        return found
+
+    def _take(self, entry: Entry) -> None:
+        dataset, body = entry.dataset, entry.body
+        self.datasets.setdefault(dataset)
+        if entry.kind == "mark":
+            for mark in (body.get("content"), body.get("file")):
+                if isinstance(mark, str) and mark:
+                    self._exact[mark] = dataset
+            if isinstance(body.get("sketch"), str) and body["sketch"]:
+                self.sketches[body["sketch"]] = dataset
+        elif entry.kind == "version" and isinstance(body.get("of"), str):
+            self._parents[dataset] = body["of"]
+            self.origins[dataset] = str(body.get("origin", STEWARD))
+        elif entry.kind == "separate" and isinstance(body.get("from"), str):
+            self._parents.pop(dataset, None)
+            self._separate.append((dataset, body["from"]))
+        elif entry.kind == "name" and isinstance(body.get("name"), str):
+            self.names[body["name"]] = dataset
+
+    def of(self, dataset: str) -> str:
+        """Return the account of a dataset: its own, or that of the one whose version it is."""
+        seen = {dataset}
+        while dataset in self._parents and self._parents[dataset] not in seen:
+            dataset = self._parents[dataset]
+            seen.add(dataset)
+        return dataset
+
+    def name_of(self, account: str) -> str:
+        """Return the public name of an account; empty where it has none."""
+        return next((name for name, dataset in self.names.items() if self.of(dataset) == account), "")
+
+    def named(self, name: str) -> str:
+        """Return the account of that name; empty where there is none."""
+        return self.of(self.names[name]) if name in self.names else ""
+
+    def named_accounts(self) -> list[str]:
+        """Return the accounts that have a public name."""
+        return [self.of(dataset) for dataset in self.names.values()]
+
+    def apart(self, one: str, other: str) -> bool:
+        """Return whether a person said that these accounts are of different tables."""
+        return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)
+
+    def knows(self, identity: Identity) -> bool:
+        """Return whether every mark of a table is recorded."""
+        return all(mark in self._exact for mark in identity.exact)
+
+    def match(self, identity: Identity, sketches: Iterable[tuple[str, Sketches]]) -> Match:
+        """Return the accounts of a table. A doubt is decided towards a known account.
+
+        Args:
+            identity: its marks.
+            sketches: the datasets that have sketches, with them.
+        """
+        former = [identity.former] if identity.former in self.datasets else []
+        same = list(dict.fromkeys([*(self._exact[m] for m in identity.exact if m in self._exact), *former]))
+        kept = list(dict.fromkeys(self.of(dataset) for dataset in same))
+        shares: dict[str, float] = {}
+        for dataset, theirs in sketches:
+            account = self.of(dataset)
+            if account not in kept:
+                shares[account] = max(shares.get(account, 0.0), identity.sketches.shared(theirs))
+        best = 0.0
+        for account, share in sorted(shares.items(), key=lambda pair: -pair[1]):
+            if share > SHARED and not any(self.apart(account, other) for other in kept):
+                best = best or (0.0 if same else share)
+                kept.append(account)
+        order = {dataset: position for position, dataset in enumerate(self.datasets)}
+        # A named account stays, then the oldest.
+        accounts = sorted(kept, key=lambda account: (not self.name_of(account), order.get(account, 0)))
+        return Match(same[0] if same else "", tuple(accounts), best)

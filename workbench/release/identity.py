@@ -1,0 +1,100 @@
+"""By which marks a table is known: of its file's bytes, of its content however read, and of its rows.
+
+All are keyed and stay in the ledger. None depends on the name of the file or of a column, on the order of rows or
+columns, or on how a number is written; the mark of the bytes does not depend on how they are read. The same bytes or
+the same content are the same table; most rows in common make it a version of that table
+(:mod:`workbench.release.sketch`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.data.cell_hash import CellHash
+from workbench.data.cell_words import Words
+from workbench.data.table import Table
+from workbench.release.sketch import NO_SKETCHES, Sketches, sketches
+
+_EVERY_ROW = 1 << 20
+"""Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """The keyed marks of one table.
+
+    Attributes:
+        content: of its cells, 64 hexadecimal digits.
+        file: of the bytes of its file; empty for a table that was not read from one.
+        sketches: of its rows.
+        former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
+    """
+
+    content: str
+    file: str = ""
+    sketches: Sketches = NO_SKETCHES
+    former: str = ""
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """The marks that another table has only if it is the same."""
+        return tuple(mark for mark in (self.file, self.content) if mark)
+
+
+_KNOWN: weakref.WeakKeyDictionary[Table, dict[bytes, Identity]] = weakref.WeakKeyDictionary()
+
+
+def identify(table: Table, key: bytes, *, former: bool = False) -> Identity:
+    """Return the marks of ``table`` under ``key``; computed once for each table that was read.
+
+    Args:
+        table: the rows.
+        key: the ledger's key.
+        former: whether the ledger has accounts that only the fingerprint of earlier versions finds.
+    """
+    name = hashlib.sha256(key + bytes([former])).digest()
+    known = _KNOWN.setdefault(table, {})
+    if name not in known:
+        known[name] = _identify(table, key, former)
+    return known[name]
+
+
+def _identify(table: Table, key: bytes, former: bool) -> Identity:
+    found, rows = sketches(table.frame, key)
+    if table.rows <= _EVERY_ROW or not found.parts:
+        if rows is None:
+            hashing = CellHash(key)
+            rows = np.zeros(table.rows, np.uint64)
+            for cells in table.frame.iter_columns():
+                rows += hashing.hashes(cells)
+        told = _sums(rows)
+    else:
+        told = found.encode()
+    content = _mark(key, b"content", table.rows.to_bytes(8, "big") + told)
+    of_file = _mark(key, b"file", table.digest) if table.digest else ""
+    old = ""
+    if former:
+        from workbench.release.fingerprint import fingerprint
+
+        old = fingerprint(table, key)
+    return Identity(content, of_file, found, old)
+
+
+def _sums(rows: Words) -> bytes:
+    """Return two numbers that follow from the rows in any order: sums of two different mixtures of their hashes."""
+    sums = []
+    for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
+        mixed = rows * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+        mixed *= np.uint64(factor)
+        sums.append(int(np.sum(mixed, dtype=np.uint64)).to_bytes(8, "big"))
+    return b"".join(sums)
+
+
+def _mark(key: bytes, purpose: bytes, told: bytes) -> str:
+    return hmac.new(key, b"privacy-workbench " + purpose + b"\0" + told, hashlib.sha256).hexdigest()

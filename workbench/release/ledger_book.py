@@ -1,0 +1,190 @@
+"""The ledger as a chain of entries: reading them all, appending one, checking that none was altered or removed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.params import CheckFailedError, InputError, WorkbenchError
+from workbench.params.codec import parse_json
+from workbench.release.amounts import Amount
+from workbench.release.chain import Entry, entry_hash, start_of, verify_chain
+from workbench.release.ledger_file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
+
+
+class LedgerBook:
+    """An open ledger. Use it as a context manager, or call :meth:`close`."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Self:
+        """Open the ledger at ``path`` (default: the user data folder), making it where there is none.
+
+        Raises:
+            InputError: the file is not a ledger, is locked, or cannot be written.
+            CheckFailedError: it is damaged.
+        """
+        path = located(path)
+        return cls(path, open_to_write(path))
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Self:
+        """Open the ledger at ``path`` to read alone; nothing on the disk is changed, one that is not there is empty.
+
+        Raises:
+            InputError: the file is not a ledger, or cannot be read.
+            CheckFailedError: it is damaged.
+        """
+        path = located(path)
+        return cls(path, open_to_read(path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @property
+    def key(self) -> bytes:
+        """The random key of this ledger's marks.
+
+        Raises:
+            InputError: it is not beside the ledger, or another one is.
+        """
+        start = self._meta("start")
+        if start is None and (former := self._rows("SELECT value FROM meta WHERE key = 'key'")):
+            return bytes(former[0][0]) if isinstance(former[0][0], bytes) else b""
+        key = read_key(self.path)
+        if start is not None and start_of(key) != start:
+            raise unusable(key_path(self.path), "this is the key of another ledger")
+        return key
+
+    def entries(self, *kinds: str) -> Iterator[Entry]:
+        """Yield the entries (of ``kinds``) in order; the body of a damaged one is empty, which its hash betrays."""
+        for row in self._rows("SELECT * FROM entry ORDER BY seq"):
+            if len(row) != 10 or not isinstance(row[0], int):
+                raise unusable(self.path, "malformed table of entries")
+            if not kinds or row[2] in kinds:
+                seq, (time, kind, release_id, dataset, epsilon, delta) = row[0], map(_plain, row[1:7])
+                prev, own = map(_plain, row[8:])
+                yield Entry(seq, time, kind, release_id, dataset, epsilon, delta, _body(row[7]), prev, own)
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with the file or the chain: nothing, if it is as it was written."""
+        try:
+            damage = [_plain(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+            return damage or self._chain_problems()
+        except WorkbenchError as error:
+            return [error.what]
+
+    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(query, values).fetchall()
+        except FAULTS as error:
+            raise unusable(self.path, str(error)) from None
+
+    def _chain_problems(self) -> list[str]:
+        entries = list(self.entries())
+        start = self._start()
+        problems = verify_chain(entries, start)
+        if self._head() != (entries[-1].hash if entries else start):
+            problems.append(f"entries are missing after entry {entries[-1].seq if entries else 0}")
+        return problems
+
+    def _meta(self, name: str) -> str | None:
+        found = self._rows("SELECT value FROM meta WHERE key = ?", (name,))
+        return _plain(found[0][0]) if found else None
+
+    def _start(self) -> str:
+        """Return what the first entry names: it follows from the key, which may not be here."""
+        start = self._meta("start")
+        if start is not None:
+            return start
+        former = self._rows("SELECT value FROM meta WHERE key = 'key'")
+        return start_of(former[0][0]) if former and isinstance(former[0][0], bytes) else ""
+
+    def _head(self) -> str:
+        """Return the hash of the entry that was written last, as the ledger remembers it."""
+        return self._meta("head") or ""
+
+    def _cost(self, entry: Entry) -> Amount:
+        """Return the (ε, δ) of an entry; a cap's δ may be empty, which reads as 0."""
+        try:
+            cost = Decimal(entry.epsilon), Decimal(entry.delta or 0)
+        except InvalidOperation:
+            cost = Decimal("NaN"), Decimal(0)
+        if not all(amount.is_finite() and abs(amount.adjusted()) < 400 for amount in cost):
+            raise unusable(self.path, f"malformed entry {entry.seq}")
+        return cost
+
+    def _append(
+        self, kind: str, release_id: str, dataset: str, cost: tuple[Decimal, Decimal | None], body: dict[str, Any]
+    ) -> None:
+        last = self._rows("SELECT seq, hash FROM entry ORDER BY seq DESC LIMIT 1")
+        seq, prev = (last[0][0] + 1, last[0][1]) if last else (1, self._start())
+        if prev != self._head():  # a new entry must not cover up that some are gone
+            raise CheckFailedError(
+                f"the ledger misses entries after entry {seq - 1}", str(self.path), "put back a copy"
+            )
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        epsilon, delta = texts(cost)
+        own = entry_hash(Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, ""))
+        self._db.execute(
+            "INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (seq, time, kind, release_id, dataset, epsilon, delta, json.dumps(body), prev, own),
+        )
+        self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Hold the ledger for the block; within another transaction the block is a part of it."""
+        if self._db.in_transaction:
+            yield
+            return
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise unusable(self.path, str(error)) from None
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except FAULTS as error:
+            self._roll_back()
+            raise unusable(self.path, str(error)) from None
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+
+def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
+    """Return an amount as the ledger writes it; a δ that is not capped is empty."""
+    return str(cost[0]), "" if cost[1] is None else str(cost[1])
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _body(text: Any) -> dict[str, Any]:
+    try:
+        body = parse_json(text, "entry")
+    except (InputError, TypeError):
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,0 +1,301 @@
+"""The ledger's file: recognised before a byte of it is changed, private to its owner, its key in a file of its own.
+
+A ledger is an SQLite file that names this program as its application. Whoever gets it without the key beside it
+(``LEDGER.key``) can read what was released and check the chain, but cannot ask whether a table is in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from workbench.params import CheckFailedError, InputError, WorkbenchError
+from workbench.paths import user_data
+from workbench.release.chain import start_of
+
+APPLICATION = 0x50574C31
+"""What SQLite calls an application id: ``PWL1``."""
+FORMAT = 2
+KEY_BYTES = 32
+
+PATIENCE = 20.0
+"""Seconds to wait for another process that holds the ledger."""
+
+FAULTS = (sqlite3.Error, OverflowError, UnicodeError, TypeError)
+"""What damaged bytes make of a query."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS entry (
+    seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, release_id TEXT NOT NULL, dataset TEXT NOT NULL,
+    epsilon TEXT NOT NULL, delta TEXT NOT NULL, body TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL UNIQUE);
+CREATE INDEX IF NOT EXISTS entry_release ON entry (release_id);
+CREATE TABLE IF NOT EXISTS finished (release_id TEXT PRIMARY KEY, request TEXT NOT NULL, document TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sketch (digest TEXT PRIMARY KEY, data BLOB NOT NULL);
+"""
+
+
+def key_path(ledger: Path) -> Path:
+    """Return where the key of ``ledger`` stands."""
+    return ledger.with_name(ledger.name + ".key")
+
+
+def located(path: Path | None) -> Path:
+    """Return where the ledger is, absolute; by default in the user data folder."""
+    # Absolute: SQLite has names of its own for ledgers that would be forgotten, such as ":memory:".
+    return (path or user_data() / "ledger.sqlite").absolute()
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """Open the ledger at ``path``, making it, its key and its folder where there are none.
+
+    Raises:
+        InputError: the file is not a ledger, is locked, or cannot be written.
+        CheckFailedError: it is damaged.
+    """
+    try:
+        _make_folder(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if not path.is_file():
+            raise unusable(path, "it is not a regular file")
+        _require_ledger(path)
+        for private in (path, key_path(path)):
+            _close_to_others(private)
+        # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
+        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+    except OSError as error:
+        raise unusable(path, error.strerror or "it cannot be opened") from None
+    except FAULTS as error:
+        raise unusable(path, str(error)) from None
+    try:
+        connection.text_factory = _text
+        # EXTRA: the folder is synced too when the journal goes, so a commit survives a power cut.
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("BEGIN IMMEDIATE")
+        _prepare(connection, path)
+        connection.execute("COMMIT")
+    except OSError as error:
+        connection.close()
+        raise unusable(key_path(path), error.strerror or "it cannot be written") from None
+    except FAULTS as error:
+        connection.close()
+        raise unusable(path, str(error)) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open the ledger at ``path`` so that nothing on the disk is changed; one that does not exist is empty.
+
+    Raises:
+        InputError: the file is not a ledger, or cannot be read.
+        CheckFailedError: it is damaged.
+    """
+    try:
+        if not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0):
+            return _empty()
+        if not path.is_file():
+            raise unusable(path, "it is a folder" if path.is_dir() else "it is not a regular file")
+        _require_ledger(path)
+        connection = _reading(path)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if not os.path.exists(f"{path}-journal"):
+                raise
+            return _rolled_back(path, error)
+    except OSError as error:
+        raise unusable(path, error.strerror or "it cannot be opened") from None
+    except FAULTS as error:
+        raise unusable(path, str(error)) from None
+    return connection
+
+
+def read_key(path: Path) -> bytes:
+    """Return the key of the ledger at ``path``.
+
+    Raises:
+        InputError: it is missing or no key. A new one would make every table a new dataset with a full budget.
+    """
+    beside = key_path(path)
+    try:
+        key = beside.read_bytes()
+    except FileNotFoundError:
+        raise InputError(
+            "the key of this ledger is missing, so no table can be found in it",
+            str(beside),
+            "put the key back beside the ledger, or name a ledger of your own with --ledger",
+        ) from None
+    except OSError as error:
+        raise unusable(beside, error.strerror or "it cannot be read") from None
+    if len(key) != KEY_BYTES:
+        raise InputError("this is not the key of a ledger", str(beside), "put back a whole copy")
+    return key
+
+
+def unusable(path: Path, reason: str) -> WorkbenchError:
+    """Return the error for a ledger that cannot be used."""
+    reason = " ".join(reason.split())  # SQLite may quote what it read
+    if any(word in reason for word in ("malformed", "corrupt", "no such", "UTF-8", "codec", "too large", "argument")):
+        return CheckFailedError(f"the ledger is damaged: {reason[:200]}", str(path), "put back a whole copy")
+    mend = "make it a file that you may write"
+    if "locked" in reason:
+        mend = "wait for the other program to finish"
+    elif "not a database" in reason or "encrypted" in reason:
+        mend = "put back a whole copy"
+    return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), mend)
+
+
+# -- within -----------------------------------------------------------------------------------------------------------
+
+
+def _text(data: bytes) -> str:
+    """Return text as it stands; damaged bytes become marks that no hash agrees with."""
+    return data.decode("utf-8", "replace")
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that nobody else may look into; one that exists stays as it is."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+
+
+def _close_to_others(path: Path) -> None:
+    """Take the rights of others off a file of ours that exists."""
+    if os.name == "nt" or not path.exists():
+        return
+    found = path.stat()
+    if found.st_mode & 0o077 and found.st_uid == os.geteuid():
+        path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+
+
+def _require_ledger(path: Path) -> None:
+    """Raise where a file is not a ledger; an empty file may become one. Reads, and changes nothing."""
+    with path.open("rb") as stream:
+        head = stream.read(100)
+    if not head:
+        return
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
+        raise unusable(path, "file is not a database")
+    version, application = int.from_bytes(head[60:64], "big"), int.from_bytes(head[68:72], "big")
+    if application == APPLICATION:
+        if version > FORMAT:
+            raise InputError(
+                f"the ledger has format {version}, of a later version of the workbench", str(path), "use that version"
+            )
+        return
+    journals_apart = head[18] != 1  # to read such a file makes others beside it, and no ledger is one
+    if application or version or journals_apart or not _is_former(path):
+        raise InputError("this is the database of another program, not a ledger", str(path), "name another file")
+
+
+def _is_former(path: Path) -> bool:
+    """Return whether a database that names no program is a ledger of the first format."""
+    connection = _reading(path)
+    try:
+        tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not {"meta", "entry"} <= tables <= {"meta", "entry", "finished"}:
+            return False
+        rows = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchall()
+        return rows == [("1",)]
+    except sqlite3.OperationalError as error:
+        if "no such column" in str(error):
+            return False
+        raise
+    finally:
+        connection.close()
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", PATIENCE, isolation_level=None, uri=True)
+    connection.text_factory = _text
+    return connection
+
+
+def _empty() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for statement in _statements():
+        connection.execute(statement)
+    return connection
+
+
+def _rolled_back(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
+    """Return a copy in memory of a ledger whose writer was killed, as it was before that writer began."""
+    with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+        copy = Path(folder) / "ledger.sqlite"
+        shutil.copyfile(path, copy)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(f"{path}-journal", f"{copy}-journal")
+        source = sqlite3.connect(copy, isolation_level=None)
+        target = sqlite3.connect(":memory:", isolation_level=None)
+        target.text_factory = _text
+        try:
+            source.backup(target)
+        except sqlite3.Error:
+            target.close()
+            raise error from None
+        finally:
+            source.close()
+        return target
+
+
+def _statements() -> Iterator[str]:
+    return filter(str.strip, _SCHEMA.split(";"))
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a new or former ledger into the present format, within a transaction."""
+    (present,) = connection.execute("PRAGMA application_id").fetchone()
+    if present == APPLICATION:
+        return
+    for statement in _statements():
+        connection.execute(statement)
+    former = connection.execute("SELECT value FROM meta WHERE key = 'key'").fetchall()
+    entries = connection.execute("SELECT count(*) FROM entry").fetchone()[0]
+    if former or not entries:
+        key = _keep_key(path, bytes(former[0][0]) if former else None)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('start', ?)", (start_of(key),))
+        connection.execute("INSERT OR IGNORE INTO meta VALUES ('head', ?)", (start_of(key),))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('former', ?)", (str(entries),))
+    connection.execute("DELETE FROM meta WHERE key = 'key'")
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (str(FORMAT),))
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+
+
+def _keep_key(path: Path, former: bytes | None) -> bytes:
+    """Put the key of a new ledger, or the one that a former ledger holds, into its own file, durably."""
+    beside = key_path(path)
+    key = former
+    if os.path.lexists(beside):
+        standing = beside.read_bytes()
+        if len(standing) == KEY_BYTES and former in (None, standing):
+            return standing
+        if former is not None:
+            raise InputError("the key beside this ledger is not its own", str(beside), "move it elsewhere")
+        beside.unlink()  # cut short by a crash; no entry depends on it yet
+    key = key or secrets.token_bytes(KEY_BYTES)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(descriptor, key)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return key
