@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
 from leaks import Leaks
-from mishaps import Standstill, retype, statuses
+from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
@@ -28,8 +29,24 @@ from workbench.jobs.mailbox import Mailbox
 from workbench.release.atomic import naming
 from workbench.signals.cancel import CancelToken
 
-PATIENCE = 120_000
-"""Milliseconds within which a job of a test must end, on a machine that is busy with other things too."""
+
+class PatientBot(QtBot):
+    """A robot that waits for what must come true as long as a busy machine may need."""
+
+    def waitUntil(self, callback: Callable[[], object], *, timeout: int = PATIENCE) -> None:  # noqa: N802 - its name
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **more: Any) -> Any:  # noqa: N802 - its name
+        return super().waitSignal(signal, timeout=timeout, **more)
+
+    def waitExposed(self, widget: QWidget, *, timeout: int = PATIENCE) -> Any:  # noqa: N802 - its name
+        return super().waitExposed(widget, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    """The robot of pytest-qt, with more patience."""
+    return PatientBot(request)
 
 
 @pytest.fixture(scope="session")

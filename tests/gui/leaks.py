@@ -218,9 +218,19 @@ def children() -> set[int]:
     helper = getattr(resource_tracker._resource_tracker, "_pid", None)
     tasks = Path("/proc/self/task")
     if tasks.is_dir():
-        listed = (task.joinpath("children").read_text() for task in tasks.iterdir())
-        return {int(pid) for text in listed for pid in text.split()} - {helper}
+        return {int(pid) for task in tasks.iterdir() for pid in children_of(task).split()} - {helper}
     return {p.pid for p in psutil.Process().children()} - {helper}
+
+
+def children_of(task: Path) -> str:
+    """Return the processes that one thread has started, or nothing where the thread has ended since it was listed.
+
+    What it had started then belongs to another thread of this process, or is listed at the next look.
+    """
+    try:
+        return task.joinpath("children").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def alive(pid: int) -> bool:

@@ -133,11 +133,11 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
     answer("yes")
     press(people, "release_now")
     idle(people)
-    qtbot.waitUntil(people.findChild(QPushButton, "release_now").isEnabled, timeout=30_000)
+    qtbot.waitUntil(people.findChild(QPushButton, "release_now").isEnabled)
     retype(people, qtbot, "release_target", tmp_path / "second.csv")
     told = answer("no")
     press(people, "release_now")
-    qtbot.waitUntil(lambda: len(told) == 2, timeout=60_000)
+    qtbot.waitUntil(lambda: len(told) == 2)
     idle(people)
     assert "charges ε = 1.234568 (exactly 1.23456789) again" in told[1]
 

@@ -135,7 +135,7 @@ def test_what_still_runs_is_reserved_and_not_counted_as_a_release(people):
 @pytest.mark.parametrize(("page", "name"), [("train", "train_explain"), ("release", "release_explain")])
 def test_what_a_step_costs_is_asked_about_where_it_stands(people, press, idle, qtbot, page, name):
     people.rail.buttons[page].click()
-    qtbot.waitUntil(lambda: page != "train" or people.page._asked() is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: page != "train" or people.page._asked() is not None)
     idle(people)
     press(people, name)
     assert explained(people) == "ε = 1"

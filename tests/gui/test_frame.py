@@ -141,10 +141,10 @@ def test_a_job_can_be_cancelled_from_its_line(window, qtbot):
         cancel.check()
 
     handle = window.jobs.start(Job("Waiting", wait))
-    qtbot.waitUntil(lambda: window.findChild(QPushButton, "job_cancel") is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: window.findChild(QPushButton, "job_cancel") is not None)
     cancel = window.findChild(QPushButton, "job_cancel")
     assert cancel.text() == "Cancel"
-    with qtbot.waitSignal(handle.ended, timeout=60_000):
+    with qtbot.waitSignal(handle.ended):
         qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
         assert cancel.text() == "Cancelling…"
     assert cancel.text() == "Cancelled"
@@ -156,7 +156,7 @@ def test_a_failing_job_is_told_of_in_one_sentence(window, qtbot):
 
     window.jobs.start(Job("Failing", fail))
     banner = window.findChild(QLabel, "banner_text")
-    qtbot.waitUntil(banner.isVisible, timeout=60_000)
+    qtbot.waitUntil(banner.isVisible)
     assert banner.text() == "The file went away (people.csv); open it again."
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert not banner.isVisible()
@@ -170,7 +170,7 @@ def test_a_bug_in_a_job_is_logged_without_values(window, qtbot):
 
     window.jobs.start(Job("Faulty", fault))
     banner = window.findChild(QLabel, "banner_text")
-    qtbot.waitUntil(banner.isVisible, timeout=60_000)
+    qtbot.waitUntil(banner.isVisible)
     assert "fault of the program" in banner.text()
     logged = (user_log() / "workbench.log").read_text("utf-8")
     assert "ValueError" in logged
@@ -202,7 +202,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         monkeypatch.setattr(workbench.release.export, "release_table", fault)
         answer("yes")
         press(window, "release_now")
-    qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible, timeout=60_000)
+    qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible)
     assert f"{work} divorces of 2024.csv" in titles
     logged = (user_log() / "workbench.log").read_text("utf-8")
     assert f" {work}\n" in logged
@@ -213,7 +213,7 @@ def test_a_newer_job_of_the_same_kind_replaces_the_older(window, qtbot):
     results = []
     for number in (1, 2):
         window.jobs.start(Job("Preview", lambda emit, cancel, n=number: n), key="preview", on_result=results.append)
-    qtbot.waitUntil(lambda: not window.jobs.running, timeout=60_000)
+    qtbot.waitUntil(lambda: not window.jobs.running)
     assert results == [2]
 
 
@@ -225,5 +225,5 @@ def test_closing_during_a_job_stops_the_job_and_then_closes(window, qtbot):
 
     handle = window.jobs.start(Job("Waiting", wait))
     window.close()
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=60_000)
+    qtbot.waitUntil(lambda: not window.isVisible())
     assert not handle.running

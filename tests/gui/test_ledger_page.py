@@ -175,7 +175,7 @@ def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idl
     qtbot.keyClicks(field, "2000")
     answer("yes")
     press(people, "ledger_set_cap")
-    qtbot.waitUntil(lambda: people.session.account.cap == 2000, timeout=30_000)
+    qtbot.waitUntil(lambda: people.session.account.cap == 2000)
     idle(people)
     assert field.text() == "2000"
     assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")

@@ -95,7 +95,7 @@ def killed(*arguments: object, word: str, when=lambda: True, qtbot=None) -> None
             told = process.stdout.readline().strip()
             said.seek(0)
             assert told == word, f"the window ended with {process.poll()} and said: {said.read()}"
-            qtbot.waitUntil(when, timeout=60_000)
+            qtbot.waitUntil(when)
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate()
@@ -179,16 +179,16 @@ def test_a_kill_in_a_release_charges_once_and_says_so_once(window, town, tmp_pat
 
 def test_unsaved_work_is_kept_without_a_value_and_goes_with_undo(people, qtbot):
     people.session.edit_column("age", "bounds of age", upper=99.0)
-    qtbot.waitUntil(lambda: len(kept()) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(kept()) == 1)
     assert "99" in kept()[0].read_text("utf-8")
     assert os.stat(kept()[0].parent).st_mode & 0o077 == 0
     qtbot.keyClick(people, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: kept() == [], timeout=10_000)
+    qtbot.waitUntil(lambda: kept() == [])
 
 
 def test_a_clean_end_leaves_nothing_to_offer(people, qtbot):
     people.session.edit_column("age", "bounds of age", upper=99.0)
-    qtbot.waitUntil(lambda: len(kept()) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(kept()) == 1)
     people.session.may_leave = lambda then: True
     people.close()
     assert kept() == []
@@ -199,11 +199,11 @@ def test_unsaved_work_that_cannot_be_kept_is_told_of_once(people, qtbot, idle):
     (user_state() / "unsaved").write_text("a file in the folder's place")
     banner = people.findChild(QLabel, "banner_text")
     people.session.edit_column("age", "bounds of age", upper=99.0)
-    qtbot.waitUntil(banner.isVisible, timeout=10_000)
+    qtbot.waitUntil(banner.isVisible)
     assert "not kept against a crash; save the project" in banner.text()
     people.escape()
     people.session.edit_column("age", "bounds of age", upper=98.0)
-    with qtbot.waitSignal(people.jobs.idle, timeout=10_000):
+    with qtbot.waitSignal(people.jobs.idle):
         pass
     assert not banner.isVisible()
 

@@ -38,7 +38,7 @@ def check(window: MainWindow, qtbot, state: str, lines: int = SMALL[1]) -> None:
         found = misfits(window)
         assert not found, f"{state}:\n" + "\n".join(found)
 
-    qtbot.waitUntil(fits, timeout=60_000)  # layouts settle over several turns of the event loop
+    qtbot.waitUntil(fits)  # layouts settle over several turns of the event loop
     assert window.size() == size, f"{state}: the window grew to {window.width()}×{window.height()}"
     hint = window.minimumSizeHint()
     assert hint.width() <= SMALL[0], f"{state} asks for a width of {hint.width()}"
@@ -160,7 +160,7 @@ def test_messages_offers_and_jobs_fit_together(sized, press, idle, qtbot):
     sized.session.tell("error", "The ledger cannot be used: database is locked (" + "/a/long/path" * 8 + "); wait.")
     sized.findChild(QLabel, "restore_text").setText("The window ended unexpectedly. " * 3)
     sized.restore_panel.show()
-    qtbot.waitUntil(lambda: len(sized.findChildren(QPushButton, "job_cancel")) == 3, timeout=10_000)
+    qtbot.waitUntil(lambda: len(sized.findChildren(QPushButton, "job_cancel")) == 3)
     for name in sized.page_names():
         sized.show_page(name)
         check(sized, qtbot, f"{name}, with banner, offer and jobs", CROWDED)

@@ -90,7 +90,7 @@ def test_what_was_wanted_last_is_what_follows_a_slow_save(town, project, qtbot, 
     town.open(str(tmp_path / "older.csv"))
     answer(qtbot, "discard")
     town.open(str(tmp_path / "newer.csv"))
-    qtbot.waitUntil(lambda: town.session.opened.title == "newer.csv", timeout=60_000)
+    qtbot.waitUntil(lambda: town.session.opened.title == "newer.csv")
     go_on.set()
     idle(town)
     assert project.exists()
@@ -156,7 +156,7 @@ def test_closing_may_discard(town, qtbot):
 def test_closing_may_save_first(town, project, qtbot):
     answer(qtbot, "save")
     town.close()
-    qtbot.waitUntil(lambda: not town.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not town.isVisible())
     assert tomllib.loads(project.read_text("utf-8"))["epsilon"] == 0.7
 
 

@@ -142,7 +142,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
         qtbot.mouseMove(page.plot.view.viewport(), page.plot.place_of(1, 5).toPoint())
         return callout.isVisible()
 
-    qtbot.waitUntil(pointed, timeout=60_000)
+    qtbot.waitUntil(pointed)
     line = page.figure.series[1]
     assert line.name == "private model"
     assert f"{line.mean[5]:.3f}" in callout.text()

@@ -37,7 +37,7 @@ def retype(window, qtbot, name, text):
 
 def forecast(window, qtbot):
     """Wait until the cost of what the form says is known."""
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=30_000)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
 
 
 def answer(name):
@@ -89,7 +89,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     press(window, "rail_utility")
     note = window.findChild(QWidget, "note_utility").accessibleName()
     assert "guessed" not in note
-    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=30_000)  # a study releases nothing
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())  # a study releases nothing
     press(window, "rail_train")
     told = window.findChild(QWidget, "note_train").accessibleName()
     press(window, "rail_release")
@@ -181,7 +181,7 @@ def test_a_delta_at_which_a_row_could_be_published_is_refused_beside_the_cost(tr
     press(train, "train_model_logistic")
     retype(train, qtbot, "train_logistic_delta", "0.5")
     problem = train.findChild(QLabel, "train_problem")
-    qtbot.waitUntil(problem.isVisible, timeout=30_000)
+    qtbot.waitUntil(problem.isVisible)
     assert "a δ of 0.5 is not below 1/rows" in problem.text().replace("A δ", "a δ")
     assert text_of(train, "fact_cost") == "–"
     assert not train.page.primary.isEnabled()
@@ -232,12 +232,12 @@ def test_with_noise_and_epsilon_the_run_stops_before_the_cap(train, qtbot, press
 def test_a_cancelled_run_releases_nothing_and_stays_charged(train, qtbot, press, idle, tmp_path):
     network(train, qtbot, press, tmp_path, epochs="3000")
     start(train, qtbot, press)
-    qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: len(train.page.going.accuracy.points) > 0)
     assert "Cancelling does not give ε back" in train.findChild(QWidget, "note_train").accessibleName()
     press(train, "train_cancel")
     assert train.findChild(QWidget, "train_cancel").text() == "Cancelling…"
     told = train.findChild(QLabel, "train_outcome")
-    qtbot.waitUntil(lambda: told.text().startswith("Cancelled after"), timeout=30_000)
+    qtbot.waitUntil(lambda: told.text().startswith("Cancelled after"))
     assert "stays charged, as private figures were shown" in told.text()
     idle(train)
     assert not (tmp_path / "net").exists()
@@ -265,7 +265,7 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     account = train.session.account
     retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap)))
     note = train.findChild(QWidget, "note_train")
-    qtbot.waitUntil(lambda: "left under the cap" in note.accessibleName(), timeout=10_000)
+    qtbot.waitUntil(lambda: "left under the cap" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")
     assert train.page.objectName() == "page_ledger"
@@ -287,7 +287,7 @@ def test_a_delta_that_would_allow_publishing_a_row_is_refused(train, qtbot, pres
     network(train, qtbot, press, tmp_path)
     retype(train, qtbot, "train_logistic_delta", "0.01")
     problem = train.findChild(QLabel, "train_problem")
-    qtbot.waitUntil(problem.isVisible, timeout=30_000)
+    qtbot.waitUntil(problem.isVisible)
     assert "A δ of 0.01 is not below 1/rows = 0.0067" in problem.text()
     assert "give a δ such as 1e-05" in problem.text()
     assert not train.page.primary.isEnabled()

@@ -135,7 +135,7 @@ def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle)
         qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 0, 1))
         return callout.isVisible()
 
-    qtbot.waitUntil(pointed, timeout=60_000)  # the figure may still find its size
+    qtbot.waitUntil(pointed)  # the figure may still find its size
     line = page.figure.series[0]
     assert f"ε = 10:  {line.mean[1]:.3f}" in callout.text()
     assert line.name in callout.text()
@@ -153,7 +153,7 @@ def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility
     retype(utility, qtbot, "curve_epsilons", "0.1:100:13")
     retype(utility, qtbot, "curve_repeats", "40")
     press(utility, "curve_run")
-    qtbot.waitUntil(lambda: utility.page.figure is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: utility.page.figure is not None)
     press(utility, "curve_cancel")
     assert utility.findChild(QWidget, "curve_cancel").text() == "Cancelling…"
     idle(utility)

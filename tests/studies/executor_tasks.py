@@ -27,14 +27,16 @@ def first_waits_for_sixth(shared: str, task: int) -> int:
     begun = Path(shared)
     if task == 5:
         begun.touch()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while task == 0 and not begun.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     return task
 
 
-def sleep(shared: object, task: int) -> int:
-    time.sleep(60)
+def sleep(shared: str, task: int) -> int:
+    """Sleep far longer than a cancel takes, and tell of the end by a file of that name."""
+    time.sleep(120)
+    Path(shared).touch()
     return task
 
 

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,15 +43,15 @@ def test_results_come_as_they_are_ready(tmp_path: Path) -> None:
     assert done[0] != 0
 
 
-def test_cancel_stops_running_workers_at_once() -> None:
+def test_cancel_stops_running_workers_at_once(tmp_path: Path) -> None:
     cancel = CancelToken()
     timer = threading.Timer(1.0, cancel.cancel)
     timer.start()
-    begun = time.monotonic()
+    ended = str(tmp_path / "ended")
     with pytest.raises(CancelledError):
-        list(run_tasks(tasks.sleep, None, range(4), jobs=2, cancel=cancel))
+        list(run_tasks(tasks.sleep, ended, range(4), jobs=2, cancel=cancel))
     timer.join()
-    assert time.monotonic() - begun < 40  # each of them sleeps for 60
+    assert not Path(ended).exists()  # none of them slept to its end
 
 
 def test_cancel_is_honoured_without_workers_too() -> None:
@@ -131,5 +130,5 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.stdout.close()
     parent.wait(10)
-    _, alive = psutil.wait_procs(children, timeout=30)
+    _, alive = psutil.wait_procs(children, timeout=300)
     assert alive == []

@@ -159,16 +159,20 @@ def _quitting_on_interrupt() -> Iterator[None]:
     """Let Ctrl+C end the program at once while it is only being loaded, and nothing is open yet.
 
     An exception in the middle of an import may come out of it as any other, and look like a fault of the program.
+    A signal that was set to be ignored before the start (a script's ``nohup workbench … &``) cancels here as it does
+    while the command runs: a job in the background of an interactive shell does not get the terminal's Ctrl+C, so
+    whoever sends this one means it.
     """
     alone = threading.current_thread() is threading.main_thread()
-    if not alone or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    former = signal.getsignal(signal.SIGINT)
+    if not alone or former not in (signal.default_int_handler, signal.SIG_IGN):
         yield
         return
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(_complain(CancelledError())))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, former)
 
 
 def _ready_streams() -> None:
