@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+# Before Qt is loaded, and for the programs that a benchmark starts: the figures are those of a window without a screen.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
 from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, QPoint, Qt, QTimer, qVersion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from workbench.params.errors import InputError, ParameterError
 
 _MOST_BYTES = 64 * 1024 * 1024
+_MOST_DIGITS = 300
+"""Digits of a whole number that is read: every one of them fits into a double."""
+
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+_DEEPEST = 64
+"""Tables within tables that are read: deeper ones would exhaust the stack of whatever looks at them later."""
 
 
 def read_text(path: Path, what: str) -> str:
@@ -38,19 +47,29 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read or is no TOML; the line is named.
     """
+    return parse_toml(read_text(path, what), what, str(path))
+
+
+def parse_toml(text: str, what: str, where: str = "") -> dict[str, Any]:
+    """Return the table of a TOML text, as :func:`read_toml` does; TOML itself refuses a key that is there twice."""
     try:
-        return tomllib.loads(read_text(path, what))
+        value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the {what} is not TOML: {error}", str(path), "mend the line") from None
+        raise InputError(f"the {what} is not TOML: {error}", where, "mend the line") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
-        raise InputError(f"the {what} holds a number too long or is nested too deeply", str(path)) from None
+        raise _beyond_bounds(what, where) from None
+    _check_depth(value, what, where)
+    return value
 
 
 def read_json(path: Path, what: str) -> Any:
-    """Return the value in a JSON file; NaN and infinities, which JSON has not, are refused.
+    """Return the value in a JSON file.
+
+    Refused is what two programs could read in two ways: a key that is there twice, NaN and infinities (also a number
+    too large for a double), half a character, and tables nested deeper than any of ours.
 
     Raises:
-        InputError: the file cannot be read or is no JSON; the line is named.
+        InputError: the file cannot be read or is no JSON; the line, the key or the number is named.
     """
     return parse_json(read_text(path, what), what, str(path))
 
@@ -59,14 +78,53 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
     """Return the value of a JSON text, as :func:`read_json` does."""
 
     def refuse(constant: str) -> Any:
-        raise InputError(f"the {what} holds {constant}, which is not JSON", where)
+        raise InputError(f"the {what} holds {constant[:24]}, which is not a number of JSON", where)
+
+    def number(digits: str) -> float:
+        value = float(digits)
+        return value if math.isfinite(value) else cast("float", refuse(digits))
+
+    def whole(digits: str) -> int:
+        return int(digits) if len(digits) <= _MOST_DIGITS else cast("int", refuse(digits))
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise InputError(f"the {what} has the key {twice!r} twice", where, "ask for the original")
+        return made
 
     try:
-        return json.loads(text, parse_constant=refuse)
+        value = json.loads(text, parse_constant=refuse, parse_float=number, parse_int=whole, object_pairs_hook=table)
     except json.JSONDecodeError as error:
         raise InputError(f"the {what} is not JSON: {error}", where, "mend the line") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
-        raise InputError(f"the {what} holds a number too long or is nested too deeply", where) from None
+        raise _beyond_bounds(what, where) from None
+    _check_depth(value, what, where)
+    if _HALF_CHARACTER.search(text):  # a pair of them is one character
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(f"the {what} holds half a character", where, "ask for the original") from None
+    return value
+
+
+def _check_depth(value: Any, what: str, where: str) -> None:
+    level = [[value]]
+    for _ in range(_DEEPEST + 1):
+        level = [x for outer in level for x in _values(outer) if isinstance(x, (dict, list))]
+        if not level:
+            return
+    raise _beyond_bounds(what, where)
+
+
+def _values(container: Any) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container
+
+
+def _beyond_bounds(what: str, where: str) -> InputError:
+    return InputError(f"the {what} holds a number too long or is nested too deeply", where, "ask for the original")
 
 
 def write_toml(values: dict[str, Any], comment: str = "") -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
+from workbench.params.codec import parse_json
 from workbench.paths import user_data
 from workbench.privacy.event import Cost
 from workbench.release.account import COUNTED, FIRST_RELEASE, STEWARD, Account, Release, refusal
@@ -349,8 +350,8 @@ def _texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
 
 def _body(text: Any) -> dict[str, Any]:
     try:
-        body = json.loads(text)
-    except (ValueError, TypeError):
+        body = parse_json(text, "entry")
+    except (InputError, TypeError):
         return {}
     return body if isinstance(body, dict) else {}
 

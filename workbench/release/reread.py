@@ -14,6 +14,7 @@ from workbench.data.grid import Grid
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.params.codec import parse_toml
 from workbench.release.certificate import SUFFIX, read_certificate
 from workbench.release.fingerprint import sha256_of
 from workbench.sanitize.plan import Plan
@@ -103,11 +104,10 @@ def plan_of(document: dict[str, Any], where: Path) -> Plan:
     Raises:
         InputError: it is not a plan.
     """
-    import tomllib
-
+    raw = parse_toml(document["plan"], "certificate's plan", str(where))
     try:
-        return Plan.from_plain(tomllib.loads(document["plan"]), where=str(where))
-    except (tomllib.TOMLDecodeError, ParameterError) as error:
+        return Plan.from_plain(raw, where=str(where))
+    except ParameterError as error:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
 
 

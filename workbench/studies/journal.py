@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from workbench.params import InputError
+from workbench.params.codec import parse_json
 
 SYNC_EVERY = 1.0
 """Seconds of work that a power cut may cost; a killed process loses nothing that was appended."""
@@ -110,9 +111,9 @@ def _read(content: bytes) -> tuple[dict[str, Figures], int]:
     end = 0
     for line in content.splitlines(keepends=True):
         try:
-            task, figures = json.loads(line)
+            task, figures = parse_json(line.decode(), "record")
             done[str(task)] = {str(k): float(v) for k, v in figures.items()}
-        except (ValueError, TypeError, AttributeError):
+        except (InputError, ValueError, TypeError, AttributeError):
             break
         if not line.endswith(b"\n"):
             done.pop(str(task))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.state import OpenTable, Session
 from workbench.jobs import Job
+from workbench.params.codec import parse_toml
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -89,7 +89,7 @@ def load(
         declared = tuple(a for a in described.attributes if a.role != "identifier")
         target = described.target
     made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
-    plan = _with_open_ways(DraftPlan.from_raw(tomllib.loads(made.toml)), columns)
+    plan = _with_open_ways(DraftPlan.from_raw(parse_toml(made.toml, "draft")), columns)
     if kept is not None:
         plan = _with_facts_of(plan, kept)
     cancel.check()
