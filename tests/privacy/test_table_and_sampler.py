@@ -79,7 +79,7 @@ def test_logarithms_round_up_and_compare_exactly(a: int, b: int) -> None:
 def test_a_recipe_that_cannot_reach_epsilon_says_so() -> None:
     cells = Cells.line(0, 1, 3)
     with pytest.raises(ParameterError, match="cannot reach"):
-        calibrated(lambda s: np.ones((cells.total, cells.total)), 1.0, guess=1.0)
+        calibrated(lambda s, rows: np.ones((cells.total, cells.total))[rows], 1.0, guess=1.0, inputs=cells.total)
 
 
 def test_a_permutation_is_uniform() -> None:

@@ -24,7 +24,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
     model = is_model(options.release)
-    problems = verify_model(options.release) if model else verify_release(options.release)
+    problems = verify_model(options.release) if model else verify_release(options.release, context.cancel)
     if path is not None and not problems:
         document = read_card(options.release) if model else read_certificate(located(options.release)[1])
         with Ledger.open(path) as ledger:

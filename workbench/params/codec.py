@@ -111,7 +111,7 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
 
 
 def _check_depth(value: Any, what: str, where: str) -> None:
-    level = [[value]]
+    level: list[Any] = [[value]]
     for _ in range(_DEEPEST + 1):
         level = [x for outer in level for x in _values(outer) if isinstance(x, (dict, list))]
         if not level:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from workbench.params import ParameterError
 
 MOST_CELLS = 4096
+WHOLE = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,20 @@ class Cells:
             raise ParameterError(f"cells = {size} is not from 2 to {MOST_CELLS}")
         return cls(size=size, values=np.linspace(lower, upper, size), missing=missing)
 
-    def distances(self) -> NDArray[np.float64]:
-        """Return the (t, t) distances in units of the whole range; a missing value is one range from all others."""
+    def distances(self, rows: slice = WHOLE) -> NDArray[np.float64]:
+        """Return the (t, t) distances, or some rows of them, in units of the whole range.
+
+        A missing value is one range from all others.
+        """
+        own = np.arange(self.total)[rows]
+        out = np.ones((len(own), self.total))
         if self.values is None:
-            return 1.0 - np.eye(self.total)
+            out[np.arange(len(own)), own] = 0.0
+            return out
         span = self.values[-1] - self.values[0]
-        out = np.ones((self.total, self.total))
-        out[: self.size, : self.size] = np.abs(self.values[:, None] - self.values[None, :]) / span
-        if self.missing:
+        held = self.values[rows]
+        out[: len(held), : self.size] = np.abs(held[:, None] - self.values[None, :]) / span
+        if self.missing and len(held) < len(own):
             out[-1, -1] = 0.0
         return out
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from workbench.privacy.cells import Cells
 from workbench.privacy.mechanisms.base import Randomiser
 from workbench.privacy.mechanisms.grr import ClosedFormResponse
+from workbench.privacy.table import blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +70,16 @@ def facts(randomiser: Randomiser, cells: Cells) -> Facts:
     """Return what ``randomiser`` does to the values of ``cells``."""
     if cells.values is None:
         return _of_names(randomiser, cells)
-    chances = randomiser.probabilities()[: cells.size]
     values = cells.values
     middle = (values[0] + values[-1]) / 2
     answers = np.append(values, middle) if cells.missing else values
-    mean = chances @ answers
-    variance = np.maximum(chances @ answers**2 - mean**2, 0.0)
-    absolute = float(np.mean(np.sum(chances * np.abs(answers[None, :] - values[:, None]), axis=1)))
+    mean, square, distance = (np.empty(cells.size) for _ in range(3))
+    for rows in blocks(cells.size, len(answers)):
+        chances = randomiser.probabilities(rows)
+        mean[rows], square[rows] = chances @ answers, chances @ answers**2
+        distance[rows] = np.sum(chances * np.abs(answers[None, :] - values[rows, None]), axis=1)
+    variance = np.maximum(square - mean**2, 0.0)
+    absolute = float(np.mean(distance))
     bias = mean - values
     return Facts(
         exact_epsilon=randomiser.exact_epsilon,
@@ -92,7 +96,7 @@ def _of_names(randomiser: Randomiser, cells: Cells) -> Facts:
     if isinstance(randomiser, ClosedFormResponse):
         p, q = randomiser.keep_and_other()
     else:
-        chances = randomiser.probabilities()
+        chances = randomiser.probabilities(slice(0, 1))
         p, q = float(chances[0, 0]), float(chances[0, 1])
     k = cells.total
     own, others = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2

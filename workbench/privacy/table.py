@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.privacy.cells import WHOLE
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
@@ -27,6 +29,9 @@ EPSILON_LEAST = 1e-6
 """Below this the integers are too coarse to meet ε closely; such a share protects nothing more in practice."""
 
 EPSILON_MOST = 1e6
+
+_BLOCK = 1 << 15
+"""Entries of a table that are worked on at a time: they fit the processor's cache, and no second table is needed."""
 
 
 def served(epsilon: float) -> float:
@@ -84,9 +89,9 @@ class MechanismTable:
         """Number of output cells, k."""
         return int(self.weights.shape[1])
 
-    def probabilities(self) -> NDArray[np.float64]:
-        """Return the (m, k) transition probabilities, each the double nearest to its exact value."""
-        return self.weights.astype(np.float64) / float(TOTAL)
+    def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
+        """Return the (m, k) transition probabilities, or some rows, each the double nearest to its exact value."""
+        return self.weights[rows].astype(np.float64) / float(TOTAL)
 
     def sample(self, cells: NDArray[np.uint16], entropy: Entropy) -> NDArray[np.uint16]:
         """Draw an output cell for each input cell, exactly from the table.
@@ -104,8 +109,10 @@ class MechanismTable:
 
     def digest(self) -> str:
         """Return the SHA-256 of the shape and the weights (big-endian), to recognise a rebuilt table."""
-        header = f"{self.inputs}x{self.outputs}:".encode()
-        return hashlib.sha256(header + self.weights.astype(">u8").tobytes()).hexdigest()
+        seen = hashlib.sha256(f"{self.inputs}x{self.outputs}:".encode())
+        for rows in blocks(self.inputs, self.outputs):
+            seen.update(self.weights[rows].astype(">u8").tobytes())
+        return seen.hexdigest()
 
 
 def _check_rows(weights: NDArray[np.uint64]) -> None:
@@ -149,6 +156,13 @@ def log_up(ratio: Fraction) -> float:
 def log_at_most(ratio: Fraction, epsilon: float) -> bool:
     """Return whether ln(ratio) ≤ epsilon, decided with 50 digits on the double that ``epsilon`` is."""
     return _log(ratio) <= Decimal(epsilon)
+
+
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Yield stretches of the rows of a table, small enough to be worked on in the processor's cache."""
+    step = max(1, _BLOCK // columns)
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
 
 
 def integer_rows(rows: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -111,7 +111,7 @@ def guarantee(plan: Plan) -> dict[str, Any]:
 def described(plan: Plan, columns: tuple[ProtectedColumn, ...]) -> list[dict[str, Any]]:
     """Return what was done with each column, as a certificate says it."""
     made = {c.column.name: c for c in columns}
-    return [_column(c, made.get(c.name)) for c in plan.columns]
+    return [described_column(c, made.get(c.name)) for c in plan.columns]
 
 
 def _statement(plan: Plan) -> str:
@@ -124,7 +124,8 @@ def _statement(plan: Plan) -> str:
     )
 
 
-def _column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]:
+def described_column(column: Column, protected: ProtectedColumn | None) -> dict[str, Any]:
+    """Return what was done with one column, which is protected by ``protected`` or not at all."""
     plain: dict[str, Any] = {"name": column.name, "action": column.action}
     if column.kind is not None:
         plain["kind"] = column.kind

@@ -57,6 +57,16 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
         InputError: a file is missing, or they do not belong together.
     """
     path, certificate = located(path, certificate)
+    document, plan, table = read_released(path, certificate)
+    return Released(path, document, plan, protected_columns(plan), table)
+
+
+def read_released(path: Path, certificate: Path) -> tuple[dict[str, Any], Plan, Table]:
+    """Return certificate, plan and rows of a release, without rebuilding a mechanism.
+
+    Raises:
+        InputError: a file is missing, or they do not belong together.
+    """
     document = read_certificate(certificate)
     if sha256_of(path) != document["output"]["sha256"]:
         raise InputError(
@@ -73,7 +83,7 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
     table = read_table(path, options, names)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return Released(path, document, plan, protected_columns(plan), table)
+    return document, plan, table
 
 
 def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:

@@ -9,27 +9,39 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import InputError, WorkbenchError
+from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.account import Account
 from workbench.release.amounts import decimal_text, minus
-from workbench.release.certificate import checksum, described, guarantee, raised_caps, read_certificate
+from workbench.release.certificate import checksum, described_column, guarantee, raised_caps, read_certificate
 from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
-from workbench.release.reread import Released, located, plan_of, read_release
+from workbench.release.reread import located, plan_of, read_released, released_cells
 from workbench.sanitize.forecast import outside_guarantee
-from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
+from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.randomisers import ProtectedColumn, each_protected_column, fits
+from workbench.signals.cancel import CancelToken
 
 _INEXACT = ("exact_epsilon", "table_digest")
 """What the last bit of an exponential changes, which differs between processors."""
 
 
-def verify_release(path: Path) -> list[str]:
+MOST_ENTRIES = 2**33
+"""Probabilities that are recomputed for one certificate: 512 columns of 4,096 cells, some 20 minutes."""
+
+
+def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every fault of the release at ``path`` (a table, its certificate or their folder).
+
+    The cheap checks come first: what is not the file that was certified, or a certificate that was changed since, is
+    told at once. Then the mechanisms are rebuilt one after the other, in the memory of two of the largest tables.
 
     What the plan implies is recomputed and compared. The time, the dataset, the release's id, the program's version
     and the caps cannot be: the certificate's checksum shows that they were changed by accident or carelessly, and
     :func:`verify_in_ledger` shows it in any case.
+
+    Args:
+        path: the release.
+        cancel: looked at before each column.
 
     Raises:
         InputError: there is nothing to check: no file or no certificate.
@@ -45,19 +57,22 @@ def verify_release(path: Path) -> list[str]:
     problems = list(_bytes(document, table))
     if document["checksum"] != checksum(document):
         problems.append("the certificate was changed after it was written: its checksum differs")
+    if problems:
+        return problems
+    cancel = cancel or CancelToken()
     try:
         plan = plan_of(document, certificate)
-        columns = protected_columns(plan)
+        problems += [*_guarantee(document, plan), *_names(document, plan), *_budget(document)]
+        if not fits(plan, MOST_ENTRIES):
+            problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
+        if not problems:
+            problems += _columns(document, plan, cancel)
+        # Values are only read where the file is the one that was certified.
+        return problems or list(_values(table, certificate, cancel))
+    except CancelledError:
+        raise
     except WorkbenchError as error:
         return [*problems, str(error)]
-    problems += [*_guarantee(document, plan), *_columns(document, plan, columns), *_budget(document)]
-    if problems:
-        return problems  # values are only read where the file is the one that was certified
-    try:
-        released = read_release(table, certificate)
-    except WorkbenchError as error:
-        return [str(error)]
-    return list(_values(released))
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
@@ -112,19 +127,25 @@ def _guarantee(document: dict[str, Any], plan: Plan) -> Iterator[str]:
         yield "the certificate does not name what its plan leaves outside the guarantee"
 
 
-def _columns(document: dict[str, Any], plan: Plan, columns: tuple[ProtectedColumn, ...]) -> Iterator[str]:
-    expected = described(plan, columns)
-    if [c["name"] for c in document["columns"]] != [c["name"] for c in expected]:
+def _names(document: dict[str, Any], plan: Plan) -> Iterator[str]:
+    if [c["name"] for c in document["columns"]] != [c.name for c in plan.columns]:
         yield "the certificate and its plan have different columns"
-        return
-    made = {c.column.name: c for c in columns}
-    for claim, actual in zip(document["columns"], expected, strict=True):
-        place = f"column {claim['name']}"
-        for key in (k for k in sorted({*claim, *actual}) if k not in _INEXACT):
-            if claim.get(key) != actual.get(key):
-                yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
-        if claim["name"] in made:
-            yield from _exact(float(claim.get("exact_epsilon", 0)), made[claim["name"]], place)
+
+
+def _columns(document: dict[str, Any], plan: Plan, cancel: CancelToken) -> Iterator[str]:
+    rebuilt = each_protected_column(plan)
+    for claim, column in zip(document["columns"], plan.columns, strict=True):
+        cancel.check()
+        yield from _column(claim, column, next(rebuilt) if column.action == "protect" else None)
+
+
+def _column(claim: dict[str, Any], column: Column, made: ProtectedColumn | None) -> Iterator[str]:
+    place, actual = f"column {column.name}", described_column(column, made)
+    for key in (k for k in sorted({*claim, *actual}) if k not in _INEXACT):
+        if claim.get(key) != actual.get(key):
+            yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
+    if made is not None:
+        yield from _exact(float(claim.get("exact_epsilon", 0)), made, place)
 
 
 def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]:
@@ -141,11 +162,13 @@ def _budget(document: dict[str, Any]) -> Iterator[str]:
         yield f"the certificate says that {budget['remaining_after']} of the budget remain, its figures give {left}"
 
 
-def _values(released: Released) -> Iterator[str]:
-    if released.table.rows != released.certificate["rows"]:
-        yield f"the file has {released.table.rows} rows, its certificate says {released.certificate['rows']}"
-    for column in released.columns:
+def _values(file: Path, certificate: Path, cancel: CancelToken) -> Iterator[str]:
+    document, plan, table = read_released(file, certificate)
+    if table.rows != document["rows"]:
+        yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
+    for column in plan.protected:
+        cancel.check()
         try:
-            released.cells(column)
+            released_cells(column.grid(), table)
         except InputError as error:
             yield str(error)

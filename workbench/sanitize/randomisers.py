@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from workbench.data.grid import Grid
 from workbench.params import ParameterError
-from workbench.privacy.cells import Cells
+from workbench.privacy.cells import MOST_CELLS, Cells
 from workbench.privacy.facts import Facts, facts
 from workbench.privacy.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
 from workbench.privacy.mechanisms.grr import ClosedFormResponse
@@ -68,8 +70,24 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
             "the plan protects no column: it would publish the table as it is",
             mend='write action = "protect" for a column',
         )
+    return tuple(each_protected_column(plan))
+
+
+def each_protected_column(plan: Plan) -> Iterator[ProtectedColumn]:
+    """Yield what :func:`protected_columns` returns, one at a time: whoever keeps none needs the memory of one table."""
     split = shares(plan)
-    return tuple(_protected(c, split[c.name]) for c in plan.protected)
+    for column in plan.protected:
+        yield _protected(column, split[column.name])
+
+
+def fits(plan: Plan, most: int) -> bool:
+    """Return whether the tables of ``plan`` have at most ``most`` probabilities together."""
+    total = 0
+    for column in plan.protected:
+        total += _entries(column.grid().cells)
+        if total > most:
+            return False
+    return True
 
 
 def protected_column(plan: Plan, name: str) -> ProtectedColumn:
@@ -121,10 +139,44 @@ class _Key:
         return isinstance(other, _Key) and self._key == other._key
 
 
-# Small: one table of 4,096 cells and its sampler take 256 MB. Facts are light and may be many.
-@lru_cache(maxsize=8)
+class _Kept:
+    """Randomisers that were built last, the oldest of which make room for a new one before that is built."""
+
+    def __init__(self, most_entries: int, most: int) -> None:
+        self._most_entries, self._most = most_entries, most
+        self._made: dict[tuple[str, _Key, float], Randomiser] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str, key: _Key, epsilon: float) -> Randomiser:
+        wanted = (name, key, epsilon)
+        with self._lock:
+            found = self._made.pop(wanted, None)
+            if found is not None:
+                self._made[wanted] = found  # the newest stands last
+                return found
+            room = self._most_entries - _entries(key.cells)
+            while self._made and (len(self._made) >= self._most or self._entries() > room):
+                del self._made[next(iter(self._made))]
+        made = mechanism(name).build(key.cells, epsilon)
+        with self._lock:
+            self._made[wanted] = made
+        return made
+
+    def _entries(self) -> int:
+        return sum(_entries(key.cells) for _, key, _ in self._made)
+
+
+def _entries(cells: Cells) -> int:
+    """Return the size of a table over ``cells``; above 4,096 of them a mechanism has a closed form."""
+    return cells.total**2 if cells.size <= MOST_CELLS else 0
+
+
+# A table of 4,096 cells takes 134 MB, and its sampler, once something is drawn, as much again. Facts are light.
+_KEPT = _Kept(most_entries=2 * MOST_CELLS**2, most=64)
+
+
 def _randomiser(name: str, key: _Key, epsilon: float) -> Randomiser:
-    return mechanism(name).build(key.cells, epsilon)
+    return _KEPT.get(name, key, epsilon)
 
 
 @lru_cache(maxsize=4096)

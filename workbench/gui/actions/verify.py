@@ -22,12 +22,12 @@ def verify(
     """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        return faults(release)
+        return faults(release, cancel)
 
     jobs.start(Job("Verifying", work, about=release.name), key=KEY, on_result=show, on_failure=on_failure)
 
 
-def faults(release: Path) -> list[str]:
+def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.certificate import read_certificate
     from workbench.release.ledger import Ledger
@@ -36,7 +36,7 @@ def faults(release: Path) -> list[str]:
     from workbench.release.verify import verify_in_ledger, verify_release
 
     model = is_model(release)
-    found = verify_model(release) if model else verify_release(release)
+    found = verify_model(release) if model else verify_release(release, cancel)
     if found:
         return found
     document = read_card(release) if model else read_certificate(located(release)[1])

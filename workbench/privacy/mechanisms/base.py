@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError, Parameters, real
-from workbench.privacy.cells import Cells
+from workbench.privacy.cells import WHOLE, Cells
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 
@@ -32,8 +32,8 @@ class Randomiser(Protocol):
         """Number of output cells."""
         ...
 
-    def probabilities(self) -> NDArray[np.float64]:
-        """Return the (inputs, outputs) transition probabilities."""
+    def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
+        """Return the (inputs, outputs) transition probabilities, or those of some inputs."""
         ...
 
     def sample(self, cells: Any, entropy: Entropy) -> Any:

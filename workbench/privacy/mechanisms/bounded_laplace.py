@@ -26,12 +26,12 @@ class BoundedLaplaceParameters(LocalParameters):
 
 def bounded_laplace(parameters: BoundedLaplaceParameters, cells: Cells) -> MechanismTable:
     """Return the table calibrated to ``parameters.epsilon``."""
-    distances, base = cells.distances(), cells.base()
+    base = cells.base()
 
-    def weights(nominal: float) -> NDArray[np.float64]:
-        return base * np.exp(-nominal * distances)
+    def weights(nominal: float, rows: slice) -> NDArray[np.float64]:
+        return base * np.exp(-nominal * cells.distances(rows))
 
-    return calibrated(weights, parameters.epsilon, guess=served(parameters.epsilon))
+    return calibrated(weights, parameters.epsilon, guess=served(parameters.epsilon), inputs=cells.total)
 
 
 BOUNDED_LAPLACE = Mechanism(

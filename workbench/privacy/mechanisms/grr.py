@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import MOST_CELLS, Cells
+from workbench.privacy.cells import MOST_CELLS, WHOLE, Cells
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.sampler import TOTAL
@@ -78,7 +78,7 @@ class ClosedFormResponse:
         """Return the probabilities (p, q) as doubles."""
         return self._p / TOTAL, self._q / TOTAL
 
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Refuse: the matrix of a domain this large would not fit into memory."""
         raise ParameterError(
             f"the table of {self._size} values would be too large", mend=f"ask for at most {MOST_CELLS} values"

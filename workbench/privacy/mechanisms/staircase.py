@@ -66,15 +66,15 @@ def staircase(parameters: StaircaseParameters, cells: Cells) -> MechanismTable:
     """Return the table calibrated to ``parameters.epsilon``."""
     nominal = nominal_epsilon(served(parameters.epsilon))
     gamma = gamma_absolute(nominal) if parameters.minimise == "absolute" else gamma_variance(nominal)
-    distances, base = cells.distances(), cells.base()
+    base = cells.base()
     # The width is fixed before the calibration: ε is then continuous in the height of the stair. The comparison
     # allows for rounding in the distances; at least the own cell stands on the upper stair.
-    near = distances < max(gamma, 1e-9) * (1 - 1e-12)
+    width = max(gamma, 1e-9) * (1 - 1e-12)
 
-    def weights(height: float) -> NDArray[np.float64]:
-        return base * np.where(near, 1.0, math.exp(-height))
+    def weights(height: float, rows: slice) -> NDArray[np.float64]:
+        return base * np.where(cells.distances(rows) < width, 1.0, math.exp(-height))
 
-    return calibrated(weights, parameters.epsilon, guess=nominal)
+    return calibrated(weights, parameters.epsilon, guess=nominal, inputs=cells.total)
 
 
 STAIRCASE = Mechanism(
