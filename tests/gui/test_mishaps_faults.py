@@ -9,11 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from mishaps import PATIENCE, Heard, banner, retype, statuses
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
+from workbench.data import columnar
 from workbench.gui.actions.release import Outlook, look_before_release, release_plan
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
@@ -234,3 +236,30 @@ def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people
     assert len(people.session.released) + len(other.session.released) == 1
     other.close()
     other.deleteLater()
+
+
+def test_a_damaged_parquet_file_is_one_sentence_and_the_window_lives(people, tmp_path, idle, monkeypatch):
+    """The library that reads such files may end its process, as it does for some flipped bits: here always."""
+    path, healthy = tmp_path / "damaged.parquet", tmp_path / "healthy.parquet"
+    pl.DataFrame({"age": [1, 2, 3]}).write_parquet(healthy)
+    path.write_bytes(healthy.read_bytes())
+    (tmp_path / "dying_reader.py").write_text("import os; os.write(2, b'Lovelace'); os.abort()", "utf-8")
+    heard = Heard(people)
+    with monkeypatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        patch.setattr(columnar, "_MODULE", "dying_reader")
+        people.open(str(path))
+        idle(people)
+    told = heard.one()
+    assert "Parquet file is damaged, or reading it needs more than" in told
+    assert "Lovelace" not in told + logged()
+    assert people.session.opened.title == "people"
+    for cut in (len(path.read_bytes()) // 2, 20):
+        path.write_bytes(healthy.read_bytes()[:cut])
+        people.open(str(path))
+        idle(people)
+        assert "not a Parquet file, or it is damaged" in heard.one()
+    people.open(str(healthy))
+    idle(people)
+    assert people.session.opened.title == "healthy.parquet"
+    assert people.session.opened.table.rows == 3

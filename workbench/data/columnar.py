@@ -1,57 +1,218 @@
-"""Read Parquet and Feather files as text cells."""
+"""Read Parquet and Feather files as text cells: a process of its own opens them, under limits of memory and time."""
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from workbench.params import InputError
+from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, WORD, limits, request_of
+from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import parse_json
+from workbench.signals.cancel import CancelToken
+
+if TYPE_CHECKING:
+    import psutil
 
 FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Feather", ".ipc": "Feather"}
 
+LOOK = 0.05
+"""Seconds between two looks at the cancel token, the clock and, where the system limits no memory, at its size."""
 
-def read_columnar(file: Path, source: str) -> pl.DataFrame:
+PATIENCE = 4
+"""How many times its seconds of the processor a file may take by the clock: other programs run as well."""
+
+
+def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> pl.DataFrame:
     """Return the cells of a Parquet or Feather file as text, shape (rows, columns).
 
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
     a space, truth values ``true`` and ``false``; what has no value is missing, and so is an empty text.
 
+    Args:
+        file: the file.
+        source: what a person calls it.
+        cancel: looked at several times per second.
+
     Raises:
-        InputError: the file is damaged, or a column holds lists, records or bytes.
+        InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
+            lists, records or bytes.
     """
-    format_name = FORMATS[file.suffix.lower()]
-    try:
-        if format_name == "Parquet":
-            frame = pl.read_parquet(file.resolve(), glob=False, hive_partitioning=False)
-        else:
-            # From memory: a mapped file could not be replaced on Windows while the table lives.
-            frame = pl.read_ipc(io.BytesIO(file.read_bytes()))
-    except (pl.exceptions.PolarsError, OSError, ValueError):
-        raise InputError(
-            f"the file is not a {format_name} file, or it is damaged", source, "export it again, or give a CSV file"
-        ) from None
-    if frame.width == 0:
-        raise InputError("the table has no columns", source, "give a file with columns")
-    unnamed = [k for k, name in enumerate(frame.columns, start=1) if not name]
-    if unnamed:
-        raise InputError(f"column {unnamed[0]} has no name", source, "name it in the program that wrote the file")
-    if frame.height == 0:
-        raise InputError("the table has no rows", source, "give a file with rows")
-    return frame.select(_as_text(series, source) for series in frame)
+    import psutil
+
+    free, size = int(psutil.virtual_memory().available), file.stat().st_size
+    reading = _Reading(FORMATS[file.suffix.lower()], source, limits(size, 0, free))
+    cancel = cancel or CancelToken()
+    cancel.check()
+    with _child() as child, _watched(child, reading, cancel):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            child.stdin.write(_line(file, reading.format, free))
+            child.stdin.flush()
+            parts = list(_parts(child.stdout, reading))
+        except (BrokenPipeError, EOFError):  # the process has ended
+            cancel.check()
+            raise reading.died() from None
+        except (ValueError, TypeError, pl.exceptions.PolarsError):  # its answer is not one
+            raise reading.damaged() from None
+        cancel.check()
+    return pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
 
 
-def _as_text(series: pl.Series, source: str) -> pl.Series:
-    kind = series.dtype
-    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
-        raise InputError(
-            f"the column holds {str(kind).split('(')[0].lower()} values",
-            f"{source}, column {series.name}",
-            "write them as text or numbers, or drop the column",
+class _Reading:
+    """What is known of a file while it is read: its format, its source and how much it may take."""
+
+    def __init__(self, format_name: str, source: str, most: tuple[int, int]) -> None:
+        self.format, self.source = format_name, source
+        self.memory, self.seconds = most
+        self.too_long = False
+
+    def died(self) -> InputError:
+        """Return the error where the process ended before its answer did."""
+        mend = "export it again, in parts if it is large, or give a CSV file"
+        if self.too_long:
+            return InputError(f"the {self.format} file was not read within {self._time()}", self.source, mend)
+        return InputError(
+            f"the {self.format} file is damaged, or reading it needs more than {self.memory / 1e6:,.0f} MB of memory "
+            f"or {self.seconds} s of the processor",
+            self.source,
+            mend,
         )
-    if isinstance(kind, pl.Datetime):
-        texts = series.dt.strftime("%Y-%m-%d %H:%M:%S%.f" + ("%:z" if kind.time_zone else ""))
-    else:
-        texts = series.cast(pl.String)
-    return texts.replace("", None)
+
+    def damaged(self) -> InputError:
+        """Return the error where the answer is not one."""
+        return InputError(
+            f"the file is not a {self.format} file, or it is damaged",
+            self.source,
+            "export it again, or give a CSV file",
+        )
+
+    def _time(self) -> str:
+        return f"{PATIENCE * self.seconds} seconds"
+
+
+def _line(file: Path, format_name: str, free: int) -> bytes:
+    import json
+
+    return json.dumps(request_of(file.absolute(), format_name, free)).encode() + b"\n"
+
+
+def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
+    """Yield the rows as they come; what the process says is believed only as far as it fits together."""
+    rows = columns = held = 0
+    while True:
+        letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
+        held += length
+        if held > reading.memory:
+            raise EOFError
+        content = _exactly(answer, length)
+        if letter == REFUSED:
+            what, where, mend = parse_json(content.decode(), "answer")
+            raise InputError(what, f"{reading.source}, {where}" if where else reading.source, mend)
+        if letter == SHAPE:
+            rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
+        elif letter == TEXT:
+            part = pl.read_ipc_stream(io.BytesIO(content))
+            rows -= part.height
+            if part.width != columns or rows < 0 or any(kind != pl.String for kind in part.dtypes):
+                raise reading.damaged()
+            yield part
+        elif letter == END and rows == 0:
+            return
+        else:
+            raise reading.damaged()
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    content = stream.read(count)
+    if len(content) < count:
+        raise EOFError
+    return content
+
+
+@contextlib.contextmanager
+def _child() -> Iterator[subprocess.Popen[bytes]]:
+    """Start the process that reads; whatever happens, it is not alive after the block."""
+    package = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))}
+    environment.pop("PYTHONFAULTHANDLER", None)
+    # -P: a file that happens to be named like a module in the working folder is not imported.
+    ours = [sys.executable, WORD] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", _MODULE]
+    try:
+        child = subprocess.Popen(
+            ours,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError as error:
+        reason = error.strerror or "the system refuses"
+        raise WorkbenchError(
+            f"no process can be started to read the file: {reason}", mend="close other programs"
+        ) from None
+    try:
+        yield child
+    finally:
+        child.kill()
+        for stream in (child.stdin, child.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                assert stream is not None
+                stream.close()
+        child.wait()
+
+
+_MODULE = "workbench.data.columnar_child"
+
+
+@contextlib.contextmanager
+def _watched(child: subprocess.Popen[bytes], reading: _Reading, cancel: CancelToken) -> Iterator[None]:
+    """End ``child`` during the block where it is cancelled, takes too long or, beyond Linux, too much memory."""
+    done = threading.Event()
+
+    def watch() -> None:
+        begun, size = time.monotonic(), None if sys.platform == "linux" else _process(child.pid)
+        while not done.wait(LOOK):
+            reading.too_long = time.monotonic() - begun > PATIENCE * reading.seconds
+            if reading.too_long or cancel.cancelled or (size is not None and _resident(size) > reading.memory):
+                child.kill()
+                return
+
+    watcher = threading.Thread(target=watch, name="watch over a reader")
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _process(pid: int) -> psutil.Process | None:
+    import psutil
+
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _resident(process: psutil.Process) -> int:
+    import psutil
+
+    try:
+        return int(process.memory_info().rss)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0  # it has just ended

@@ -50,7 +50,7 @@ def read_table(
     view = _open(file, source)
     if file.suffix.lower() in FORMATS:
         del view  # a mapped file cannot be replaced on Windows
-        return Table(read_columnar(file, source), source)
+        return Table(read_columnar(file, source, cancel), source)
     table = DelimitedFile(file, source, view, options or ReadOptions(), cancel or CancelToken()).read(names)
     if table.rows == 0:
         raise InputError("the table has a header but no rows", source, "give a file with rows")

@@ -1,0 +1,209 @@
+"""Reads one Parquet or Feather file in a process of its own, under limits, and writes its cells as text to a pipe.
+
+The libraries that read these formats were written for files of friends: a flipped bit may end the process, and half a
+megabyte may unfold into gigabytes. Here that ends this process alone. What a library prints before it dies may hold
+values, so nobody hears it, and no core is dumped.
+
+The request is one line of JSON on standard input; when that is closed, the parent is gone and so is this process. The
+answer is a sequence of frames on standard output, each a letter, a length and so many bytes; see :data:`TEXT`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHAPE, TEXT, REFUSED, END = b"S", b"T", b"R", b"E"
+"""Frames: rows, columns and the limits that follow from them (JSON); some rows as an Arrow stream; what, place and
+hint of an error (JSON); the end of a table that is whole."""
+
+HEAD = struct.Struct(">cQ")
+WORD = "--read-columnar"
+"""The word by which a bundled program, whose interpreter takes no module, is told to do only this."""
+
+ROWS_AT_ONCE = 1 << 16
+CELLS_AT_ONCE = 1 << 20
+
+LEAST_BYTES, BYTES_PER_BYTE, BYTES_PER_CELL, SHARE = 512 * 1024**2, 64, 64, 0.75
+"""Memory that a file may take: 64 times its size and 64 bytes for each of its cells, 512 MB in any case, and never
+more than three quarters of what is free."""
+
+LEAST_SECONDS, BYTES_PER_SECOND, CELLS_PER_SECOND = 60, 1_000_000, 1_000_000
+"""Seconds of the processor that it may take, beside one for so many bytes or cells."""
+
+
+def limits(size: int, cells: int, free: int) -> tuple[int, int]:
+    """Return how many bytes of memory and seconds of the processor a file may take.
+
+    Args:
+        size: bytes of the file.
+        cells: what it says of itself, rows times columns.
+        free: bytes of memory that the system has left.
+    """
+    wanted = max(LEAST_BYTES, BYTES_PER_BYTE * size, BYTES_PER_CELL * cells)
+    seconds = LEAST_SECONDS + size // BYTES_PER_SECOND + cells // CELLS_PER_SECOND
+    return min(wanted, int(SHARE * free)), seconds
+
+
+class RefusedError(Exception):
+    """The file cannot be a table; the arguments are what, where and the hint."""
+
+
+def main() -> int:
+    """Answer one request; the process's whole life."""
+    request = json.loads(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what a library prints is neither an answer nor for anybody to read
+        os.dup2(nothing, stream)
+    try:
+        _answer(Path(request["path"]), request["format"], request["free"], out)
+    except RefusedError as refused:
+        _send(out, REFUSED, json.dumps(refused.args).encode())
+    except BrokenPipeError:
+        return 1
+    out.close()
+    return 0
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
+    out.write(HEAD.pack(letter, len(content)))
+    out.write(content)
+    out.flush()
+
+
+def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
+    import polars as pl
+
+    pl.Series([1, 2]).sum()  # the library's threads have their stacks before memory is limited
+    size = path.stat().st_size
+    restrict(*limits(size, 0, free))
+    damaged = RefusedError(
+        f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file"
+    )
+    try:
+        rows, columns = _shape(path, kind)
+    except BaseException:  # noqa: BLE001 - a panic of the library is none of Python's exceptions
+        raise damaged from None
+    memory, seconds = limits(size, rows * len(columns), free)
+    _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
+    restrict(memory, seconds)
+    _check_shape(rows, columns)
+    try:
+        frame = _read(path, kind)
+        if frame.shape != (rows, len(columns)):
+            raise damaged
+        texts = [_as_text(frame.head(0).to_series(k)) for k in range(frame.width)]  # refused before any is sent
+        del texts
+        step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))
+        for start in range(0, rows, step):
+            stretch = frame.slice(start, step)
+            stream = io.BytesIO()
+            stretch.select(_as_text(series) for series in stretch).write_ipc_stream(stream)
+            _send(out, TEXT, stream.getbuffer())
+    except (RefusedError, BrokenPipeError, MemoryError):
+        raise
+    except BaseException:  # noqa: BLE001 - as above
+        raise damaged from None
+    _send(out, END, b"")
+
+
+def _shape(path: Path, kind: str) -> tuple[int, list[str]]:
+    """Return the number of rows and the names of the columns from what the file says of itself, without its cells."""
+    import polars as pl
+
+    if kind == "Parquet":
+        lazy = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+    else:
+        lazy = pl.scan_ipc(path.resolve(), glob=False)
+    return int(lazy.select(pl.len()).collect().item()), list(lazy.collect_schema())
+
+
+def _check_shape(rows: int, columns: list[str]) -> None:
+    if not columns:
+        raise RefusedError("the table has no columns", "", "give a file with columns")
+    for k, name in enumerate(columns, start=1):
+        # A release as text would be read back under another name, or under none.
+        problem = "no name" if not name else "a blank name" if not name.strip() else ""
+        if name.startswith("\ufeff"):
+            problem = "a name that begins with a byte-order mark"
+        if problem:
+            raise RefusedError(f"column {k} has {problem}", "", "name it in the program that wrote the file")
+    if rows == 0:
+        raise RefusedError("the table has no rows", "", "give a file with rows")
+
+
+def _read(path: Path, kind: str) -> pl.DataFrame:
+    import polars as pl
+
+    if kind == "Parquet":
+        return pl.read_parquet(path.resolve(), glob=False, hive_partitioning=False)
+    # From memory: what another program cuts short while it is mapped would end this process.
+    return pl.read_ipc(io.BytesIO(path.read_bytes()))
+
+
+def _as_text(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    kind = series.dtype
+    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
+        raise RefusedError(
+            f"the column holds {str(kind).split('(')[0].lower()} values",
+            f"column {series.name}",
+            "write them as text or numbers, or drop the column",
+        )
+    if isinstance(kind, pl.Datetime):
+        texts = series.dt.strftime("%Y-%m-%d %H:%M:%S%.f" + ("%:z" if kind.time_zone else ""))
+    else:
+        texts = series.cast(pl.String)
+    return texts.replace("", None)
+
+
+def restrict(memory: int, seconds: int) -> None:
+    """Let this process take at most ``memory`` bytes more than now and ``seconds`` of the processor.
+
+    Where the system does not limit memory, the parent looks at the size.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the rows
+    _lower(resource.RLIMIT_CPU, seconds)
+    if sys.platform == "linux":  # a Mac does not keep to it
+        _lower(resource.RLIMIT_AS, _mapped() + memory)
+
+
+def _lower(which: int, most: int) -> None:
+    import resource
+
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _mapped() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def request_of(path: Path, kind: str, free: int) -> dict[str, Any]:
+    """Return what the parent asks for."""
+    return {"path": str(path), "format": kind, "free": free}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
