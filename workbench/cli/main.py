@@ -18,7 +18,7 @@ import workbench
 from workbench.cli.catalogue import COMMANDS, LATER, load
 from workbench.cli.command import Command, Context
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
-from workbench.params.errors import one_line
+from workbench.params.errors import one_line, visible
 from workbench.params.field import did_you_mean
 
 DONE, BUG, FAULT_FOUND = 0, 1, 5
@@ -118,17 +118,26 @@ def _run(command: Command, options: argparse.Namespace) -> int:
 
 def _print(result: Mapping[str, Any], command: Command, *, as_json: bool) -> None:
     # allow_nan=False: an infinity in a result would be a bug, and is no JSON.
-    _say(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else command.text(result))
+    _say(json.dumps(result, ensure_ascii=False, allow_nan=False) if as_json else command.text(_in_one_line(result)))
+
+
+def _in_one_line(value: Any) -> Any:
+    """Return a result whose texts, among them names and values of somebody's files, cannot break out of their line."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return {_in_one_line(key): _in_one_line(inner) for key, inner in value.items()}
+    return [_in_one_line(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _say(text: str) -> None:
-    """Write ``text`` to standard output.
+    """Write ``text`` to standard output; nothing in it commands the terminal.
 
     Raises:
         InputError: it cannot be written. Where its reader has gone (``| head``) there is nobody left to tell.
     """
     try:
-        print(text)
+        print("\n".join(map(visible, text.split("\n"))))
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon(sys.stdout)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from workbench.params.errors import one_line
 from workbench.privacy.compose import round_up
 from workbench.signals.events import Budget, Event, Notice, Progress, Terminal
 
@@ -37,13 +38,13 @@ class ProgressBar:
                 )
             case Notice(level=level, text=text) if self._live or level == "warning":
                 self._show("")
-                self._stream.write(f"{'warning' if level == 'warning' else 'note'}: {text}\n")
+                self._stream.write(f"{'warning' if level == 'warning' else 'note'}: {one_line(text)}\n")
                 self._stream.flush()
             case _ if isinstance(event, Terminal):
                 self._show("")
 
     def _line(self, progress: Progress) -> str:
-        label = progress.label or self._title
+        label = one_line(progress.label or self._title)
         share = min(max(progress.done / progress.total, 0.0), 1.0) if progress.total > 0 else 0.0
         left = "" if progress.seconds_left is None else f"{clock(progress.seconds_left)} left"
         words = [f"{label} {progress.done:.0f}/{progress.total:.0f}", left, self._budget]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class WorkbenchError(Exception):
     """An error with a message for the person at the screen, never a traceback.
@@ -54,6 +56,15 @@ class CheckFailedError(WorkbenchError):
     """A verification found a fault."""
 
     exit_code = 5
+
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""What a terminal obeys instead of showing it: control characters of both sets, and what turns the direction."""
+
+
+def visible(text: str) -> str:
+    r"""Return ``text`` with what a terminal would obey written out as ``\u001b``; JSON stays the same JSON."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def one_line(text: str) -> str:

@@ -1,0 +1,149 @@
+"""No name and no value of somebody's file commands the terminal, whichever command shows it, as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import tomli_w
+from command_cases import Run, runner
+from test_progress_bar import Terminal
+
+from workbench.cli.catalogue import COMMANDS
+from workbench.cli.progress import ProgressBar
+from workbench.params.errors import visible
+from workbench.release.certificate import checksum
+from workbench.signals import Notice, Progress
+
+CLEAR, C1, TURNED, ISOLATE = "\x1b[2J", "\x9b2J", "\u202e", "\u2066"
+AGE, CITY = f"age{CLEAR}{TURNED}\x07", f"city\nok: all is well{C1}{ISOLATE}\u2028\x7f"
+GRAZ, LINZ = f"Graz{CLEAR}{C1}", f"Linz{TURNED}\r"
+COMMANDING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with a table and a plan whose names and values command a terminal."""
+    monkeypatch.chdir(tmp_path)
+    cells = [f'{20 + i % 50},"{(GRAZ, LINZ)[i % 2]}"' for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join([f'"{AGE}","{CITY}"', *cells]) + "\n", "utf-8", newline="")
+    write_plan("plan.toml")
+    return tmp_path
+
+
+def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
+    columns = [
+        {"name": AGE, "kind": "integer", "lower": 0, "upper": 120},
+        {"name": city, "kind": "category", "domain": [GRAZ, LINZ], "mechanism": mechanism},
+    ]
+    Path(name).write_text(tomli_w.dumps({"version": 1, "epsilon": 2.0, "column": columns}), "utf-8")
+
+
+READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
+LEDGER = ["--ledger", "l.sqlite"]
+FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
+NETWORK = [
+    "--network",
+    "mlp",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-5",
+    "--batch",
+    "8",
+    "--epochs",
+    "1",
+    "--lr",
+    "1",
+    "--clip",
+    "1",
+]
+WALK: list[tuple[list[str], int]] = [
+    (["describe", "t.csv", *READING], 0),
+    (["plan", "t.csv", "--epsilon", "1", "--from-data", "-o", "made.toml", *READING], 0),
+    (["plan", "t.csv", "--epsilon", "1", "--target", "ag" + CLEAR, "-o", "no.toml", *READING], 2),
+    (["forecast", "--plan", "plan.toml"], 0),
+    (["forecast", "--plan", "made.toml"], 0),
+    (["forecast", "--plan", "unknown.toml"], 2),
+    (["mechanism", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}"], 0),
+    (["mechanism", f"grr{CLEAR}", "--epsilon", "1", "--domain", "a,b"], 2),
+    (["sanitize", "t.csv", "--plan", "plan.toml", "-o", f"out{CLEAR}.csv", *LEDGER, *READING], 0),
+    (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
+    (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
+    (["curve", "t.csv", *FIT, "--regimes", "none", "--epsilons", "1", "--repeats", "1", "-o", f"{C1}.csv", *READING], 0),
+    (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
+    (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
+    (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
+    (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
+    (["ledger", "show", *LEDGER], 0),
+    (["ledger", "show", "--ledger", f"{CLEAR}"], 0),
+    (["samples"], 0),
+    (["gui", f"--sample={CLEAR}"], 2),
+    ([f"sani{CLEAR}tize"], 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_no_command_prints_what_a_terminal_would_obey(folder: Path, run: Run, more: list[str]) -> None:
+    write_plan("other.toml", city=f"town{C1}")
+    write_plan("unknown.toml", mechanism=f"gr{CLEAR}")
+    walked = set()
+    for words, code in WALK:
+        answer = run(*words, *([] if words[0] == "gui" else more))
+        assert answer.code == code, (words, answer)
+        assert COMMANDING.search(answer.out + answer.err) is None, (words, answer)
+        assert "\nok: all is well" not in answer.out + answer.err
+        if code == 0 and more:
+            json.loads(answer.out)
+        walked.add(words[0])
+    assert walked & set(COMMANDS) == set(COMMANDS)
+
+
+def test_a_hostile_certificate_commands_nobody(folder: Path, run: Run) -> None:
+    words = ["sanitize", "t.csv", "--plan", "plan.toml", "-o", "out.csv", *LEDGER, *READING]
+    assert run(*words).code == 0
+    path = folder / "out.csv.certificate.json"
+    whole = json.loads(path.read_text("utf-8"))
+    hostile = f"{CLEAR}{C1}{TURNED}\n"
+    for key, value in {
+        "outside_guarantee": [hostile],
+        "plan": hostile,
+        "version": hostile,
+        "columns": [{**c, "mechanism": hostile} for c in whole["columns"]],
+        hostile: hostile,
+    }.items():
+        document = {**whole, key: value}
+        document["checksum"] = checksum(document)
+        path.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+        for command in (["verify", "out.csv"], ["estimate", "out.csv", "--certificate", str(path)]):
+            for more in ([], ["--json"]):
+                answer = run(*command, *more)
+                assert COMMANDING.search(answer.out + answer.err) is None, (key, answer)
+
+
+def test_json_says_the_very_name(folder: Path, run: Run) -> None:
+    answer = run("forecast", "--plan", "plan.toml", "--json")
+    assert [c["name"] for c in answer.json["columns"]] == [AGE, CITY]
+
+
+def test_notes_and_labels_of_a_long_run_command_nobody() -> None:
+    screen = Terminal()
+    bar = ProgressBar("curve", screen)
+    bar(Progress(1, 2, f"label{CLEAR}{TURNED}"))
+    bar(Notice("warning", f"note{CLEAR}\nok{C1}"))
+    said = screen.bytes.getvalue().decode()
+    assert COMMANDING.search(said.replace("\r", "")) is None
+    assert said.count("\n") == 1
+
+
+def test_what_commands_is_written_out() -> None:
+    assert visible(f"a{CLEAR}b{C1}") == "a\\u001b[2Jb\\u009b2J"
+    assert visible("ε ± 3 – naïve 東京 🎉") == "ε ± 3 – naïve 東京 🎉"
