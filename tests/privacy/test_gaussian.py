@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
@@ -82,3 +83,47 @@ def test_impossible_arguments_are_refused(bad: float) -> None:
     ):
         with pytest.raises(ParameterError):
             call()
+
+
+def exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Any:
+    """δ in 120 digits, by another library than the program's own arithmetic."""
+    mpmath = pytest.importorskip("mpmath", reason="the exact figure is worked out by mpmath, which torch brings")
+    with mpmath.workdps(120):
+        loss, ratio = mpmath.mpf(epsilon), mpmath.mpf(sigma) / mpmath.mpf(sensitivity)
+        half, tilt = 1 / (2 * ratio), loss * ratio
+        return mpmath.ncdf(half - tilt) - mpmath.exp(loss) * mpmath.ncdf(-half - tilt)
+
+
+TINY = st.floats(-9, -5.9)
+"""Decimal logarithms of ε at which doubles lose δ in a difference of two numbers that agree in most of their digits."""
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    epsilon=st.one_of(TINY, st.floats(-9, 3)).map(lambda log: 10**log),
+    delta=st.one_of(st.floats(-18, -0.01), st.floats(-300, -1)).map(lambda log: 10**log),
+    sensitivity=st.floats(-3, 3).map(lambda log: 10**log),
+)
+def test_sigma_is_private_by_exact_arithmetic_and_hardly_more_than_needed(
+    epsilon: float, delta: float, sensitivity: float
+) -> None:
+    sigma = analytic_sigma(epsilon, delta, sensitivity)
+    assert exact_delta(epsilon, sigma, sensitivity) <= delta
+    assert exact_delta(epsilon, sigma * (1 - 3e-12), sensitivity) > delta
+
+
+def test_sigma_is_private_where_doubles_said_so_wrongly() -> None:
+    """ε up to 1e-6 and small δ: σ was too small in 109 of 3,000 cases of this kind, δ up to 5.9 % too large."""
+    generator = random.Random(13)
+    for _ in range(150):
+        epsilon, delta = 10 ** generator.uniform(-9, -5.98), 10 ** generator.uniform(-18, -4)
+        assert exact_delta(epsilon, analytic_sigma(epsilon, delta), 1.0) <= delta
+
+
+@given(epsilon=st.floats(-9, 2).map(lambda log: 10**log), sigma=st.floats(-2, 6).map(lambda log: 10**log))
+@settings(deadline=None, max_examples=60)
+def test_delta_is_the_exact_one_rounded_up(epsilon: float, sigma: float) -> None:
+    exact = exact_delta(epsilon, sigma, 1.0)
+    delta = gaussian_delta(epsilon, sigma)
+    assert delta >= exact or exact < 1e-320
+    assert math.nextafter(delta, 0) <= exact
