@@ -58,6 +58,15 @@ def unbiased(channel: Channel, wanted: Floats) -> Linear | None:
     return None
 
 
+def nearest(channel: Channel, wanted: Floats) -> Linear:
+    """Return the estimator of the least mean-square bias, of a functional that has no unbiased one."""
+    last = None
+    for last in path(channel, wanted):
+        pass
+    assert last is not None
+    return last
+
+
 def _exact(linear: Linear, wanted: Floats) -> bool:
     return linear.bias <= EXACT * max(float(np.abs(wanted).max()), 1e-300)
 
