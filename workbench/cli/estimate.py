@@ -94,6 +94,11 @@ def _text(result: Mapping[str, Any]) -> str:
             "biased: the mechanism has no unbiased estimator of this; the figure is the most likely one, and the interval",
             'allows for a bias that more rows do not remove. A release with purpose = "statistics" would have none.',
         ]
+        lines += [
+            f"{column['name']}: ± {figure(column['bias_bound'])} of its mean's interval is that allowance."
+            for column in result["columns"]
+            if column.get("bias_bound")
+        ]
     if RATIO in methods:
         lines.append("ratio: a ratio of two unbiased estimates, whose own bias is of the order of one row in all.")
     return "\n".join(lines)
@@ -104,7 +109,7 @@ def _interval(interval: Mapping[str, float], most: float | None = None) -> tuple
     low, high = interval["low"], interval["high"]
     if most is not None:
         low, high = max(low, 0.0), max(min(high, most), 0.0)
-    return tuple(figure(v) for v in (interval["consistent"], low, high, interval["estimate"]))  # type: ignore[return-value]
+    return figure(interval["consistent"]), figure(low), figure(high), figure(interval["estimate"])
 
 
 COMMAND = Command(

@@ -42,7 +42,18 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    header = ("column", "for", "mechanism", "epsilon", "exact", "cells", "error ±", "constant", "statistic ±", "advised")
+    header = (
+        "column",
+        "for",
+        "mechanism",
+        "epsilon",
+        "exact",
+        "cells",
+        "error ±",
+        "constant",
+        "statistic ±",
+        "advised",
+    )
     rows = [
         (
             c["name"],
@@ -65,14 +76,14 @@ def _text(result: Mapping[str, Any]) -> str:
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
         "The column error ± is the expected distance between a value and what replaces it, in the attribute's unit and",
         "with all values alike; for names the probability of a change. The column constant is the same for an answer",
-        "that never looks at the value. The column statistic ± is the standard error of the mean (for names: of a share)",
-        "of one row, unbiased; of n rows divide it by the root of n. – means that no unbiased one exists.",
+        "that never looks at the value. The column statistic ± is the standard error of the mean (for names: of a",
+        "share) of one row, unbiased; of n rows divide it by the root of n. – means that no unbiased one exists.",
     ]
     singular = [c["name"] for c in result["columns"] if c["statistic_sd"] is None]
     if singular:
         lines.append(
-            f"{', '.join(singular)}: errors of a mean stop shrinking with more rows. For means and counts over many rows "
-            'write purpose = "statistics", which auto then chooses by.'
+            f"{', '.join(singular)}: errors of a mean stop shrinking with more rows. For means and counts over many "
+            'rows write purpose = "statistics", which auto then chooses by.'
         )
     noted: dict[str, list[str]] = {}
     for column in result["columns"]:

@@ -11,6 +11,7 @@ for each true value, f P the distribution of answers for frequencies f. Three fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -136,9 +137,9 @@ class DenseTable:
             return None
         return _sensible(out, wanted)
 
-    def _blocks(self) -> list[Floats] | map[Floats]:
-        starts = range(0, self.inputs, _BLOCK)
-        return map(lambda s: self._weights[s : s + _BLOCK].astype(np.float64) / float(TOTAL), starts)
+    def _blocks(self) -> Iterator[Floats]:
+        for start in range(0, self.inputs, _BLOCK):
+            yield self._weights[start : start + _BLOCK].astype(np.float64) / float(TOTAL)
 
 
 class DistanceTable:
@@ -216,8 +217,8 @@ class DistanceTable:
 
 
 def _sensible(solution: Floats, wanted: Floats) -> Floats | None:
-    good = np.all(np.isfinite(solution)) and np.abs(solution).max() <= _LARGEST * max(float(np.abs(wanted).max()), 1e-300)
-    return solution if good else None
+    most = _LARGEST * max(float(np.abs(wanted).max()), 1e-300)
+    return solution if np.all(np.isfinite(solution)) and np.abs(solution).max() <= most else None
 
 
 def channel_of(weights: NDArray[np.uint64]) -> Channel:

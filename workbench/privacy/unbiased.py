@@ -51,19 +51,12 @@ def unbiased(channel: Channel, wanted: Floats) -> Linear | None:
         found = _linear(channel, direct, wanted)
         if _exact(found, wanted):
             return found
-    last = None
-    for last in path(channel, wanted):
-        if _exact(last, wanted):
-            return last
-    return None
+    return next((linear for linear in path(channel, wanted) if _exact(linear, wanted)), None)
 
 
 def nearest(channel: Channel, wanted: Floats) -> Linear:
     """Return the estimator of the least mean-square bias, of a functional that has no unbiased one."""
-    last = None
-    for last in path(channel, wanted):
-        pass
-    assert last is not None
+    *_, last = path(channel, wanted)
     return last
 
 

@@ -50,9 +50,7 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     return examine(path, None, cancel or CancelToken())[0]
 
 
-def examine(
-    path: Path, certificate: Path | None, cancel: CancelToken
-) -> tuple[list[str], Plan | None, Table | None]:
+def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Plan | None, Table | None]:
     """Return what :func:`verify_release` does, and plan and rows where there is no fault."""
     table, certificate = located(path, certificate)
     for file, what in ((table, "the released file"), (certificate, "the certificate")):

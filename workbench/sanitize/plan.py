@@ -32,7 +32,7 @@ class Column(Attribute):
     purpose: str = choice(
         choices=PURPOSES,
         default=VALUES,
-        help="what the column is for, which auto chooses by: each value near the truth, or means and counts of many rows",
+        help="what auto chooses by: each value near the truth, or means and counts over many rows",
     )
     epsilon: float | None = real(
         default=None, at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="fixed share of the plan's epsilon"

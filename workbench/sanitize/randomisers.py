@@ -53,7 +53,7 @@ class ProtectedColumn:
         notes = []
         if self.share > Decimal(EPSILON_SERVED):
             notes.append(f"a share of {self.share.normalize():f} is served by the table for ε = {EPSILON_SERVED:g}")
-        if self.facts.useless:
+        if self.facts.useless and self.column.purpose == VALUES:
             notes.append(USELESS)
         return "; ".join(notes)
 
@@ -124,7 +124,9 @@ def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.f
 
 def _protected(column: Column, share: Decimal) -> ProtectedColumn:
     made = column.grid()
-    wanted = candidates(made.cells, share, column.purpose)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
+    wanted = (
+        candidates(made.cells, share, column.purpose)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
+    )
     try:
         randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
     except ParameterError as error:

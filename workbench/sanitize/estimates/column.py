@@ -20,7 +20,7 @@ from workbench.privacy.channel import Channel, TwoChances
 from workbench.privacy.mechanisms.base import Randomiser
 from workbench.sanitize.estimates.interval import Interval, Observed
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
-from workbench.sanitize.estimates.numbers import Functionals, centred_values, mean_of_all, mean_of_some, share
+from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some
 from workbench.sanitize.estimates.randomised_response import frequency_intervals
 from workbench.signals.cancel import CancelToken
 
@@ -40,6 +40,7 @@ class ColumnEstimate:
         frequencies: share of the rows by value, for names.
         mean: mean of the rows with a value, for numbers; in the attribute's unit (days for dates).
         missing: share of the rows without a value, where that is a cell of its own.
+        bias_bound: what the mean's interval allows for bias: it is no shorter than twice this with any number of rows.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ColumnEstimate:
     frequencies: dict[str, Interval] | None = None
     mean: Interval | None = None
     missing: Interval | None = None
+    bias_bound: float = 0.0
 
     def to_plain(self) -> dict[str, Any]:
         """Return the estimate as JSON holds it."""
@@ -55,7 +57,7 @@ class ColumnEstimate:
         if self.frequencies is not None:
             plain["frequencies"] = {value: i.to_plain() for value, i in self.frequencies.items()}
         if self.mean is not None:
-            plain["mean"] = self.mean.to_plain()
+            plain |= {"mean": self.mean.to_plain(), "bias_bound": self.bias_bound}
         if self.missing is not None:
             plain["missing"] = self.missing.to_plain()
         return plain
@@ -112,13 +114,12 @@ def _shares(observed: Observed, cancel: CancelToken) -> tuple[list[Interval], bo
         ]
         return made, True
     functionals = Functionals(observed, cancel)
-    found = [share(functionals, own, float(own @ consistent)) for own in np.eye(channel.inputs)]
-    if all(exact for _, exact in found):
+    found = [linear_interval(functionals, own, float(own @ consistent), 0.0, 1.0) for own in np.eye(channel.inputs)]
+    if not any(bias for _, bias in found):
         return [interval for interval, _ in found], True
     # One column, one method: where some value has no unbiased estimator the likelihood speaks for all.
-    points = [i.consistent for i, _ in found]
-    ends = [(min(i.low, i.consistent), max(i.high, i.consistent)) for i, _ in found]
-    return [Interval(p, *pair, p) for p, pair in zip(points, ends, strict=True)], False
+    pairs = zip(consistent.tolist(), (i for i, _ in found), strict=True)
+    return [Interval(c, min(i.low, c), max(i.high, c), c) for c, i in pairs], False
 
 
 def estimate_numbers(
@@ -149,16 +150,28 @@ def estimate_numbers(
     frequencies, functionals = observed.fitted, Functionals(observed, cancel)
     centred, middle, scale = centred_values(cells.values, cells.total)
     if not cells.missing:
-        mean, exact = mean_of_all(functionals, centred, float(frequencies @ centred))
-        method = UNBIASED if exact else LIKELIHOOD
-        return ColumnEstimate(name, biased=not exact, method=method, mean=_scaled(mean, middle, scale))
+        mean, bias = linear_interval(functionals, centred, float(frequencies @ centred), -1.0, 1.0)
+        return ColumnEstimate(
+            name,
+            biased=bias > 0,
+            method=LIKELIHOOD if bias else UNBIASED,
+            mean=_scaled(mean, middle, scale),
+            bias_bound=bias * scale,
+        )
     has_value = np.append(np.ones(cells.size), 0.0)
     there = float(frequencies @ has_value)
-    present, exact = share(functionals, has_value, there)
-    mean = mean_of_some(functionals, centred, has_value, float(frequencies @ centred) / there if there > 0 else 0.0)
+    present, unclear = linear_interval(functionals, has_value, there, 0.0, 1.0)
+    likely = float(frequencies @ centred) / there if there > 0 else 0.0
+    mean, bias = mean_of_some(functionals, centred, has_value, likely)
     absent = Interval(1 - present.estimate, 1 - present.high, 1 - present.low, 1 - present.consistent)
-    method = RATIO if exact else LIKELIHOOD
-    return ColumnEstimate(name, biased=True, method=method, mean=_scaled(mean, middle, scale), missing=absent)
+    return ColumnEstimate(
+        name,
+        biased=True,
+        method=LIKELIHOOD if bias or unclear else RATIO,
+        mean=_scaled(mean, middle, scale),
+        missing=absent,
+        bias_bound=bias * scale,
+    )
 
 
 def _observed(

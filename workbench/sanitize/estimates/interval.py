@@ -173,5 +173,3 @@ def clipped(interval: Interval, least: float, most: float) -> Interval:
     low = min(max(interval.low, least), interval.estimate)
     high = max(min(interval.high, most), interval.estimate)
     return Interval(interval.estimate, low, high, min(max(interval.consistent, least), most))
-
-

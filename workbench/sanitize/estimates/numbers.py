@@ -1,7 +1,8 @@
-"""The mean of a numeric column: of all rows, or of the rows with a value where missing ones have a cell of their own."""
+"""The mean of a numeric column: of all rows, or of the rows with a value where missing ones have a cell."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -62,8 +63,8 @@ class Functionals:
 
     def _rough_length(self, linear: Linear) -> float:
         """Return b + 2·se at the fitted frequencies: near enough to choose by, and one product a step."""
-        spread = self._answers @ linear.values**2 - self.observed.fitted @ linear.expected**2
-        return linear.bias + 2 * float(np.sqrt(max(spread, 0.0) / self.observed.rows))
+        spread = float(self._answers @ linear.values**2) - float(self.observed.fitted @ linear.expected**2)
+        return linear.bias + 2 * math.sqrt(max(spread, 0.0) / self.observed.rows)
 
     def second(self, wanted: Floats) -> Floats | None:
         """Return the unbiased estimator of the noise, where there is a direct one."""
@@ -75,28 +76,25 @@ class Functionals:
         return direct if left <= 1e-6 * max(float(np.abs(wanted).max()), 1e-300) else None
 
 
-def mean_of_all(functionals: Functionals, centred: Floats, consistent: float) -> tuple[Interval, bool]:
-    """Return the interval of Σ f·centred, values within [−1, 1], and whether its estimate is unbiased."""
-    chosen = functionals.choose(centred)
+def linear_interval(
+    functionals: Functionals, wanted: Floats, consistent: float, least: float, most: float
+) -> tuple[Interval, float]:
+    """Return the interval of Σ f·wanted within what is possible, and the largest bias it allows for (0: unbiased)."""
+    chosen = functionals.choose(wanted)
     observed = functionals.observed
     centre = observed.mean(chosen.linear.values)
     half = half_length(observed, chosen.linear, functionals.second if chosen.exact else None)
     point = centre if chosen.exact else consistent
-    return clipped(Interval(point, centre - half, centre + half, consistent), -1.0, 1.0), chosen.exact
+    interval = clipped(Interval(point, centre - half, centre + half, consistent), least, most)
+    return interval, 0.0 if chosen.exact else chosen.linear.bias
 
 
-def share(functionals: Functionals, has_value: Floats, consistent: float) -> tuple[Interval, bool]:
-    """Return the interval of the share of rows in some cells, and whether its estimate is unbiased."""
-    chosen = functionals.choose(has_value)
-    observed = functionals.observed
-    centre = observed.mean(chosen.linear.values)
-    half = half_length(observed, chosen.linear, functionals.second if chosen.exact else None)
-    point = centre if chosen.exact else consistent
-    return clipped(Interval(point, centre - half, centre + half, consistent), 0.0, 1.0), chosen.exact
+def mean_of_some(
+    functionals: Functionals, centred: Floats, has_value: Floats, consistent: float
+) -> tuple[Interval, float]:
+    """Return the interval of Σ f·centred / Σ f·has_value, a ratio, and the largest bias of the ratio it allows for.
 
-
-def mean_of_some(functionals: Functionals, centred: Floats, has_value: Floats, consistent: float) -> Interval:
-    """Return the interval of Σ f·centred / Σ f·has_value, a ratio, by Fieller's method (1954).
+    By Fieller's method (1954).
 
     For the true ratio r the functional Σ f·(centred − r·has_value) is 0: the interval holds each r for which 0 is
     within the interval of that. It needs no approximation of a quotient.
@@ -115,7 +113,9 @@ def mean_of_some(functionals: Functionals, centred: Floats, has_value: Floats, c
 
     point = float(np.clip(up / down, -1.0, 1.0)) if exact and down > 0 else consistent
     low, high = _admitted_range(admitted, point)
-    return Interval(point, min(low, point), max(high, point), consistent)
+    share = max(float(observed.fitted @ has_value), 1.0 / observed.rows)
+    allowed = 0.0 if exact else min((top.linear.bias + abs(point) * below.linear.bias) / share, 2.0)
+    return Interval(point, min(low, point), max(high, point), consistent), allowed
 
 
 def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[float, float]:
@@ -143,5 +143,3 @@ def centred_values(values: Floats, total: int) -> tuple[Floats, float, float]:
     out = np.zeros(total)
     out[: values.size] = (values - middle) / scale
     return out, float(middle), float(scale)
-
-
