@@ -17,6 +17,7 @@ from workbench.release.verified import VerifiedRelease, verified_release
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.estimates import ColumnEstimate, estimate_names, estimate_numbers
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
+from workbench.sanitize.estimates.likelihood import GAP
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 
@@ -91,14 +92,20 @@ def _text(result: Mapping[str, Any]) -> str:
     methods = {column["method"] for column in result["columns"]}
     if LIKELIHOOD in methods:
         lines += [
-            "biased: the mechanism has no unbiased estimator of this; the figure is the most likely one, and the interval",
-            'allows for a bias that more rows do not remove. A release with purpose = "statistics" would have none.',
+            "biased: the mechanism has no unbiased estimator of this; the figure is the most likely one, and the",
+            "interval allows for a bias that more rows do not remove. A release with",
+            'purpose = "statistics" would have none.',
         ]
         lines += [
             f"{column['name']}: ± {figure(column['bias_bound'])} of its mean's interval is that allowance."
             for column in result["columns"]
             if column.get("bias_bound")
         ]
+    lines += [
+        f"{column['name']}: the search for the most likely values ended {figure(column['gap'])} nats from the maximum."
+        for column in result["columns"]
+        if column["gap"] > GAP
+    ]
     if RATIO in methods:
         lines.append("ratio: a ratio of two unbiased estimates, whose own bias is of the order of one row in all.")
     return "\n".join(lines)

@@ -36,6 +36,8 @@ class Channel(Protocol):
 
     inputs: int
     outputs: int
+    decides: bool
+    """Whether :meth:`solved` finds a solution wherever there is one, to rounding."""
 
     def forward(self, values: Floats) -> Floats:
         """Return P·values, (m,): the expectation of values(answer) for each true value."""
@@ -63,6 +65,7 @@ class TwoChances:
 
     def __init__(self, keep: float, other: float, size: int) -> None:
         self.keep, self.other = keep, other
+        self.decides = True
         self.inputs = self.outputs = size
 
     def forward(self, values: Floats) -> Floats:
@@ -96,6 +99,8 @@ class DenseTable:
         self._weights = weights
         small = max(weights.shape) <= DENSE_UPTO
         self._chances = weights.astype(np.float64) / float(TOTAL) if small else None
+        self.decides = small
+        self._parts: tuple[Floats, Floats, Floats, Floats] | None = None
 
     def forward(self, values: Floats) -> Floats:
         """Return P·values."""
@@ -116,15 +121,16 @@ class DenseTable:
 
     def rows(self, cells: NDArray[np.int64]) -> Floats:
         """Return the rows of some values."""
-        return self._weights[cells].astype(np.float64) / float(TOTAL)
+        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
+        return out
 
     def solved(self, wanted: Floats) -> Floats | None:
         """Return the solution by singular values of a small table, by elimination of a large square one."""
         if self._chances is not None:
-            root = np.sqrt(np.maximum(self._chances.mean(axis=0), 1e-300))
-            u, s, vt = np.linalg.svd(self._chances / root, full_matrices=False)
-            kept = s > s[0] * _RANK
-            small: Floats = (vt[kept].T @ ((u[:, kept].T @ wanted) / s[kept])) / root
+            if self._parts is None:
+                self._parts = _singular_parts(self._chances)
+            left, singular, right, root = self._parts
+            small: Floats = (right.T @ ((left.T @ wanted) / singular)) / root
             return small
         if self.inputs != self.outputs:
             return None
@@ -142,6 +148,14 @@ class DenseTable:
             yield self._weights[start : start + _BLOCK].astype(np.float64) / float(TOTAL)
 
 
+def _singular_parts(chances: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return u, s, v' of the singular values of P that are not rounding, and the metric they are taken in."""
+    root = np.sqrt(np.maximum(chances.mean(axis=0), 1e-300))
+    u, s, vt = np.linalg.svd(chances / root, full_matrices=False)
+    kept = s > s[0] * _RANK
+    return u[:, kept], s[kept], vt[kept], root
+
+
 class DistanceTable:
     """Rows r_i·κ(|i − j|) over s equally spaced cells and, where there is one, a missing cell after them."""
 
@@ -156,6 +170,7 @@ class DistanceTable:
         self.inputs, self.outputs = weights.shape
         self._weights, self._profile, self._scale = weights, profile, scale
         self._size = profile.size
+        self.decides = False
         self._missing = self.outputs > self._size
         if self._missing:
             self._column = weights[: self._size, -1].astype(np.float64) / float(TOTAL)
@@ -184,11 +199,13 @@ class DistanceTable:
         out = self._convolved(self._scale * inner)
         if not self._missing:
             return out
-        return np.append(out, self._column @ inner) + frequencies[-1] * self._row
+        whole: Floats = np.append(out, self._column @ inner) + frequencies[-1] * self._row
+        return whole
 
     def rows(self, cells: NDArray[np.int64]) -> Floats:
         """Return the rows of some values."""
-        return self._weights[cells].astype(np.float64) / float(TOTAL)
+        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
+        return out
 
     def solved(self, wanted: Floats) -> Floats | None:
         """Return the solution by Levinson's recursion, refined once; the missing cell by its Schur complement."""

@@ -21,6 +21,7 @@ EXACT = 1e-7
 """Largest bias, as a part of the largest wanted value, of an estimator that is called unbiased (rounding)."""
 
 _MOST_STEPS = 1500
+_LOOK, _SLOW = 100, 0.99  # a hundred steps that take less than a percent off the squared bias are the last
 _STILL = 1e-9  # what a step may leave of the gradient, as a part of the first one, before the search is at its end
 
 
@@ -46,12 +47,19 @@ class Linear:
 
 def unbiased(channel: Channel, wanted: Floats) -> Linear | None:
     """Return the unbiased estimator of Σ f·wanted, or ``None`` where the table has none (to rounding)."""
-    direct = channel.solved(wanted)
-    if direct is not None:
-        found = _linear(channel, direct, wanted)
-        if _exact(found, wanted):
-            return found
-    return next((linear for linear in path(channel, wanted) if _exact(linear, wanted)), None)
+    found = direct(channel, wanted)
+    if found is not None or channel.decides:
+        return found
+    return next((linear for linear in path(channel, wanted) if exact(linear, wanted)), None)
+
+
+def direct(channel: Channel, wanted: Floats) -> Linear | None:
+    """Return the unbiased estimator where a direct solver finds it."""
+    values = channel.solved(wanted)
+    if values is None:
+        return None
+    found = _linear(channel, values, wanted)
+    return found if exact(found, wanted) else None
 
 
 def nearest(channel: Channel, wanted: Floats) -> Linear:
@@ -60,7 +68,8 @@ def nearest(channel: Channel, wanted: Floats) -> Linear:
     return last
 
 
-def _exact(linear: Linear, wanted: Floats) -> bool:
+def exact(linear: Linear, wanted: Floats) -> bool:
+    """Return whether an estimator of Σ f·wanted is unbiased but for rounding."""
     return linear.bias <= EXACT * max(float(np.abs(wanted).max()), 1e-300)
 
 
@@ -83,9 +92,15 @@ def path(channel: Channel, wanted: Floats) -> Iterator[Linear]:
     gradient = channel.backward(residual) / root
     direction = gradient
     size = first = float(gradient @ gradient)
-    for _ in range(_MOST_STEPS):
+    before = np.inf
+    for step in range(_MOST_STEPS):
         if not size > _STILL**2 * first:
             return
+        if step % _LOOK == 0:
+            now = float(residual @ residual)
+            if now > before * _SLOW:
+                return
+            before = now
         moved = channel.forward(direction / root)
         length = size / float(moved @ moved)
         values = values + length * direction / root

@@ -41,6 +41,7 @@ class ColumnEstimate:
         mean: mean of the rows with a value, for numbers; in the attribute's unit (days for dates).
         missing: share of the rows without a value, where that is a cell of its own.
         bias_bound: what the mean's interval allows for bias: it is no shorter than twice this with any number of rows.
+        gap: no frequencies have a log-likelihood (in nats) more than this above that of the consistent ones.
     """
 
     name: str
@@ -50,10 +51,11 @@ class ColumnEstimate:
     mean: Interval | None = None
     missing: Interval | None = None
     bias_bound: float = 0.0
+    gap: float = 0.0
 
     def to_plain(self) -> dict[str, Any]:
         """Return the estimate as JSON holds it."""
-        plain: dict[str, Any] = {"name": self.name, "biased": self.biased, "method": self.method}
+        plain: dict[str, Any] = {"name": self.name, "biased": self.biased, "method": self.method, "gap": self.gap}
         if self.frequencies is not None:
             plain["frequencies"] = {value: i.to_plain() for value, i in self.frequencies.items()}
         if self.mean is not None:
@@ -100,6 +102,7 @@ def estimate_names(
         method=UNBIASED if exact else LIKELIHOOD,
         frequencies=dict(zip(labels, intervals, strict=False)),
         missing=intervals[-1] if missing else None,
+        gap=observed.gap,
     )
 
 
@@ -157,6 +160,7 @@ def estimate_numbers(
             method=LIKELIHOOD if bias else UNBIASED,
             mean=_scaled(mean, middle, scale),
             bias_bound=bias * scale,
+            gap=observed.gap,
         )
     has_value = np.append(np.ones(cells.size), 0.0)
     there = float(frequencies @ has_value)
@@ -171,6 +175,7 @@ def estimate_numbers(
         mean=_scaled(mean, middle, scale),
         missing=absent,
         bias_bound=bias * scale,
+        gap=observed.gap,
     )
 
 
@@ -181,7 +186,8 @@ def _observed(
         raise ParameterError(f"confidence = {confidence} is not between 0 and 1")
     if int(counts.sum()) < 1:
         raise ParameterError("the table has no rows to estimate from", f"column {name}")
-    return Observed(channel, counts, 1 - confidence, maximum_likelihood(channel, counts, cancel).frequencies)
+    found = maximum_likelihood(channel, counts, cancel)
+    return Observed(channel, counts, 1 - confidence, found.frequencies, found.gap)
 
 
 def _scaled(interval: Interval, middle: float, scale: float) -> Interval:

@@ -17,7 +17,6 @@ cumulant, and with bias the third) is taken off the risk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +27,6 @@ from workbench.privacy.channel import Channel
 from workbench.privacy.unbiased import Linear
 
 Floats = NDArray[np.float64]
-Second = Callable[[Floats], Floats | None]
-"""Solves P h = (wanted), or says that nothing does: for the unbiased estimator of the noise."""
-
 _VARIANCE_RISK = 1e-3
 _MOST_CORRECTION = 0.4  # part of the risk that the corrections of the normal approximation may take
 _TILTS = 48
@@ -66,12 +62,14 @@ class Observed:
         counts: (k,) counts of the released cells.
         alpha: the risk of an interval.
         fitted: (m,) frequencies of greatest likelihood.
+        gap: no frequencies have a log-likelihood more than this above theirs.
     """
 
     channel: Channel
     counts: NDArray[np.int64]
     alpha: float
     fitted: Floats
+    gap: float = 0.0
 
     @property
     def rows(self) -> int:
@@ -83,19 +81,20 @@ class Observed:
         return float(self.counts @ values) / self.rows
 
 
-def half_length(observed: Observed, linear: Linear, second: Second | None = None) -> float:
+def half_length(observed: Observed, linear: Linear, squared: Floats | None = None, about: float = 0.0) -> float:
     """Return the distance that the mean of ``linear`` is from Σ f·u with a chance of at most α.
 
     Args:
         observed: the release.
         linear: the estimator and its largest bias.
-        second: finds the unbiased estimator of a functional, for that of the noise.
+        squared: (k,) h with P h = (P g − about)², where there is one: (g − about)² − h estimates the noise unbiasedly.
+        about: where squares are taken from.
     """
     variances = linear.variance(observed.channel)
     largest = float(variances.max())
     if largest <= 0:
         return linear.bias
-    variance = min(largest, max(_variance_limit(observed, linear, second), float(variances.min())))
+    variance = min(largest, max(_variance_limit(observed, linear, squared, about), float(variances.min())))
     risk = observed.alpha - (_VARIANCE_RISK * observed.alpha / 0.05 if variance < largest else 0.0)
     corrected = _corrected_risk(observed, linear, variances, variance, risk)
     if corrected is None:
@@ -104,15 +103,13 @@ def half_length(observed: Observed, linear: Linear, second: Second | None = None
     return error * folded_quantile(linear.bias / error, corrected)
 
 
-def _variance_limit(observed: Observed, linear: Linear, second: Second | None) -> float:
+def _variance_limit(observed: Observed, linear: Linear, squared: Floats | None, about: float) -> float:
     """Return an upper confidence limit of the noise of one row, Σ f·variance."""
     z = float(-ndtri(_VARIANCE_RISK * observed.alpha / 0.05 / 2))
     centre = observed.mean(linear.values)
-    squares = (linear.values - centre) ** 2
-    limits = [_upper(observed, squares, z)]
-    spread = None if second is None else second((linear.expected - centre) ** 2)
-    if spread is not None:
-        limits.append(_upper(observed, squares - spread, z))
+    limits = [_upper(observed, (linear.values - centre) ** 2, z)]
+    if squared is not None:
+        limits.append(_upper(observed, (linear.values - about) ** 2 - squared, z))
     return min(limits)
 
 

@@ -23,11 +23,12 @@ Floats = NDArray[np.float64]
 GAP = 1e-2
 """Nats: no statistic of the frequencies is then farther from its value at the maximum than 0.14 standard errors."""
 
-_EM_STEPS = 25
+_EM_STEPS = 10
+_EM_ROUNDS = 40
+_MOST_SUPPORT = 900  # cells: the square of it is what a Newton step costs
 _LONGEST_JUMP = 1e6
 _MOST_STEPS = 200
 _PATIENCE = 12  # steps without progress after which what is left of the gap is rounding
-_NEWTON_STEPS = 4
 _PATH_STEPS = 60
 _MOST_JOINING = 150
 _FIRST = 24  # cells of the first support, beside the peaks
@@ -85,7 +86,7 @@ def _randomised_response(channel: TwoChances, counts: NDArray[np.int64]) -> Like
     return Likelihood(frequencies / frequencies.sum(), 0.0)
 
 
-def _accelerated_em(channel: Channel, seen: Floats, cancel: CancelToken) -> Floats:
+def _accelerated_em(channel: Channel, seen: Floats, start: Floats, steps: int, cancel: CancelToken) -> Floats:
     """Return frequencies after some steps of expectation maximisation, accelerated (SQUAREM: Varadhan & Roland 2008).
 
     Where the answers nearly give the values away these are the maximum already; elsewhere a place to start from.
@@ -93,14 +94,15 @@ def _accelerated_em(channel: Channel, seen: Floats, cancel: CancelToken) -> Floa
 
     def step(frequencies: Floats) -> Floats:
         answers = np.maximum(channel.backward(frequencies), _LEAST)
-        out: Floats = np.maximum(frequencies * channel.forward(seen / answers), 0.0)
-        return out / out.sum()
+        risen = np.maximum(frequencies * channel.forward(seen / answers), 0.0)
+        out: Floats = risen / risen.sum()
+        return out
 
     def value(frequencies: Floats) -> float:
         return float(seen @ np.log(np.maximum(channel.backward(frequencies), _LEAST)))
 
-    frequencies: Floats = np.full(channel.inputs, 1 / channel.inputs)
-    for _ in range(_EM_STEPS):
+    frequencies = start
+    for _ in range(steps):
         cancel.check()
         once = step(frequencies)
         twice = step(once)
@@ -125,7 +127,8 @@ class _Search:
 
     def run(self) -> Likelihood:
         """Search until the gap is closed, or until rounding keeps it from closing further."""
-        start = _accelerated_em(self._channel, self._seen, self._cancel)
+        even = np.full(self._channel.inputs, 1 / self._channel.inputs)
+        start = _accelerated_em(self._channel, self._seen, even, _EM_STEPS, self._cancel)
         best = Likelihood(start, self._gap(self._slope(self._channel.backward(start)[self._used])))
         if best.converged:
             return best
@@ -142,7 +145,21 @@ class _Search:
             if gap <= GAP or at - last > _PATIENCE:
                 break
             self._join(_peaks(slope))
+            if self._support.size > _MOST_SUPPORT:
+                return self._risen(best)
             self._improve()
+        return best
+
+    def _risen(self, best: Likelihood) -> Likelihood:
+        """Go on by expectation maximisation: where so many cells have mass of their own, the answers blur little."""
+        frequencies = 0.9 * best.frequencies + 0.1 / best.frequencies.size  # none is 0, which would stay 0
+        for _ in range(_EM_ROUNDS):
+            frequencies = _accelerated_em(self._channel, self._seen, frequencies, _EM_STEPS, self._cancel)
+            gap = self._gap(self._slope(self._channel.backward(frequencies)[self._used]))
+            if gap < best.gap:
+                best = Likelihood(frequencies, gap)
+            if best.converged:
+                break
         return best
 
     def _begin(self, start: Floats) -> None:
@@ -179,21 +196,14 @@ class _Search:
             self._mass = np.concatenate([self._mass, np.zeros(new.size)])
 
     def _improve(self) -> None:
-        """Take Newton steps on the support, and drop the cells that lose their mass."""
-        before = self._value(self._mass)
-        for _ in range(_NEWTON_STEPS):
-            self._cancel.check()
-            wanted = self._quadratic()
-            step, gained = 1.0, 0.0
-            while step > 1e-9:
-                tried = (1 - step) * self._mass + step * wanted
-                gained = self._value(tried) - before
-                if gained > 0:
-                    self._mass, before = tried, before + gained
-                    break
-                step /= 2
-            if self._rows * gained < GAP / 10:
+        """Take a Newton step on the support, halved until it gains, and drop the cells that lose their mass."""
+        before, wanted, step = self._value(self._mass), self._quadratic(), 1.0
+        while step > 1e-9:
+            tried = (1 - step) * self._mass + step * wanted
+            if self._value(tried) > before:
+                self._mass = tried
                 break
+            step /= 2
         kept = self._mass > _DUST
         self._support, self._chances = self._support[kept], self._chances[kept]
         self._mass = self._mass[kept] / self._mass[kept].sum()
@@ -229,13 +239,14 @@ def _interior_point(hessian: Floats, linear: Floats, start: Floats) -> Floats:
 
     mass = np.maximum(start, 1e-3 / start.size)
     dual = np.full_like(mass, 1e-1)
+    ridge = 1e-14 * float(np.diagonal(hessian).max())  # for the factor only: what it leaves the next step takes
     for _ in range(_PATH_STEPS):
         residual = hessian @ mass - linear - dual
         average = float(mass @ dual) / mass.size
-        if average < 1e-15 and float(np.abs(residual).max()) < 1e-11:
+        if average < 1e-21 and float(np.abs(residual).max()) < 1e-12:
             break
         system = hessian.copy()
-        np.fill_diagonal(system, np.diagonal(hessian) + dual / mass)
+        np.fill_diagonal(system, np.diagonal(hessian) + dual / mass + ridge)
         try:
             factor = cho_factor(system, overwrite_a=True, check_finite=False)
         except LinAlgError:

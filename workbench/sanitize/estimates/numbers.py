@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.unbiased import Linear, path, unbiased
+from workbench.privacy.unbiased import Linear, direct, exact, path
 from workbench.sanitize.estimates.interval import Interval, Observed, clipped, half_length
 from workbench.signals.cancel import CancelToken
 
@@ -46,17 +46,20 @@ class Functionals:
     def choose(self, wanted: Floats) -> Chosen:
         """Return the unbiased estimator, or the biased one with the shortest interval."""
         self._cancel.check()
-        found = unbiased(self.observed.channel, wanted)
+        channel = self.observed.channel
+        found = direct(channel, wanted)
         if found is not None:
             return Chosen(wanted, found, True)
         best, shortest, since = None, np.inf, 0
-        for linear in path(self.observed.channel, wanted):
+        for linear in path(channel, wanted):
             self._cancel.check()
+            if exact(linear, wanted):
+                return Chosen(wanted, linear, True)
             length = self._rough_length(linear)
             since += 1
             if length < shortest:
                 best, shortest, since = linear, length, 0
-            elif since > _PLENTY and length > _LENGTHENING * shortest:
+            elif channel.decides and since > _PLENTY and length > _LENGTHENING * shortest:
                 break
         assert best is not None
         return Chosen(wanted, best, False)
@@ -66,8 +69,8 @@ class Functionals:
         spread = float(self._answers @ linear.values**2) - float(self.observed.fitted @ linear.expected**2)
         return linear.bias + 2 * math.sqrt(max(spread, 0.0) / self.observed.rows)
 
-    def second(self, wanted: Floats) -> Floats | None:
-        """Return the unbiased estimator of the noise, where there is a direct one."""
+    def estimator(self, wanted: Floats) -> Floats | None:
+        """Return h with P h = wanted, where a direct solver finds one."""
         self._cancel.check()
         direct = self.observed.channel.solved(wanted)
         if direct is None:
@@ -83,7 +86,8 @@ def linear_interval(
     chosen = functionals.choose(wanted)
     observed = functionals.observed
     centre = observed.mean(chosen.linear.values)
-    half = half_length(observed, chosen.linear, functionals.second if chosen.exact else None)
+    squared = functionals.estimator((chosen.linear.expected - centre) ** 2) if chosen.exact else None
+    half = half_length(observed, chosen.linear, squared, centre)
     point = centre if chosen.exact else consistent
     interval = clipped(Interval(point, centre - half, centre + half, consistent), least, most)
     return interval, 0.0 if chosen.exact else chosen.linear.bias
@@ -104,18 +108,28 @@ def mean_of_some(
     exact = top.exact and below.exact
     up, down = observed.mean(top.linear.values), observed.mean(below.linear.values)
 
+    products = _products(functionals, top.linear.expected, below.linear.expected) if exact else None
+
     def admitted(ratio: float) -> bool:
         wanted = centred - ratio * has_value
         expected = top.linear.expected - ratio * below.linear.expected
         bias = float(np.abs(expected - wanted).max())
         linear = Linear(top.linear.values - ratio * below.linear.values, expected, bias)
-        return abs(up - ratio * down) <= half_length(observed, linear, functionals.second if exact else None)
+        squared = None if products is None else products[0] - 2 * ratio * products[1] + ratio**2 * products[2]
+        return abs(up - ratio * down) <= half_length(observed, linear, squared)
 
     point = float(np.clip(up / down, -1.0, 1.0)) if exact and down > 0 else consistent
     low, high = _admitted_range(admitted, point)
     share = max(float(observed.fitted @ has_value), 1.0 / observed.rows)
     allowed = 0.0 if exact else min((top.linear.bias + abs(point) * below.linear.bias) / share, 2.0)
     return Interval(point, min(low, point), max(high, point), consistent), allowed
+
+
+def _products(functionals: Functionals, top: Floats, below: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Return the estimators of the mean of top², top·below and below², where there are such."""
+    found = [functionals.estimator(wanted) for wanted in (top**2, top * below, below**2)]
+    first, second, third = found
+    return None if first is None or second is None or third is None else (first, second, third)
 
 
 def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[float, float]:
