@@ -10,7 +10,8 @@ from workbench.params import ParameterError
 from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
-from workbench.sanitize.estimate import estimate_names, estimate_numbers, maximum_likelihood
+from workbench.sanitize.estimates import estimate_names, estimate_numbers
+from workbench.sanitize.estimates.likelihood import maximum_likelihood
 
 AGES = Cells.line(0, 120, 121)
 REPEATS = 60
@@ -94,7 +95,7 @@ def test_maximum_likelihood_stays_on_the_simplex_and_fits() -> None:
     table = STAIRCASE.build(Cells.line(0, 1, 20), 3.0)
     truth = np.array([0.5, 0, 0, 0, 0, 0.5, *np.zeros(14)])
     counts = np.round(truth @ table.probabilities() * 1e6).astype(np.int64)
-    fitted = maximum_likelihood(table.probabilities(), counts)
+    fitted = maximum_likelihood(table.channel(), counts).frequencies
     assert fitted.min() >= 0
     assert fitted.sum() == pytest.approx(1)
     assert np.abs(fitted @ table.probabilities() - counts / counts.sum()).max() < 2e-3

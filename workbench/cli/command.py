@@ -39,6 +39,8 @@ class Command:
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
         releases: whether it publishes something; such a command refuses ``--seed``.
+        reads_only: whether it writes nothing; a Cancel that it does not heed at once (one long product of matrices)
+            then ends the program.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """
@@ -50,6 +52,7 @@ class Command:
     run: Run
     text: Callable[[Mapping[str, Any]], str]
     releases: bool = False
+    reads_only: bool = False
     foreground: bool = False
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +17,24 @@ from workbench.signals.events import Cancelled, Emit, Failed, Finished
 
 Work = Callable[[Emit, CancelToken], dict[str, Any]]
 
+GRACE = 0.5
+"""Seconds in which work that writes nothing is to heed a Cancel before the program ends without it."""
 
-def run_on_console(work: Work, title: str) -> dict[str, Any] | None:
+_LOOK = 0.1  # seconds between two looks whether the work has ended
+
+
+def run_on_console(work: Work, title: str, *, reads_only: bool = False) -> dict[str, Any] | None:
     """Run ``work`` and return its result, or ``None`` after a bug, which is logged and told in one sentence.
+
+    Args:
+        work: what to do.
+        title: what it is called.
+        reads_only: whether it writes nothing, so that a Cancel that it does not heed soon may end the program.
 
     Raises:
         WorkbenchError: the work ended in an error a person can mend, or was cancelled.
     """
-    match run_to_end(Job(title, work), ProgressBar(title)):
+    match run_to_end(Job(title, _cut_off(work, title) if reads_only else work), ProgressBar(title)):
         case Finished(result):
             answer: dict[str, Any] = result
             return answer
@@ -33,6 +45,33 @@ def run_on_console(work: Work, title: str) -> dict[str, Any] | None:
         case Failed(error, trace=trace):
             report_bug(error, trace, title)
     return None
+
+
+def _cut_off(work: Work, title: str) -> Work:
+    """Return ``work``, which a Cancel ends with the whole program if it does not end by itself soon.
+
+    Between two looks at the token there may be one call that takes long on a slow or busy machine. Work that writes
+    nothing has nothing to bring to an end.
+    """
+
+    def watched(emit: Emit, cancel: CancelToken) -> dict[str, Any]:
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(_LOOK):
+                if cancel.cancelled and not ended.wait(GRACE):
+                    print(f"error: {title} was cancelled", file=sys.stderr, flush=True)
+                    os._exit(CancelledError.exit_code)
+
+        watcher = threading.Thread(target=watch, name=f"cut off {title}", daemon=True)
+        watcher.start()
+        try:
+            return work(emit, cancel)
+        finally:
+            ended.set()
+            watcher.join()
+
+    return watched
 
 
 def report_bug(error: BaseException, trace: str, title: str) -> None:

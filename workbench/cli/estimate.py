@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,16 @@ from workbench.cli.command import Command, Context
 from workbench.cli.tables import columns_text, figure
 from workbench.params import ParameterError
 from workbench.params.field import RealField, did_you_mean
-from workbench.release.reread import Released, read_release
-from workbench.sanitize.estimate import ColumnEstimate, estimate_names, estimate_numbers
-from workbench.sanitize.randomisers import ProtectedColumn
+from workbench.release.verified import VerifiedRelease, verified_release
+from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.estimates import ColumnEstimate, estimate_names, estimate_numbers
+from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
+from workbench.sanitize.estimates.likelihood import GAP
 from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
 
 _CONFIDENCE = RealField(help="confidence of each interval (default 0.95)", above=0, below=1)
+_SHOWN = 12
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -30,58 +34,89 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     confidence = _CONFIDENCE.parse(options.confidence, "--confidence")
-    released = read_release(options.release, options.certificate)
-    columns = _chosen(released, options.column)
+    released = verified_release(options.release, options.certificate, context.emit, context.cancel)
+    names = _chosen(released, options.column)
     out = []
-    for done, column in enumerate(columns):
+    for done, name in enumerate(names):
         context.cancel.check()
-        context.emit(Progress(done, len(columns), f"column {column.column.name}"))
-        out.append({**_estimate(released, column, confidence).to_plain(), "mechanism": column.mechanism.name})
-    return {"rows": released.table.rows, "confidence": confidence, "columns": out}
+        context.emit(Progress(done, len(names), f"column {name}"))
+        column = released.column(name)
+        made = _estimate(released, name, confidence, context.cancel).to_plain()
+        out.append({**made, "mechanism": column.mechanism.name})
+    notes = [f"{MEANS_ARE_OF_CLAMPED}."] if any("mean" in column for column in out) else []
+    return {"rows": released.rows, "confidence": confidence, "columns": out, "notes": notes}
 
 
-def _chosen(released: Released, names: list[str] | None) -> list[ProtectedColumn]:
-    known = {c.column.name: c for c in released.columns}
+def _chosen(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]:
+    known = released.protected
     for name in names or ():
         if name not in known:
             raise ParameterError(
                 f"the release protects no column {name!r}{did_you_mean(name, known)}",
                 mend=f"choose from {', '.join(known)}",
             )
-    return [known[n] for n in names or known]
+    return list(names or known)
 
 
-def _estimate(released: Released, column: ProtectedColumn, confidence: float) -> ColumnEstimate:
+def _estimate(released: VerifiedRelease, name: str, confidence: float, cancel: CancelToken) -> ColumnEstimate:
+    column = released.column(name)
     grid = column.grid
-    counts = np.bincount(released.cells(column), minlength=grid.cells.total)
+    counts = np.bincount(released.cells(name), minlength=grid.cells.total)
     if grid.cells.numeric:
-        return estimate_numbers(column.column.name, grid.cells, column.randomiser, counts, confidence)
-    return estimate_names(column.column.name, grid.labels, column.randomiser, counts, grid.cells.missing, confidence)
+        return estimate_numbers(name, grid.cells, column.randomiser, counts, confidence, cancel)
+    return estimate_names(name, grid.labels, column.randomiser, counts, grid.cells.missing, confidence, cancel)
 
 
 def _text(result: Mapping[str, Any]) -> str:
     rows = []
     for column in result["columns"]:
-        mark = "biased" if column["biased"] else "unbiased"
+        mark = {LIKELIHOOD: "biased", RATIO: "ratio"}.get(column["method"], "unbiased")
         if "mean" in column:
             rows.append((column["name"], "mean", *_interval(column["mean"]), mark))
         if "missing" in column:
-            rows.append((column["name"], "missing", *_interval(column["missing"]), mark))
+            rows.append((column["name"], "missing", *_interval(column["missing"], 1.0), mark))
         frequencies = column.get("frequencies", {})
-        shown = sorted(frequencies.items(), key=lambda item: -item[1]["estimate"])[:12]
-        rows += [(column["name"], value, *_interval(i), mark) for value, i in shown]
+        shown = sorted(frequencies.items(), key=lambda item: (-item[1]["consistent"], -item[1]["estimate"]))[:_SHOWN]
+        rows += [(column["name"], value, *_interval(i, 1.0), mark) for value, i in shown]
         if len(frequencies) > len(shown):
-            rows.append((column["name"], f"… {len(frequencies) - len(shown)} more", "", "", "", ""))
-    table = columns_text(("column", "of", "estimate", "low", "high", ""), rows, right=(2, 3, 4))
-    told = ""
-    if any(column["biased"] for column in result["columns"]):
-        told = "\nbiased: the noise may pull the figure, for want of a usable unbiased one; the interval allows for it."
-    certain = f"each interval holds with at least {result['confidence']:.0%} confidence"
-    return f"{table}\n\n{result['rows']} rows; {certain}.{told}"
+            rows.append((column["name"], f"… {len(frequencies) - len(shown)} more", "", "", "", "", ""))
+    header = ("column", "of", "consistent", "low", "high", "raw", "")
+    lines = [
+        columns_text(header, rows, right=(2, 3, 4, 5)),
+        "",
+        f"{result['rows']} rows; each interval holds with {result['confidence']:.0%} confidence.",
+        "consistent: the most likely value that such a table can have. raw: the estimate before that is asked for; an",
+        "unbiased one, which is right on average, can be negative or beyond the bounds.",
+    ]
+    lines += [note[:1].upper() + note[1:] for note in result["notes"]]
+    methods = {column["method"] for column in result["columns"]}
+    if LIKELIHOOD in methods:
+        lines += [
+            "biased: the mechanism has no unbiased estimator of this; the figure is the most likely one, and the",
+            "interval allows for a bias that more rows do not remove. A release with",
+            'purpose = "statistics" would have none.',
+        ]
+        lines += [
+            f"{column['name']}: ± {figure(column['bias_bound'])} of its mean's interval is that allowance."
+            for column in result["columns"]
+            if column.get("bias_bound")
+        ]
+    lines += [
+        f"{column['name']}: the search for the most likely values ended {figure(column['gap'])} nats from the maximum."
+        for column in result["columns"]
+        if column["gap"] > GAP
+    ]
+    if RATIO in methods:
+        lines.append("ratio: a ratio of two unbiased estimates, whose own bias is of the order of one row in all.")
+    return "\n".join(lines)
 
 
-def _interval(interval: Mapping[str, float]) -> tuple[str, str, str]:
-    return figure(interval["estimate"]), figure(interval["low"]), figure(interval["high"])
+def _interval(interval: Mapping[str, float], most: float | None = None) -> tuple[str, str, str, str]:
+    """Return the figures as a person reads them; of a share, the ends within 0 and 1."""
+    low, high = interval["low"], interval["high"]
+    if most is not None:
+        low, high = max(low, 0.0), max(min(high, most), 0.0)
+    return figure(interval["consistent"]), figure(low), figure(high), figure(interval["estimate"])
 
 
 COMMAND = Command(
@@ -93,4 +128,5 @@ COMMAND = Command(
     configure=_configure,
     run=_run,
     text=_text,
+    reads_only=True,
 )

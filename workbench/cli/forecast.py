@@ -28,7 +28,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     columns = [c.to_plain() for c in made.columns]
     for column in columns:
         if rows is not None:
-            column["mean_error"] = column["sd"] / rows**0.5 + column["bias_max"]
+            sd = column["statistic_sd"]
+            # Without an unbiased estimator the bias stays however many rows there are.
+            column["mean_error"] = column["sd"] / rows**0.5 + column["bias_max"] if sd is None else sd / rows**0.5
     return {
         "epsilon_total": float(made.epsilon_total),
         "epsilon_row": float(made.epsilon_row),
@@ -40,29 +42,49 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    header = ("column", "mechanism", "epsilon", "exact", "cells", "error ±", "constant", "advised")
+    header = (
+        "column",
+        "for",
+        "mechanism",
+        "epsilon",
+        "exact",
+        "cells",
+        "error ±",
+        "constant",
+        "statistic ±",
+        "advised",
+    )
     rows = [
         (
             c["name"],
+            c["purpose"],
             c["mechanism"],
             figure(c["epsilon"]),
             f"{c['exact_epsilon']:.6f}",
             str(c["cells"]),
             figure(c["expected_absolute_error"]),
             figure(c["constant_error"]),
+            "–" if c["statistic_sd"] is None else figure(c["statistic_sd"]),
             c["advised"],
         )
         for c in result["columns"]
     ]
     lines = [
-        columns_text(header, rows, right=(2, 3, 4, 5, 6)),
+        columns_text(header, rows, right=(3, 4, 5, 6, 7, 8)),
         "",
         f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
         "The column error ± is the expected distance between a value and what replaces it, in the attribute's unit and",
         "with all values alike; for names the probability of a change. The column constant is the same for an answer",
-        "that never looks at the value.",
+        "that never looks at the value. The column statistic ± is the standard error of the mean (for names: of a",
+        "share) of one row, unbiased; of n rows divide it by the root of n. – means that no unbiased one exists.",
     ]
+    singular = [c["name"] for c in result["columns"] if c["statistic_sd"] is None]
+    if singular:
+        lines.append(
+            f"{', '.join(singular)}: errors of a mean stop shrinking with more rows. For means and counts over many "
+            'rows write purpose = "statistics", which auto then chooses by.'
+        )
     noted: dict[str, list[str]] = {}
     for column in result["columns"]:
         noted.setdefault(column["note"], []).append(column["name"])

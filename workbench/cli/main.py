@@ -109,7 +109,9 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         return int(command.run(options, Context())["exit_code"])
     from workbench.cli.console import run_on_console
 
-    result = run_on_console(lambda emit, cancel: command.run(options, Context(emit, cancel)), command.name)
+    result = run_on_console(
+        lambda emit, cancel: command.run(options, Context(emit, cancel)), command.name, reads_only=command.reads_only
+    )
     if result is None:
         return BUG
     _print(result, command, as_json=options.json)

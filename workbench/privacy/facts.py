@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.cells import Cells
+from workbench.privacy.channel import Channel, TwoChances
 from workbench.privacy.mechanisms.base import Randomiser
-from workbench.privacy.mechanisms.grr import ClosedFormResponse
 from workbench.privacy.table import blocks
+from workbench.privacy.unbiased import nearest, unbiased
+
+_MOST_NAMES = 4096  # of a larger domain the mean over so many others is the same to the last digit shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +22,9 @@ class Facts:
 
     For numbers, in the attribute's unit: bias E[Y|x] − x, variance Var[Y|x], both (s,) over the cells that hold a
     value, and errors under a uniform prior over them; an output in the missing cell counts as the middle of the
-    range. For names, bias and variance are those of the unbiased estimate of each frequency from one record
-    (Var at most and on average over true and estimated value), and the error is the probability that the value
-    is changed.
+    range. For names, bias and variance are those of the estimate of each frequency from one record, for each true and
+    estimated value (the true one first), and the error is the probability that the value is changed, with all values
+    alike. The estimate is unbiased where the table allows it, else the nearest one by least squares.
 
     Attributes:
         exact_epsilon: ε of the integers sampled.
@@ -29,6 +32,8 @@ class Facts:
         variance: (s,) as above.
         expected_absolute_error: mean of E|Y − x|, or the probability of a change.
         mse_uniform: mean of E(Y − x)², or the probability of a change.
+        statistic_variance: variance of the unbiased estimate of a mean (names: of a frequency) from one record, with
+            all values alike; ``None`` where the table has no unbiased estimator.
         constant_error: the expected error of always answering the middle (or one fixed name): no mechanism that
             does worse is worth its budget.
     """
@@ -39,6 +44,12 @@ class Facts:
     expected_absolute_error: float
     mse_uniform: float
     constant_error: float
+    statistic_variance: float | None
+
+    @property
+    def statistic_sd(self) -> float | None:
+        """Standard deviation of the unbiased estimate of a mean or a frequency from one record."""
+        return None if self.statistic_variance is None else float(np.sqrt(self.statistic_variance))
 
     @property
     def variance_max(self) -> float:
@@ -88,25 +99,58 @@ def facts(randomiser: Randomiser, cells: Cells) -> Facts:
         expected_absolute_error=absolute,
         mse_uniform=float(np.mean(variance + bias**2)),
         constant_error=float(np.mean(np.abs(values - middle))),
+        statistic_variance=_variance_of_mean(randomiser.channel(), answers - middle),
     )
+
+
+def _variance_of_mean(channel: Channel, wanted: NDArray[np.float64]) -> float | None:
+    """Return the variance of the unbiased estimate of Σ f·wanted from one record, on average over the true values."""
+    found = unbiased(channel, wanted)
+    return None if found is None else float(found.variance(channel).mean())
 
 
 def _of_names(randomiser: Randomiser, cells: Cells) -> Facts:
-    """Return the facts of randomised response over names, from its two probabilities."""
-    if isinstance(randomiser, ClosedFormResponse):
-        p, q = randomiser.keep_and_other()
-    else:
-        chances = randomiser.probabilities(slice(0, 1))
-        p, q = float(chances[0, 0]), float(chances[0, 1])
-    k = cells.total
-    own, others = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
-    # Two representatives: the frequency of the true value, and k−1 times that of another one.
-    spread = np.array([own, *([others] * min(k - 1, 4096))])
+    """Return the facts of any table over names."""
+    channel = randomiser.channel()
+    bias, variance, changed, exact = _two_chances(channel) if isinstance(channel, TwoChances) else _any(channel)
     return Facts(
         exact_epsilon=randomiser.exact_epsilon,
-        bias=np.zeros_like(spread),
-        variance=spread,
-        expected_absolute_error=1 - p,
-        mse_uniform=1 - p,
-        constant_error=1 - 1 / k,
+        bias=bias,
+        variance=variance,
+        expected_absolute_error=changed,
+        mse_uniform=changed,
+        constant_error=1 - 1 / cells.total,
+        statistic_variance=float(variance.mean()) if exact else None,
     )
+
+
+def _two_chances(channel: TwoChances) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
+    """Return bias, variance, the chance of a change and that the estimate is unbiased, from p and q alone."""
+    p, q, k = channel.keep, channel.other, channel.inputs
+    if p <= q:
+        return np.full(1, 1 - 1 / k), np.zeros(1), 1 - p, False
+    own, others = p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+    # Two representatives: the frequency of the true value, and k−1 times that of another one.
+    spread = np.array([own, *([others] * min(k - 1, _MOST_NAMES))])
+    return np.zeros_like(spread), spread, 1 - p, True
+
+
+def _any(channel: Channel) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
+    """Return the same of a table without that symmetry, value by value."""
+    size = channel.inputs
+    kept = np.array([channel.rows(np.array([cell]))[0, cell] for cell in range(size)])
+    bias, variance = np.zeros((size, size)), np.zeros((size, size))
+    exact = True
+    for cell, own in enumerate(np.eye(size)):
+        found = unbiased(channel, own)
+        exact = exact and found is not None
+        linear = nearest(channel, own) if found is None else found
+        bias[:, cell], variance[:, cell] = linear.expected - own, linear.variance(channel)
+    if exact:
+        bias[:] = 0.0  # what is left is rounding
+    return _true_first(bias), _true_first(variance), float(1 - kept.mean()), exact
+
+
+def _true_first(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    own = np.eye(len(matrix), dtype=bool)
+    return np.concatenate([matrix[own], matrix[~own]])

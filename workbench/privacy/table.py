@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.cells import WHOLE
+from workbench.privacy.channel import Channel, channel_of
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
@@ -78,6 +79,7 @@ class MechanismTable:
         if not log_at_most(self.exact_ratio, claim):
             raise ParameterError(f"the table has epsilon {self.exact_epsilon:.6g}, above the {claim:g} it is built for")
         self._sampler: AliasSampler | None = None
+        self._channel: Channel | None = None
 
     @property
     def inputs(self) -> int:
@@ -92,6 +94,12 @@ class MechanismTable:
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Return the (m, k) transition probabilities, or some rows, each the double nearest to its exact value."""
         return self.weights[rows].astype(np.float64) / float(TOTAL)
+
+    def channel(self) -> Channel:
+        """Return the table as a linear map, made when it is first asked for."""
+        if self._channel is None:
+            self._channel = channel_of(self.weights)
+        return self._channel
 
     def sample(self, cells: NDArray[np.uint16], entropy: Entropy) -> NDArray[np.uint16]:
         """Draw an output cell for each input cell, exactly from the table.

@@ -20,6 +20,7 @@ from workbench.release.account import STEWARD, Account, Release
 from workbench.release.amounts import decimal_text, minus
 from workbench.release.statements import table_statement
 from workbench.sanitize.allocate import total
+from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.randomisers import ProtectedColumn
@@ -166,7 +167,7 @@ def described_column(column: Column, protected: ProtectedColumn | None) -> dict[
         "table_digest": protected.randomiser.digest(),
     }
     if grid.cells.numeric:
-        plain |= {"lower": grid.labels[0], "upper": grid.labels[-1]}
+        plain |= {"lower": grid.labels[0], "upper": grid.labels[-1], "means": MEANS_ARE_OF_CLAMPED}
     elif not column.counted:
         plain["domain"] = list(grid.labels)
     if protected.note:

@@ -20,6 +20,7 @@ from workbench.release.certificate import SUFFIX, read_certificate
 from workbench.release.fingerprint import sha256_of
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
+from workbench.signals.cancel import CancelToken
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
@@ -62,7 +63,9 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
     return Released(path, document, plan, protected_columns(plan), table)
 
 
-def read_released(path: Path, certificate: Path) -> tuple[dict[str, Any], Plan, Table]:
+def read_released(
+    path: Path, certificate: Path, cancel: CancelToken | None = None
+) -> tuple[dict[str, Any], Plan, Table]:
     """Return certificate, plan and rows of a release, without rebuilding a mechanism.
 
     Raises:
@@ -81,7 +84,7 @@ def read_released(path: Path, certificate: Path) -> tuple[dict[str, Any], Plan, 
     if kind in _DELIMITERS:
         options = ReadOptions(encoding="utf-8", delimiter=_DELIMITERS[kind], quote='"', decimal=".", header="yes")
     names = [c.name for c in plan.columns if c.action != "drop"]
-    table = read_table(path, options, names)
+    table = read_table(path, options, names, cancel=cancel)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
     return document, _with_released_values(plan, table), table

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.account import Account
 from workbench.release.amounts import decimal_text
@@ -60,20 +61,24 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     Raises:
         InputError: there is nothing to check: no file or no certificate.
     """
-    table, certificate = located(path)
+    return examine(path, None, cancel or CancelToken())[0]
+
+
+def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Plan | None, Table | None]:
+    """Return what :func:`verify_release` does, and plan and rows where there is no fault."""
+    table, certificate = located(path, certificate)
     for file, what in ((table, "the released file"), (certificate, "the certificate")):
         if not os.path.isfile(file):
             raise InputError(f"{what} is missing", str(file), "put both side by side")
     try:
         document = read_certificate(certificate)
     except InputError as error:
-        return [str(error)]
+        return [str(error)], None, None
     problems = list(_bytes(document, table))
     if document["checksum"] != checksum(document):
         problems.append("the certificate was changed after it was written: its checksum differs")
     if problems:
-        return problems
-    cancel = cancel or CancelToken()
+        return problems, None, None
     try:
         plan = plan_of(document, certificate)
         problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
@@ -81,12 +86,15 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
             problems += _columns(document, plan, cancel)
+        if problems:
+            return problems, None, None
         # Values are only read where the file is the one that was certified.
-        return problems or list(_values(table, certificate, cancel))
+        document, plan, rows = read_released(table, certificate, cancel)
+        return list(_values(document, plan, rows, cancel)), plan, rows
     except CancelledError:
         raise
     except WorkbenchError as error:
-        return [*problems, str(error)]
+        return [*problems, str(error)], None, None
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:
@@ -176,8 +184,7 @@ def _account(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     yield from account_problems(document)
 
 
-def _values(file: Path, certificate: Path, cancel: CancelToken) -> Iterator[str]:
-    document, plan, table = read_released(file, certificate)
+def _values(document: dict[str, Any], plan: Plan, table: Table, cancel: CancelToken) -> Iterator[str]:
     if table.rows != document["rows"]:
         yield f"the file has {table.rows} rows, its certificate says {document['rows']}"
     for column in plan.protected:

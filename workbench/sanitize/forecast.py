@@ -14,7 +14,12 @@ from workbench.sanitize.randomisers import ProtectedColumn, candidates, protecte
 
 @dataclass(frozen=True)
 class ColumnForecast:
-    """The forecast of one column; errors are in the attribute's unit (for names: probability of a change)."""
+    """The forecast of one column; errors are in the attribute's unit (for names: probability of a change).
+
+    Two errors: of one value (``expected_absolute_error``), and of a mean or, for names, a share of n rows:
+    ``statistic_sd``/√n, ``None`` where the mechanism has no unbiased estimator of it. ``advised`` is the best for the
+    column's purpose.
+    """
 
     name: str
     mechanism: str
@@ -26,7 +31,10 @@ class ColumnForecast:
     expected_absolute_error: float
     constant_error: float
     advised: str
+    purpose: str
+    statistic_sd: float | None
     candidates: dict[str, float]
+    statistic_candidates: dict[str, float | None]
     note: str
 
     def to_plain(self) -> dict[str, Any]:
@@ -109,7 +117,7 @@ def _size(column: Column) -> str:
 
 def _column(protected: ProtectedColumn) -> ColumnForecast:
     facts = protected.facts
-    options = candidates(protected.grid.cells, protected.share)
+    options = candidates(protected.grid.cells, protected.share, protected.column.purpose)
     return ColumnForecast(
         name=protected.column.name,
         mechanism=protected.mechanism.name,
@@ -121,6 +129,9 @@ def _column(protected: ProtectedColumn) -> ColumnForecast:
         expected_absolute_error=facts.expected_absolute_error,
         constant_error=facts.constant_error,
         advised=options[0][0].name,
+        purpose=protected.column.purpose,
+        statistic_sd=facts.statistic_sd,
         candidates={m.name: f.expected_absolute_error for m, f in options},
+        statistic_candidates={m.name: f.statistic_sd for m, f in options},
         note=protected.note,
     )

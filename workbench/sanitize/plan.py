@@ -23,6 +23,8 @@ from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 AUTO = "auto"
 UNFILLED = "?"
 REFUSE, REPLACE = "refuse", "replace"
+VALUES, STATISTICS = PURPOSES = ("values", "statistics")
+"""What a column is released for: each value near the true one, or means and counts over many rows."""
 _FILLABLE = ("lower", "upper", "domain", "missing", "date_order")
 
 
@@ -32,6 +34,11 @@ class Column(Attribute):
 
     action: str = choice(choices=("protect", "drop", "keep"), default="protect", help="what is done with the column")
     mechanism: str = text(default=AUTO, help="the local mechanism, or auto for the advisor's choice")
+    purpose: str = choice(
+        choices=PURPOSES,
+        default=VALUES,
+        help="what auto chooses by: each value near the truth, or means and counts over many rows",
+    )
     epsilon: float | None = real(
         default=None, at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="fixed share of the plan's epsilon"
     )

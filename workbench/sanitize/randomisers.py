@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +17,9 @@ from workbench.params import ParameterError
 from workbench.privacy.cells import MOST_CELLS, Cells
 from workbench.privacy.facts import Facts, facts
 from workbench.privacy.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.privacy.mechanisms.grr import ClosedFormResponse
-from workbench.privacy.sampler import TOTAL
-from workbench.privacy.table import EPSILON_SERVED, MechanismTable
+from workbench.privacy.table import EPSILON_SERVED
 from workbench.sanitize.allocate import floor_double, shares
-from workbench.sanitize.plan import AUTO, Column, Plan
+from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
 USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
 
@@ -54,7 +53,7 @@ class ProtectedColumn:
         notes = []
         if self.share > Decimal(EPSILON_SERVED):
             notes.append(f"a share of {self.share.normalize():f} is served by the table for ε = {EPSILON_SERVED:g}")
-        if self.facts.useless:
+        if self.facts.useless and self.column.purpose == VALUES:
             notes.append(USELESS)
         return "; ".join(notes)
 
@@ -95,28 +94,39 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     return _protected(plan.column(name), shares(plan)[name])
 
 
-def candidates(cells: Cells, share: Decimal) -> tuple[tuple[Mechanism, Facts], ...]:
-    """Return every mechanism that fits ``cells`` at this share, the one with the least expected error first."""
+def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, Facts], ...]:
+    """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
+
+    Args:
+        cells: the public grid.
+        share: of ε.
+        purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
+            mean or frequency, what has none last.
+    """
     key, epsilon = _Key(cells), floor_double(share)
     fitting = [(m, _facts(m.name, key, epsilon)) for m in MECHANISMS if not m.refusal(cells)]
-    return tuple(sorted(fitting, key=lambda option: option[1].expected_absolute_error))
+
+    def rank(option: tuple[Mechanism, Facts]) -> tuple[float, float]:
+        error, variance = option[1].expected_absolute_error, option[1].statistic_variance
+        if purpose == VALUES:
+            return error, 0.0
+        return math.inf if variance is None else variance, error
+
+    return tuple(sorted(fitting, key=rank))
 
 
 def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
     """Return the chance, (k,), of each answer of the mechanism ``name`` where the true value lies in ``cell``."""
     made = _randomiser(name, _Key(cells), floor_double(share))
-    if isinstance(made, ClosedFormResponse):
-        keep, other = made.keep_and_other()
-        chances = np.full(cells.total, other)
-        chances[cell] = keep
-        return chances
-    weights = made.weights[cell] if isinstance(made, MechanismTable) else made.probabilities()[cell] * TOTAL
-    return np.asarray(weights, dtype=np.float64) / float(TOTAL)
+    chances: NDArray[np.float64] = made.channel().rows(np.array([cell]))[0]
+    return chances
 
 
 def _protected(column: Column, share: Decimal) -> ProtectedColumn:
     made = column.grid()
-    wanted = candidates(made.cells, share)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
+    wanted = (
+        candidates(made.cells, share, column.purpose)[0][0] if column.mechanism == AUTO else mechanism(column.mechanism)
+    )
     try:
         randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
     except ParameterError as error:

@@ -41,11 +41,14 @@ class Candidate:
         name: its name in a plan.
         title: its name in the literature.
         error: expected absolute error in the attribute's unit; for names the probability of a change.
+        statistic: standard error of the unbiased mean (of names: of a share) over the table's rows; ``None`` where
+            there is no unbiased one.
     """
 
     name: str
     title: str
     error: float
+    statistic: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Outlook:
         candidates: every mechanism that fits, the advisor's choice first.
         constant_error: the expected error of always giving the same answer.
         constant: that answer, as text.
+        rows: number of rows that a mean or a share is over.
         served: ε of the largest table, where the share exceeds it; else ``None``.
         example: what one value can become; ``None`` of names too many to draw.
     """
@@ -84,6 +88,7 @@ class Outlook:
     candidates: tuple[Candidate, ...]
     constant_error: float
     constant: str
+    rows: int
     served: float | None
     example: Example | None = None
 
@@ -99,9 +104,14 @@ class Outlook:
         return self.used.name == self.candidates[0].name
 
     @property
+    def for_statistics(self) -> bool:
+        """Whether means and counts matter, and not how near one value is."""
+        return self.column.purpose == "statistics"
+
+    @property
     def useless(self) -> bool:
-        """Whether a constant answer, which costs nothing, is as near, or all but."""
-        return hardly_survives(self.used.error, self.constant_error)
+        """Whether a constant answer, which costs nothing, is as near, or all but; of no matter to means and counts."""
+        return not self.for_statistics and hardly_survives(self.used.error, self.constant_error)
 
     @property
     def useless_words(self) -> str:
@@ -123,6 +133,18 @@ class Outlook:
         text = f"{rounded:,.0f}" if rounded >= 1000 else plain(rounded)
         return f"± {text}" + (" days" if self.column.kind == "date" else "")
 
+    def statistic_in_words(self, statistic: float | None) -> str:
+        """Return the error of a mean or a share over the table's rows as a person reads it."""
+        if statistic is None:
+            return "no unbiased mean" if self.column.numeric else "no unbiased shares"
+        if not self.column.numeric:
+            return f"shares ± {plain(float(f'{100 * statistic:.3g}'))} %"
+        return f"mean {self.in_words(statistic)}"
+
+    def relevant(self, candidate: Candidate) -> str:
+        """Return the error that the column's purpose asks about, in words."""
+        return self.statistic_in_words(candidate.statistic) if self.for_statistics else self.in_words(candidate.error)
+
 
 def hardly_survives(error: float, constant_error: float) -> bool:
     """Return whether a released value with this expected error says hardly more than a constant answer."""
@@ -130,41 +152,55 @@ def hardly_survives(error: float, constant_error: float) -> bool:
 
 
 def forecast_columns(
-    wanted: tuple[tuple[DraftColumn, Decimal], ...], jobs: JobCenter, apply: Callable[[tuple[Outlook, ...]], None]
+    wanted: tuple[tuple[DraftColumn, Decimal], ...],
+    rows: int,
+    jobs: JobCenter,
+    apply: Callable[[tuple[Outlook, ...]], None],
 ) -> JobHandle:
     """Compute the outlook of each column at its share; only the newest request counts."""
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[Outlook, ...]:
         cancel.rest(PAINTED)
-        return outlooks(wanted, cancel)
+        return outlooks(wanted, cancel, rows)
 
     job = Job("Forecasting the errors", work)
     return jobs.start(job, key=KEY, shown=False, on_result=apply)
 
 
-def outlooks(wanted: tuple[tuple[DraftColumn, Decimal], ...], cancel: CancelToken) -> tuple[Outlook, ...]:
+def outlooks(
+    wanted: tuple[tuple[DraftColumn, Decimal], ...], cancel: CancelToken, rows: int = 1
+) -> tuple[Outlook, ...]:
     """Return the outlook of each column at its share; runs in a worker."""
     out = []
     for column, share in wanted:
         cancel.check()
-        out.append(_outlook(column, share))
+        out.append(_outlook(column, share, rows))
     return tuple(out)
 
 
-def _outlook(column: DraftColumn, share: Decimal) -> Outlook:
+def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.table import EPSILON_SERVED
     from workbench.sanitize.randomisers import candidates
 
     made = column.column().grid()
-    options = candidates(made.cells, share)
+    options = candidates(made.cells, share, column.purpose)
     names = [m.name for m, _ in options]
     used = column.mechanism if column.mechanism in names else names[0]
     return Outlook(
         column=column,
         share=share,
-        candidates=tuple(Candidate(m.name, m.title, f.expected_absolute_error) for m, f in options),
+        candidates=tuple(
+            Candidate(
+                m.name,
+                m.title,
+                f.expected_absolute_error,
+                None if f.statistic_sd is None else f.statistic_sd / max(rows, 1) ** 0.5,
+            )
+            for m, f in options
+        ),
         constant_error=options[0][1].constant_error,
         constant=made.labels[len(made.labels) // 2 if column.numeric else 0],
+        rows=rows,
         served=EPSILON_SERVED if share > Decimal(EPSILON_SERVED) else None,
         example=_example(made, used, share, numeric=column.numeric),
     )

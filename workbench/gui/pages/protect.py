@@ -132,7 +132,9 @@ class ProtectPage(PageFrame):
         if self._stale and self.shares.shares():
             self._stale = False
             # Also where nothing is outdated: what is computed for a former plan is not to be shown.
-            forecast_columns(self.shares.outdated(), self.jobs, self._take_outlooks)
+            opened = self.session.opened
+            rows = opened.table.rows if opened is not None else 1
+            forecast_columns(self.shares.outdated(), rows, self.jobs, self._take_outlooks)
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)

@@ -8,17 +8,18 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.actions.forecast import Outlook
+from workbench.gui.actions.forecast import Candidate, Outlook
 from workbench.gui.datapage.facts import FROM_DATA
 from workbench.gui.draft import DraftColumn
 from workbench.gui.explain import explain_button
 from workbench.gui.master_detail import DetailCard
 from workbench.gui.protectpage.becoming import Becoming
+from workbench.gui.protectpage.purpose import PurposeChoice
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
 from workbench.gui.slider import Slider
 from workbench.gui.state import Session
-from workbench.gui.text import at_most
+from workbench.gui.text import at_most, count
 from workbench.gui.widgets import Elided, label, named, row
 from workbench.params import ParameterError
 from workbench.render.fonts import font
@@ -45,17 +46,20 @@ class CandidateBars(QWidget):
         self._lines = ()
         if outlook is not None:
             best = outlook.candidates[0].name
+            most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
                 (
                     c.title + ("  ★" if c.name == best else ""),
-                    c.error,
-                    outlook.in_words(c.error),
+                    # Without an unbiased statistic: as long as the longest, for it is no better than that.
+                    (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
+                    outlook.relevant(c),
                     c.name == outlook.used.name,
                 )
                 for c in outlook.candidates
             ]
-            error = outlook.constant_error
-            made.append((f"always “{outlook.constant}”", error, outlook.in_words(error), False))
+            if not outlook.for_statistics:
+                error = outlook.constant_error
+                made.append((f"always “{outlook.constant}”", error, outlook.in_words(error), False))
             self._lines = tuple(made)
         self.setAccessibleName("Expected errors: " + ", ".join(f"{t} {words}" for t, _, words, _ in self._lines))
         self.update()
@@ -115,7 +119,11 @@ class ShareDetail(DetailCard):
         self._slider_line.setLayout(line)
         left = QVBoxLayout()
         left.setSpacing(6)
-        for part in (self._name, self._why, self._warning, self._problem):
+        self._purpose = PurposeChoice(session)
+        head = row(self._name, self._purpose, spacing=12)
+        head.setStretch(0, 1)
+        left.addLayout(head)
+        for part in (self._why, self._warning, self._problem):
             left.addWidget(part)
         left.addStretch(1)
         left.addWidget(self._slider_line)
@@ -145,6 +153,7 @@ class ShareDetail(DetailCard):
         shares = self._model.shares()
         share = shares.get(column.name)
         self._name.set_whole(column.name)
+        self._purpose.show_column(column)
         self._why.setText(_why(column, outlook if self._model.current(self._at) else None, share))
         warning = _warning(column, outlook)
         self._warning.setText(f"⚠ {warning}" if warning else "")
@@ -187,14 +196,25 @@ def _why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) ->
     if outlook is None or share is None:
         return "…"
     used, best = outlook.used, outlook.candidates[0]
-    error = outlook.in_words(used.error)
+    both = _both_errors(outlook, used)
+    title = f"{used.title[:1].upper()}{used.title[1:]}"
     if outlook.advised:
-        fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else "the least error of those that fit"
-        return f"{used.title[:1].upper()}{used.title[1:]} ★: {error} at a share of {at_most(share)}, {fit}."
+        aim = "the least noise in statistics" if outlook.for_statistics else "the least error"
+        fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else f"{aim} of those that fit"
+        return f"{title} ★ at a share of {at_most(share)}: {both}; {fit}."
     return (
-        f"{used.title[:1].upper()}{used.title[1:]}, chosen by you: {error} at a share of {at_most(share)}. "
-        f"The advisor would take the {best.title} ★: {outlook.in_words(best.error)}."
+        f"{title}, chosen by you, at a share of {at_most(share)}: {both}. "
+        f"The advisor would take the {best.title} ★: {outlook.relevant(best)}."
     )
+
+
+def _both_errors(outlook: Outlook, used: Candidate) -> str:
+    """Return the error of one value and that of a statistic over the table's rows."""
+    over = f" over the {count(outlook.rows, 'row')}"
+    statistic = outlook.statistic_in_words(used.statistic)
+    clamped = " (of clamped values)" if outlook.column.numeric and used.statistic is not None else ""
+    one = outlook.in_words(used.error)
+    return f"one value {one}, {statistic}{over if used.statistic is not None else ''}{clamped}"
 
 
 def _warning(column: DraftColumn, outlook: Outlook | None) -> str:

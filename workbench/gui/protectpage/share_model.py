@@ -23,11 +23,11 @@ NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
 HELP = (
     "The column of the table",
     "protect: each value through a mechanism. drop: the column is left out. keep: published as it is",
-    "How a value is made uncertain; ★ is the advisor's choice, the one with the least expected error",
+    "How a value is made uncertain; ★ is the advisor's choice, the best for what the column is for",
     "What the column takes of the plan's ε; a share that is typed is locked",
     "A locked share stays when others are moved; the free ones share what is left",
-    "Mean distance of a released value from the true one, if every value is equally likely: it follows from the "
-    "mechanism alone",
+    "Mean distance of a released value from the true one, if every value is equally likely; for means and counts, the "
+    "standard error over the rows of this table. It follows from the mechanism alone",
 )
 ACTIONS = ("protect", "drop", "keep")
 AUTO = "auto"
@@ -96,8 +96,8 @@ class ShareModel(QAbstractTableModel):
         outlook, column = self.outlook_at(at), self.column_at(at)
         if outlook is None:
             return ((AUTO, AUTO),) if column.mechanism == AUTO else ((AUTO, AUTO), (column.mechanism,) * 2)
-        made = [(f"advisor's choice ★  {outlook.in_words(outlook.candidates[0].error)}", AUTO)]
-        made += [(f"{c.title}  {outlook.in_words(c.error)}", c.name) for c in outlook.candidates]
+        made = [(f"advisor's choice ★  {outlook.relevant(outlook.candidates[0])}", AUTO)]
+        made += [(f"{c.title}  {outlook.relevant(c)}", c.name) for c in outlook.candidates]
         return tuple(made)
 
     def follow_plan(self) -> None:
@@ -247,7 +247,7 @@ class ShareModel(QAbstractTableModel):
             return "…"
         if kind == MECHANISM:
             return outlook.used.title + ("  ★" if outlook.advised else "")
-        return outlook.in_words(outlook.used.error) + ("  ⚠" if outlook.useless or outlook.bare else "")
+        return outlook.relevant(outlook.used) + ("  ⚠" if outlook.useless or outlook.bare else "")
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ACTION:

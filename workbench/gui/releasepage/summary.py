@@ -15,6 +15,7 @@ from workbench.gui.state import Session
 from workbench.gui.text import at_least, at_most, count, in_full
 from workbench.gui.widgets import Card, Elided, Facts, button, caption, label, look
 from workbench.privacy.belief import posterior
+from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 
 if TYPE_CHECKING:
     from workbench.gui.draft import DraftColumn
@@ -54,7 +55,8 @@ class PublishedCard(Card):
         self._lines.addWidget(self._more, SHOWN, 0, 1, 3)
         holder = QWidget()
         holder.setLayout(self._lines)
-        for part in (self._title, self._size, holder):
+        self._means = label(f"Of this release, {MEANS_ARE_OF_CLAMPED}.", "muted", wrap=True, name="release_means")
+        for part in (self._title, self._size, holder, self._means):
             self.body.addWidget(part)
         self.body.addStretch(1)
 
@@ -85,6 +87,7 @@ class PublishedCard(Card):
         more = len(plan.columns) - SHOWN
         self._more.setVisible(more > 0)
         self._more.setText(f"and {more} more")
+        self._means.setVisible(any(c.numeric for c in plan.protected))
 
 
 class _Line:
@@ -112,7 +115,11 @@ class _Line:
             done, kind = "⚠ kept as it is", "warn"
         elif column.action == "drop":
             done, kind = "dropped", "muted"
-        elif known is not None and hardly_survives(known.expected_absolute_error, known.constant_error):
+        elif (
+            known is not None
+            and known.purpose == "values"
+            and hardly_survives(known.expected_absolute_error, known.constant_error)
+        ):
             done, kind = f"{done}  ⚠", "warn"
             lost = f"Hardly anything survives of {column.name}: give it more ε on the Protect page, or drop it."
         self._done.set_whole(done, lost)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError, Parameters, real
 from workbench.privacy.cells import WHOLE, Cells
+from workbench.privacy.channel import Channel
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
 
@@ -34,6 +35,10 @@ class Randomiser(Protocol):
 
     def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
         """Return the (inputs, outputs) transition probabilities, or those of some inputs."""
+        ...
+
+    def channel(self) -> Channel:
+        """Return the table as a linear map, which estimates and forecasts are made from."""
         ...
 
     def sample(self, cells: Any, entropy: Entropy) -> Any:

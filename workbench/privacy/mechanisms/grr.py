@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from workbench.params import ParameterError
 from workbench.privacy.cells import MOST_CELLS, WHOLE, Cells
+from workbench.privacy.channel import TwoChances
 from workbench.privacy.entropy import Entropy
 from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.sampler import TOTAL
@@ -83,6 +84,10 @@ class ClosedFormResponse:
         raise ParameterError(
             f"the table of {self._size} values would be too large", mend=f"ask for at most {MOST_CELLS} values"
         )
+
+    def channel(self) -> TwoChances:
+        """Return p and q as a map."""
+        return TwoChances(*self.keep_and_other(), self._size)
 
     def sample(self, cells: NDArray[np.uint32], entropy: Entropy) -> NDArray[np.uint32]:
         """Draw an output value for each of the (n,) input values: one word each, constant work.

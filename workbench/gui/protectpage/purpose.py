@@ -1,0 +1,48 @@
+"""What a column is released for: one question beside its name, which the advisor's choice follows."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+
+from workbench.gui.draft import DraftColumn
+from workbench.gui.state import Session
+from workbench.gui.widgets import label, named
+
+VALUES, STATISTICS = "values", "statistics"
+CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts over many rows"))
+HELP = (
+    "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
+    "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
+)
+
+
+class PurposeChoice(QWidget):
+    """The question with its two answers; an answer is an edit of the plan."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._name = ""
+        self.field = named(QComboBox(), "share_purpose", "What this column is for", HELP)
+        for purpose, words in CHOICES:
+            self.field.addItem(words, purpose)
+        self.field.activated.connect(self._choose)
+        caption = label("What is this column for?", "muted")
+        caption.setToolTip(HELP)
+        caption.setBuddy(self.field)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(8)
+        line.addWidget(caption)
+        line.addWidget(self.field)
+
+    def show_column(self, column: DraftColumn) -> None:
+        """Show the answer for one column; one that is not protected has none."""
+        self._name = column.name
+        self.setVisible(column.protected)
+        self.field.setCurrentIndex([purpose for purpose, _ in CHOICES].index(column.purpose))
+
+    def _choose(self, at: int) -> None:
+        purpose = CHOICES[at][0]
+        if self._session.plan.column(self._name).purpose != purpose:
+            self._session.edit_column(self._name, f"say what {self._name} is for", purpose=purpose)

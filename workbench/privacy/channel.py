@@ -1,0 +1,268 @@
+"""A mechanism's table as a linear map: its products with vectors and its inverse, without a dense copy where possible.
+
+Whoever corrects statistics for the noise multiplies with the table P many times: P g is the expectation of g(answer)
+for each true value, f P the distribution of answers for frequencies f. Three forms, all of the same table:
+
+* :class:`TwoChances`: randomised response, p on the diagonal and q elsewhere; everything in closed form.
+* :class:`DistanceTable`: rows r_i·κ(|i − j|), a missing cell beside them: products by fast Fourier transform, the
+  inverse by Levinson's recursion. Found by comparing every integer of the table, not presumed from its name.
+* :class:`DenseTable`: any other table, and any small one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.sampler import TOTAL
+
+Floats = NDArray[np.float64]
+
+DENSE_UPTO = 512
+"""Cells up to which a table is small: a dense copy and its singular values take no time to speak of."""
+
+_BLOCK = 256  # rows converted at a time
+_SAME = 1e-9
+_ROUNDED = float(1 << 20)  # what rounding to integers moves in an entry of 2^63, with much to spare
+_RANK = 1e-12  # a singular value below this part of the largest is rounding
+_LARGEST = 1e9  # a solution this many times the wanted values comes from rounding errors, not from the table
+
+
+class Channel(Protocol):
+    """The table P, (m, k), as a map."""
+
+    inputs: int
+    outputs: int
+    decides: bool
+    """Whether :meth:`solved` finds a solution wherever there is one, to rounding."""
+
+    def forward(self, values: Floats) -> Floats:
+        """Return P·values, (m,): the expectation of values(answer) for each true value."""
+        ...
+
+    def backward(self, frequencies: Floats) -> Floats:
+        """Return frequencies·P, (k,): how the answers are distributed."""
+        ...
+
+    def rows(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the rows (c, k) of some true values."""
+        ...
+
+    def solved(self, wanted: Floats) -> Floats | None:
+        """Return g with P g = wanted as nearly as the table allows, or ``None`` where no direct solver applies.
+
+        The caller checks the residual; of several solutions it is the one of least mean square under equal use of
+        the true values.
+        """
+        ...
+
+
+class TwoChances:
+    """Randomised response over ``size`` values: each is kept with chance ``keep``, any other has chance ``other``."""
+
+    def __init__(self, keep: float, other: float, size: int) -> None:
+        self.keep, self.other = keep, other
+        self.decides = True
+        self.inputs = self.outputs = size
+
+    def forward(self, values: Floats) -> Floats:
+        """Return (p − q)·values + q·Σvalues."""
+        out: Floats = (self.keep - self.other) * values + self.other * values.sum()
+        return out
+
+    def backward(self, frequencies: Floats) -> Floats:
+        """Return the same: the table is symmetric."""
+        return self.forward(frequencies)
+
+    def rows(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the rows of some values."""
+        out = np.full((len(cells), self.outputs), self.other)
+        out[np.arange(len(cells)), cells] = self.keep
+        return out
+
+    def solved(self, wanted: Floats) -> Floats | None:
+        """Return (wanted − q·Σwanted)/(p − q): the rows sum to 1 (Sherman & Morrison 1950)."""
+        if self.keep <= self.other:
+            return None
+        out: Floats = (wanted - self.other * wanted.sum()) / (self.keep - self.other)
+        return out
+
+
+class DenseTable:
+    """Any table, from its integers; up to 512 cells as doubles, beyond that converted as it is used."""
+
+    def __init__(self, weights: NDArray[np.uint64]) -> None:
+        self.inputs, self.outputs = weights.shape
+        self._weights = weights
+        small = max(weights.shape) <= DENSE_UPTO
+        self._chances = weights.astype(np.float64) / float(TOTAL) if small else None
+        self.decides = small
+        self._parts: tuple[Floats, Floats, Floats, Floats] | None = None
+
+    def forward(self, values: Floats) -> Floats:
+        """Return P·values."""
+        if self._chances is not None:
+            out: Floats = self._chances @ values
+            return out
+        return np.concatenate([block @ values for block in self._blocks()])
+
+    def backward(self, frequencies: Floats) -> Floats:
+        """Return frequencies·P."""
+        if self._chances is not None:
+            whole: Floats = frequencies @ self._chances
+            return whole
+        out = np.zeros(self.outputs)
+        for at, block in enumerate(self._blocks()):
+            out += frequencies[at * _BLOCK : at * _BLOCK + len(block)] @ block
+        return out
+
+    def rows(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the rows of some values."""
+        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
+        return out
+
+    def solved(self, wanted: Floats) -> Floats | None:
+        """Return the solution by singular values of a small table, by elimination of a large square one."""
+        if self._chances is not None:
+            if self._parts is None:
+                self._parts = _singular_parts(self._chances)
+            left, singular, right, root = self._parts
+            small: Floats = (right.T @ ((left.T @ wanted) / singular)) / root
+            return small
+        if self.inputs != self.outputs:
+            return None
+        from scipy.linalg import LinAlgError, solve
+
+        chances = np.concatenate(list(self._blocks()))
+        try:
+            out: Floats = solve(chances, wanted, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+        return _sensible(out, wanted)
+
+    def _blocks(self) -> Iterator[Floats]:
+        for start in range(0, self.inputs, _BLOCK):
+            yield self._weights[start : start + _BLOCK].astype(np.float64) / float(TOTAL)
+
+
+def _singular_parts(chances: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return u, s, v' of the singular values of P that are not rounding, and the metric they are taken in."""
+    root = np.sqrt(np.maximum(chances.mean(axis=0), 1e-300))
+    u, s, vt = np.linalg.svd(chances / root, full_matrices=False)
+    kept = s > s[0] * _RANK
+    return u[:, kept], s[kept], vt[kept], root
+
+
+class DistanceTable:
+    """Rows r_i·κ(|i − j|) over s equally spaced cells and, where there is one, a missing cell after them."""
+
+    def __init__(self, weights: NDArray[np.uint64], profile: Floats, scale: Floats) -> None:
+        """Take the table apart.
+
+        Args:
+            weights: the integers.
+            profile: (s,) κ, κ(0) = 1.
+            scale: (s,) r, the diagonal of P.
+        """
+        self.inputs, self.outputs = weights.shape
+        self._weights, self._profile, self._scale = weights, profile, scale
+        self._size = profile.size
+        self.decides = False
+        self._missing = self.outputs > self._size
+        if self._missing:
+            self._column = weights[: self._size, -1].astype(np.float64) / float(TOTAL)
+            self._row = weights[-1].astype(np.float64) / float(TOTAL)
+        self._length = 1 << int(2 * self._size - 1).bit_length()
+        wrapped = np.zeros(self._length)
+        wrapped[: self._size] = profile
+        wrapped[self._length - self._size + 1 :] = profile[:0:-1]
+        self._spectrum = np.fft.rfft(wrapped)
+
+    def _convolved(self, values: Floats) -> Floats:
+        spectrum = np.fft.rfft(values, self._length) * self._spectrum
+        out: Floats = np.fft.irfft(spectrum, self._length)[: self._size]
+        return out
+
+    def forward(self, values: Floats) -> Floats:
+        """Return P·values."""
+        out = self._scale * self._convolved(values[: self._size])
+        if not self._missing:
+            return out
+        return np.append(out + self._column * values[-1], self._row @ values)
+
+    def backward(self, frequencies: Floats) -> Floats:
+        """Return frequencies·P."""
+        inner = frequencies[: self._size]
+        out = self._convolved(self._scale * inner)
+        if not self._missing:
+            return out
+        whole: Floats = np.append(out, self._column @ inner) + frequencies[-1] * self._row
+        return whole
+
+    def rows(self, cells: NDArray[np.int64]) -> Floats:
+        """Return the rows of some values."""
+        out: Floats = self._weights[cells].astype(np.float64) / float(TOTAL)
+        return out
+
+    def solved(self, wanted: Floats) -> Floats | None:
+        """Return the solution by Levinson's recursion, refined once; the missing cell by its Schur complement."""
+        from scipy.linalg import LinAlgError
+
+        try:
+            out = self._direct(wanted)
+            out = out + self._direct(wanted - self.forward(out))
+        except LinAlgError:
+            return None
+        return _sensible(out, wanted)
+
+    def _direct(self, wanted: Floats) -> Floats:
+        from scipy.linalg import solve_toeplitz
+
+        right = (wanted[: self._size] / self._scale)[:, None]
+        if self._missing:
+            right = np.hstack([right, (self._column / self._scale)[:, None]])
+        inner = solve_toeplitz(self._profile, right, check_finite=False)
+        if not self._missing:
+            out: Floats = inner[:, 0]
+            return out
+        row, last = self._row[:-1], self._row[-1]
+        value = (wanted[-1] - row @ inner[:, 0]) / (last - row @ inner[:, 1])
+        return np.append(inner[:, 0] - value * inner[:, 1], value)
+
+
+def _sensible(solution: Floats, wanted: Floats) -> Floats | None:
+    most = _LARGEST * max(float(np.abs(wanted).max()), 1e-300)
+    return solution if np.all(np.isfinite(solution)) and np.abs(solution).max() <= most else None
+
+
+def channel_of(weights: NDArray[np.uint64]) -> Channel:
+    """Return the map of an integer table, in the cheapest form that every one of its integers fits."""
+    inputs, outputs = weights.shape
+    if inputs == outputs and np.all(weights[0, 1:] == weights[0, 1]):
+        keep, other = weights[0, 0], weights[0, 1]
+        # Rows sum to one power of two: if all but the diagonal is one number, the diagonal is one too.
+        if all(np.count_nonzero(row == other) >= outputs - 1 and row[i] == keep for i, row in enumerate(weights)):
+            return TwoChances(float(keep) / TOTAL, float(other) / TOTAL, outputs)
+    if inputs == outputs and outputs > DENSE_UPTO:
+        for size in (outputs, outputs - 1):
+            found = _by_distance(weights, size)
+            if found is not None:
+                return found
+    return DenseTable(weights)
+
+
+def _by_distance(weights: NDArray[np.uint64], size: int) -> DistanceTable | None:
+    profile = weights[0, :size].astype(np.float64) / float(weights[0, 0])
+    both = np.concatenate([profile[:0:-1], profile])
+    expected = np.lib.stride_tricks.sliding_window_view(both, size)[::-1]  # row i: κ(|i − j|)
+    scale = np.diagonal(weights)[:size].astype(np.float64)
+    for start in range(0, size, _BLOCK):
+        stop = min(start + _BLOCK, size)
+        actual = weights[start:stop, :size].astype(np.float64)
+        off = np.abs(expected[start:stop] * scale[start:stop, None] - actual)
+        if np.any(off > _SAME * actual + _ROUNDED):
+            return None
+    return DistanceTable(weights, profile, scale / float(TOTAL))

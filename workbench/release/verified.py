@@ -1,0 +1,66 @@
+"""A release that was verified before anything is read out of it: what `estimate` speaks from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.release.reread import released_cells
+from workbench.release.verify import examine
+from workbench.sanitize.plan import Plan
+from workbench.sanitize.randomisers import ProtectedColumn, protected_column
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+
+@dataclass(frozen=True, eq=False)
+class VerifiedRelease:
+    """A release that is what its certificate says.
+
+    Attributes:
+        plan: the plan in the certificate.
+        table: the released rows as text.
+    """
+
+    plan: Plan
+    table: Table
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.table.rows
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Names of the columns that went through a mechanism."""
+        return tuple(c.name for c in self.plan.protected)
+
+    def column(self, name: str) -> ProtectedColumn:
+        """Return the mechanism of a column, rebuilt from the plan."""
+        return protected_column(self.plan, name)
+
+    def cells(self, name: str) -> Any:
+        """Return the (n,) released cells of a column."""
+        return released_cells(self.plan.column(name).grid(), self.table)
+
+
+def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: CancelToken) -> VerifiedRelease:
+    """Return the release in ``path`` after verifying it, the cheap checks first.
+
+    Raises:
+        InputError: a file is missing, or the release is not what its certificate says; the first fault is named.
+    """
+    emit(Progress(0, 1, "verifying"))
+    problems, plan, table = examine(path, certificate, cancel)
+    if problems or plan is None or table is None:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise InputError(
+            f"the release is not what its certificate says: {problems[0]}{more}",
+            str(path),
+            "ask for the file and the certificate as they were released",
+        )
+    return VerifiedRelease(plan, table)

@@ -1,0 +1,172 @@
+"""Intervals of a linear functional Σ f·u of the frequencies f of n rows, from a linear estimator of it.
+
+The rows are fixed and only the answers are random: n independent draws, row i from the table's line of its value. Of
+the mean of g(answer) the table gives everything but f: for each true value its expectation (hence the largest bias b
+for any f), its variance, third and fourth cumulants, and its whole generating function.
+
+*Many rows.* The half-length is that of Armstrong & Kolesár (2018): the quantile of |N(b, se²)|, which is 1.96·se
+without bias. se comes from an upper confidence limit (risk 0.001) of the noise alone: the least of the largest variance
+over the true values, the sample variance (which holds the spread of the rows, too), and, where the table has an
+unbiased estimator of it, Σ f·variance. What the normal approximation leaves out to order 1/n (Edgeworth: the fourth
+cumulant, and with bias the third) is taken off the risk.
+
+*Few rows*, where that would be too much: Chernoff's bound with the largest generating function over the true values,
+|estimate − truth| ≤ b + min over t of (ln(2/α)/n + max_x K_x(±t))/t: it holds for every n and f.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from workbench.privacy.channel import Channel
+from workbench.privacy.unbiased import Linear
+
+Floats = NDArray[np.float64]
+_VARIANCE_RISK = 1e-3
+_MOST_CORRECTION = 0.4  # part of the risk that the corrections of the normal approximation may take
+_TILTS = 48
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with the ends of its confidence interval.
+
+    Attributes:
+        estimate: the point estimate; unbiased where there is such an estimator, so it may lie outside what is possible.
+        low: lower end.
+        high: upper end.
+        consistent: the value at the frequencies of greatest likelihood, which are possible ones.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    consistent: float
+
+    def to_plain(self) -> dict[str, float]:
+        """Return the figures as JSON holds them."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high, "consistent": self.consistent}
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What was released of a column.
+
+    Attributes:
+        channel: the table.
+        counts: (k,) counts of the released cells.
+        alpha: the risk of an interval.
+        fitted: (m,) frequencies of greatest likelihood.
+        gap: no frequencies have a log-likelihood more than this above theirs.
+    """
+
+    channel: Channel
+    counts: NDArray[np.int64]
+    alpha: float
+    fitted: Floats
+    gap: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean of values(answer) over the rows."""
+        return float(self.counts @ values) / self.rows
+
+
+def half_length(observed: Observed, linear: Linear, squared: Floats | None = None, about: float = 0.0) -> float:
+    """Return the distance that the mean of ``linear`` is from Σ f·u with a chance of at most α.
+
+    Args:
+        observed: the release.
+        linear: the estimator and its largest bias.
+        squared: (k,) h with P h = (P g − about)², where there is one: (g − about)² − h estimates the noise unbiasedly.
+        about: where squares are taken from.
+    """
+    variances = linear.variance(observed.channel)
+    largest = float(variances.max())
+    if largest <= 0:
+        return linear.bias
+    variance = min(largest, max(_variance_limit(observed, linear, squared, about), float(variances.min())))
+    risk = observed.alpha - (_VARIANCE_RISK * observed.alpha / 0.05 if variance < largest else 0.0)
+    corrected = _corrected_risk(observed, linear, variances, variance, risk)
+    if corrected is None:
+        return linear.bias + chernoff(observed, linear)
+    error = math.sqrt(variance / observed.rows)
+    return error * folded_quantile(linear.bias / error, corrected)
+
+
+def _variance_limit(observed: Observed, linear: Linear, squared: Floats | None, about: float) -> float:
+    """Return an upper confidence limit of the noise of one row, Σ f·variance."""
+    z = float(-ndtri(_VARIANCE_RISK * observed.alpha / 0.05 / 2))
+    centre = observed.mean(linear.values)
+    limits = [_upper(observed, (linear.values - centre) ** 2, z)]
+    if squared is not None:
+        limits.append(_upper(observed, (linear.values - about) ** 2 - squared, z))
+    return min(limits)
+
+
+def _upper(observed: Observed, values: Floats, z: float) -> float:
+    mean = observed.mean(values)
+    return mean + z * math.sqrt(max(observed.mean((values - mean) ** 2), 0.0) / observed.rows)
+
+
+def _corrected_risk(
+    observed: Observed, linear: Linear, variances: Floats, variance: float, risk: float
+) -> float | None:
+    """Return the risk that is left for the normal distribution, or ``None`` where the rows are too few for it."""
+    rows, g, e = observed.rows, linear.values, linear.expected
+    forward = observed.channel.forward
+    squares, cubes = variances + e**2, forward(g**3)
+    third = cubes - 3 * e * squares + 2 * e**3
+    fourth = forward(g**4) - 4 * e * cubes + 6 * e**2 * squares - 3 * e**4 - 3 * variances**2
+    # Corrections of a small order: the fitted frequencies will do.
+    skewness = float(observed.fitted @ np.abs(third)) / variance**1.5 / math.sqrt(rows)
+    tails = float(observed.fitted @ np.abs(fourth)) / variance**2 / rows
+    z = float(-ndtri(risk / 2))
+    density = math.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    lost = 2 * density * tails * (z**3 - 3 * z) / 24 + 2 * density * skewness**2 * z / 4
+    if linear.bias:
+        one = float(-ndtri(risk))
+        lost += skewness * abs(one**2 - 1) / 6 * math.exp(-(one**2) / 2) / math.sqrt(2 * math.pi)
+    return None if lost > _MOST_CORRECTION * risk else risk - lost
+
+
+def folded_quantile(bias: float, risk: float) -> float:
+    """Return the (1 − risk) quantile of |N(bias, 1)|."""
+    low, high = max(bias - 1, 0.0), bias + float(-ndtri(risk / 2))
+    for _ in range(60):
+        middle = (low + high) / 2
+        outside = float(ndtr(bias - middle) + ndtr(-bias - middle))
+        low, high = (middle, high) if outside > risk else (low, middle)
+    return high
+
+
+def chernoff(observed: Observed, linear: Linear) -> float:
+    """Return a distance that the mean is from its expectation with a chance of at most α, for every n and f."""
+    budget = math.log(2 / observed.alpha) / observed.rows
+    reach = float(np.abs(linear.values).max() + np.abs(linear.expected).max())
+    scale = math.sqrt(2 * budget / float(linear.variance(observed.channel).max()))
+    best = math.inf
+    for tilt in np.geomspace(scale / 30, min(scale * 30, 300 / reach), _TILTS):
+        worst = 0.0
+        for t in (float(tilt), -float(tilt)):
+            # expm1 and log1p: for small t the generating function is the square of a small number.
+            grown = observed.channel.forward(np.expm1(t * linear.values))
+            worst = max(worst, float((np.log1p(np.maximum(grown, -1 + 1e-15)) - t * linear.expected).max()))
+        best = min(best, (budget + worst) / float(tilt))
+    return min(best, float(np.ptp(linear.values)))
+
+
+def clipped(interval: Interval, least: float, most: float) -> Interval:
+    """Return ``interval`` within what is possible, but for its estimate, which it always holds."""
+    low = min(max(interval.low, least), interval.estimate)
+    high = max(min(interval.high, most), interval.estimate)
+    return Interval(interval.estimate, low, high, min(max(interval.consistent, least), most))

@@ -1,0 +1,159 @@
+"""The mean of a numeric column: of all rows, or of the rows with a value where missing ones have a cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.unbiased import Linear, direct, exact, path
+from workbench.sanitize.estimates.interval import Interval, Observed, clipped, half_length
+from workbench.signals.cancel import CancelToken
+
+Floats = NDArray[np.float64]
+
+_GRID = 48  # ratios tried before the ends are bisected
+_HALVINGS = 40
+_LENGTHENING = 1.5  # the search for a biased estimator ends where the interval is this much longer than its best
+_PLENTY = 10  # steps after the best before it does
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The estimator of one functional of the frequencies.
+
+    Attributes:
+        wanted: (m,) u.
+        linear: the estimator.
+        exact: whether it is unbiased.
+    """
+
+    wanted: Floats
+    linear: Linear
+    exact: bool
+
+
+class Functionals:
+    """Estimators of functionals of one column; what they share is worked out once."""
+
+    def __init__(self, observed: Observed, cancel: CancelToken) -> None:
+        self.observed, self._cancel = observed, cancel
+        self._answers = observed.channel.backward(observed.fitted)
+
+    def choose(self, wanted: Floats) -> Chosen:
+        """Return the unbiased estimator, or the biased one with the shortest interval."""
+        self._cancel.check()
+        channel = self.observed.channel
+        found = direct(channel, wanted)
+        if found is not None:
+            return Chosen(wanted, found, True)
+        best, shortest, since = None, np.inf, 0
+        for linear in path(channel, wanted):
+            self._cancel.check()
+            if exact(linear, wanted):
+                return Chosen(wanted, linear, True)
+            length = self._rough_length(linear)
+            since += 1
+            if length < shortest:
+                best, shortest, since = linear, length, 0
+            elif channel.decides and since > _PLENTY and length > _LENGTHENING * shortest:
+                break
+        assert best is not None
+        return Chosen(wanted, best, False)
+
+    def _rough_length(self, linear: Linear) -> float:
+        """Return b + 2·se at the fitted frequencies: near enough to choose by, and one product a step."""
+        spread = float(self._answers @ linear.values**2) - float(self.observed.fitted @ linear.expected**2)
+        return linear.bias + 2 * math.sqrt(max(spread, 0.0) / self.observed.rows)
+
+    def estimator(self, wanted: Floats) -> Floats | None:
+        """Return h with P h = wanted, where a direct solver finds one."""
+        self._cancel.check()
+        direct = self.observed.channel.solved(wanted)
+        if direct is None:
+            return None
+        left = np.abs(self.observed.channel.forward(direct) - wanted).max()
+        return direct if left <= 1e-6 * max(float(np.abs(wanted).max()), 1e-300) else None
+
+
+def linear_interval(
+    functionals: Functionals, wanted: Floats, consistent: float, least: float, most: float
+) -> tuple[Interval, float]:
+    """Return the interval of Σ f·wanted within what is possible, and the largest bias it allows for (0: unbiased)."""
+    chosen = functionals.choose(wanted)
+    observed = functionals.observed
+    centre = observed.mean(chosen.linear.values)
+    squared = functionals.estimator((chosen.linear.expected - centre) ** 2) if chosen.exact else None
+    half = half_length(observed, chosen.linear, squared, centre)
+    point = centre if chosen.exact else consistent
+    interval = clipped(Interval(point, centre - half, centre + half, consistent), least, most)
+    return interval, 0.0 if chosen.exact else chosen.linear.bias
+
+
+def mean_of_some(
+    functionals: Functionals, centred: Floats, has_value: Floats, consistent: float
+) -> tuple[Interval, float]:
+    """Return the interval of Σ f·centred / Σ f·has_value, a ratio, and the largest bias of the ratio it allows for.
+
+    By Fieller's method (1954).
+
+    For the true ratio r the functional Σ f·(centred − r·has_value) is 0: the interval holds each r for which 0 is
+    within the interval of that. It needs no approximation of a quotient.
+    """
+    top, below = functionals.choose(centred), functionals.choose(has_value)
+    observed = functionals.observed
+    exact = top.exact and below.exact
+    up, down = observed.mean(top.linear.values), observed.mean(below.linear.values)
+
+    products = _products(functionals, top.linear.expected, below.linear.expected) if exact else None
+
+    def admitted(ratio: float) -> bool:
+        wanted = centred - ratio * has_value
+        expected = top.linear.expected - ratio * below.linear.expected
+        bias = float(np.abs(expected - wanted).max())
+        linear = Linear(top.linear.values - ratio * below.linear.values, expected, bias)
+        squared = None if products is None else products[0] - 2 * ratio * products[1] + ratio**2 * products[2]
+        return abs(up - ratio * down) <= half_length(observed, linear, squared)
+
+    point = float(np.clip(up / down, -1.0, 1.0)) if exact and down > 0 else consistent
+    low, high = _admitted_range(admitted, point)
+    share = max(float(observed.fitted @ has_value), 1.0 / observed.rows)
+    allowed = 0.0 if exact else min((top.linear.bias + abs(point) * below.linear.bias) / share, 2.0)
+    return Interval(point, min(low, point), max(high, point), consistent), allowed
+
+
+def _products(functionals: Functionals, top: Floats, below: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Return the estimators of the mean of top², top·below and below², where there are such."""
+    found = [functionals.estimator(wanted) for wanted in (top**2, top * below, below**2)]
+    first, second, third = found
+    return None if first is None or second is None or third is None else (first, second, third)
+
+
+def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[float, float]:
+    """Return the least and the greatest ratio within [−1, 1] that is admitted, the point itself included."""
+    ratios = np.linspace(-1.0, 1.0, _GRID + 1)
+    inside = [r for r in ratios if admitted(float(r))]
+    low, high = min([point, *inside]), max([point, *inside])
+    step = 2.0 / _GRID
+    ends = []
+    for end, beyond in ((low, max(low - step, -1.0)), (high, min(high + step, 1.0))):
+        within, without = end, beyond
+        if within == without:
+            ends.append(within)
+            continue
+        for _ in range(_HALVINGS):
+            middle = (within + without) / 2
+            within, without = (middle, without) if admitted(middle) else (within, middle)
+        ends.append(without)
+    return float(ends[0]), float(ends[1])
+
+
+def centred_values(values: Floats, total: int) -> tuple[Floats, float, float]:
+    """Return the values of the cells moved to [−1, 1] (0 for a missing cell), with the middle and the scale."""
+    middle, scale = (values[0] + values[-1]) / 2, (values[-1] - values[0]) / 2
+    out = np.zeros(total)
+    out[: values.size] = (values - middle) / scale
+    return out, float(middle), float(scale)
