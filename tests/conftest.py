@@ -6,7 +6,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# No example is judged by the time it takes: a busy machine would find faults that are not there.
+hypothesis.settings.register_profile("steady", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
