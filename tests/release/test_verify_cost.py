@@ -76,7 +76,7 @@ def spoiled(released: Path, folder: Path, change: dict[str, Any], *, forged: boo
     return target
 
 
-@pytest.mark.parametrize("what", ["checksum", "bytes", "other names", "other claim", "budget"])
+@pytest.mark.parametrize("what", ["checksum", "bytes", "other names", "other claim", "account"])
 def test_no_mechanism_is_rebuilt_where_less_decides(
     released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -89,7 +89,15 @@ def test_no_mechanism_is_rebuilt_where_less_decides(
         "bytes": {},
         "other names": {"columns": document["columns"][:2]},
         "other claim": {"guarantee": {**document["guarantee"], "epsilon": "0.01"}},
-        "budget": {"budget": {**document["budget"], "cap_epsilon": "17"}},
+        "account": {
+            "account": {
+                "name": "nobody's",
+                "cap_epsilon": "17",
+                "spent_before": "0",
+                "remaining_after": "1",
+                "cap_raised": [],
+            }
+        },
     }
     target = spoiled(released, tmp_path, changes[what], forged=what != "checksum")
     if what == "bytes":

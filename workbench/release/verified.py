@@ -8,7 +8,8 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release.reread import released_cells
+from workbench.release.certificate import read_certificate
+from workbench.release.reread import located, released_cells
 from workbench.release.verify import examine
 from workbench.sanitize.plan import Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_column
@@ -52,9 +53,13 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
     """Return the release in ``path`` after verifying it, the cheap checks first.
 
     Raises:
-        InputError: a file is missing, or the release is not what its certificate says; the first fault is named.
+        InputError: a file is missing, what is named is no certificate, or the release is not what its certificate
+            says; the first fault is named.
     """
     emit(Progress(0, 1, "verifying"))
+    named = located(path, certificate)[1]
+    if named.is_file():
+        read_certificate(named)  # what is no certificate is told of as such
     problems, plan, table = examine(path, certificate, cancel)
     if problems or plan is None or table is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
