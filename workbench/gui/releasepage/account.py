@@ -67,8 +67,8 @@ class AccountName(QWidget):
         look(self, "clear")
         self._session, self._jobs = session, jobs
         self._name = named(QLineEdit(), "release_account", "Public name of the account", NAME)
-        self._name.setPlaceholderText("none: certificates tell no sums")
-        self._name.setMaximumWidth(280)
+        self._name.setPlaceholderText("optional")
+        self._name.setFixedWidth(220)
         self._give = button("Name the account…", "release_name_account", tip="Give the account of this table that name")
         self._told = label("", "muted", wrap=True, name="release_account_told")
         title = label("Account’s public name")
@@ -95,7 +95,7 @@ class AccountName(QWidget):
         if account.name and plan.account != account.name:
             self._told.setText(f"The account of this table is called {account.name}.")
         else:
-            self._told.setText("")
+            self._told.setText("" if plan.account else "Without one, certificates tell no sums.")
 
     def _take(self) -> None:
         from workbench.sanitize.account_name import checked_name
