@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.params import ParameterError
+from workbench.params import CancelledError, ParameterError
 from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
+from workbench.privacy.table import MechanismTable, integer_rows
+from workbench.privacy.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
-from workbench.sanitize.estimates.likelihood import maximum_likelihood
+from workbench.sanitize.estimates.likelihood import GAP, maximum_likelihood
+from workbench.sanitize.estimates.randomised_response import at_least, at_most
+from workbench.signals.cancel import CancelToken
 
 AGES = Cells.line(0, 120, 121)
 REPEATS = 60
@@ -104,3 +108,125 @@ def test_maximum_likelihood_stays_on_the_simplex_and_fits() -> None:
 def test_an_empty_table_cannot_be_estimated_from() -> None:
     with pytest.raises(ParameterError, match="no rows"):
         estimate_numbers("x", AGES, STAIRCASE.build(AGES, 1.0), np.zeros(121, np.int64), 0.95)
+
+
+def _incomes(cells: int, rows: int) -> np.ndarray:
+    """Cells of heavy-tailed values whose mean is a tenth of their range, as in a census."""
+    values = stats.lognorm(0.9, scale=27_000).ppf((np.arange(rows) + 0.5) / rows)
+    return np.clip(np.round(values / 400_000 * (cells - 1)), 0, cells - 1).astype(np.uint16)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE, STAIRCASE], ids=lambda m: m.name)
+def test_means_of_two_million_heavy_tailed_rows_lie_within_their_intervals(mechanism: Mechanism, epsilon: float) -> None:
+    """At 1 − 1e-7; where the estimate is unbiased it also says so and is not an end of its interval."""
+    grid = Cells.line(0, 400_000, 401)
+    cells = _incomes(401, 2_000_000)
+    table = mechanism.build(grid, epsilon)
+    counts = np.bincount(table.sample(cells, SeededEntropy(3)), minlength=401)
+    made = estimate_numbers("income", grid, table, counts, 1 - 1e-7)
+    mean, truth = made.mean, float(np.mean(np.asarray(grid.values)[cells]))
+    assert mean is not None
+    assert mean.low <= truth <= mean.high
+    assert made.biased == (mechanism is STAIRCASE)
+    assert made.bias_bound > 0 if made.biased else made.bias_bound == 0
+    assert 0 <= mean.consistent <= 400_000
+    assert made.gap <= GAP
+
+
+@pytest.mark.parametrize(("mechanism", "epsilon"), [(GRR, 2.0), (BOUNDED_LAPLACE, 0.5), (STAIRCASE, 2.0)])
+def test_the_likelihood_of_4001_cells_is_run_to_its_maximum(mechanism: Mechanism, epsilon: float) -> None:
+    """The gap is recomputed from the table itself: n·(max D − 1) bounds what any frequencies could add."""
+    truth = np.bincount(_incomes(4001, 200_000), minlength=4001) / 200_000
+    table = mechanism.build(Cells.line(0, 400_000, 4001), epsilon)
+    chances = table.probabilities()
+    counts = np.random.default_rng(1).multinomial(200_000, truth @ chances)
+    found = maximum_likelihood(table.channel(), counts)
+    slope = chances @ (counts / np.maximum(found.frequencies @ chances, 1e-300))
+    assert found.frequencies.min() >= 0
+    assert found.frequencies.sum() == pytest.approx(1, abs=1e-12)
+    assert slope.max() - 200_000 <= GAP + 1e-5
+    assert found.converged
+
+
+def test_a_search_for_the_maximum_can_be_cancelled() -> None:
+    cancel = CancelToken()
+    cancel.cancel()
+    table = STAIRCASE.build(AGES, 1.0)
+    with pytest.raises(CancelledError):
+        estimate_numbers("x", AGES, table, np.full(121, 7), 0.95, cancel)
+
+
+@pytest.mark.parametrize(("keep", "other"), [(0.75, 0.25), (0.5, 0.1), (0.3, 0.01), (0.999, 0.0005), (0.05, 0.0001)])
+def test_saddlepoint_tails_are_at_least_nine_tenths_of_the_exact_ones(keep: float, other: float) -> None:
+    for rows in (1, 2, 5, 20, 100, 1000):
+        for holders in sorted({0, 1, rows // 10, rows // 3, rows // 2, rows - 1, rows}):
+            own = stats.binom.pmf(np.arange(holders + 1), holders, keep)
+            rest = stats.binom.pmf(np.arange(rows - holders + 1), rows - holders, other)
+            chances = np.convolve(own, rest)
+            counts, m = np.arange(rows + 1.0), np.full(rows + 1, float(holders))
+            for exact, tail in (
+                (chances[::-1].cumsum()[::-1], at_least(counts, m, rows, keep, other)),
+                (chances.cumsum(), at_most(counts, m, rows, keep, other)),
+            ):
+                judged = (exact > 1e-4) & (exact < 0.2)
+                assert np.all(tail[judged] >= 0.9 * exact[judged])
+                assert np.all(tail[judged] <= 1.15 * exact[judged])
+
+
+def test_names_of_a_table_that_is_not_symmetric_are_unbiased() -> None:
+    chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
+    table = MechanismTable(integer_rows(chances), claim=2.0)
+    truth = np.array([500, 300, 200])
+    random = np.random.default_rng(8)
+    found, misses = [], 0
+    for _ in range(200):
+        counts = sum(random.multinomial(n, row) for n, row in zip(truth, chances, strict=True))
+        made = estimate_names("x", ("a", "b", "c"), table, counts, missing=False, confidence=0.95)
+        assert not made.biased
+        assert made.frequencies is not None
+        found.append([i.estimate for i in made.frequencies.values()])
+        misses += sum(not i.low <= t / 1000 <= i.high for i, t in zip(made.frequencies.values(), truth, strict=True))
+    error = np.std(found, axis=0, ddof=1) / np.sqrt(200)
+    assert np.all(np.abs(np.mean(found, axis=0) - truth / 1000) < 5.5 * error)
+    assert stats.binom.sf(misses - 1, 600, 0.05) > 1e-6
+
+
+def test_a_table_of_names_without_an_unbiased_estimator_is_estimated_by_likelihood() -> None:
+    chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])  # the third row is between the others
+    table = MechanismTable(integer_rows(chances), claim=1.0)
+    made = estimate_names("x", ("a", "b", "c"), table, np.array([400, 350, 250]), missing=False, confidence=0.95)
+    assert made.biased
+    assert made.method == "maximum likelihood"
+    assert made.frequencies is not None
+    assert sum(i.estimate for i in made.frequencies.values()) == pytest.approx(1)
+    assert all(0 <= i.low <= i.estimate <= i.high <= 1 for i in made.frequencies.values())
+
+
+def test_a_mean_that_the_table_determines_is_unbiased_though_the_table_is_singular() -> None:
+    """Five rows that depend on the value alone through its mean: rank 2, and yet P g = value has solutions."""
+    values = np.linspace(-1, 1, 5)
+    chances = np.array([[0.2 - 0.09 * v, 0.3, 0.3 - 0.09 * v, 0.1 + 0.09 * v, 0.1 + 0.09 * v] for v in values])
+    table = MechanismTable(integer_rows(chances), claim=3.0)
+    grid = Cells.line(-1, 1, 5)
+    linear = unbiased(table.channel(), values)
+    assert np.linalg.matrix_rank(chances) == 2
+    assert linear is not None
+    made = estimate_numbers("x", grid, table, np.array([100, 300, 200, 200, 200]), 0.95)
+    assert not made.biased
+    assert made.mean is not None
+    # Of all solutions the one of least mean square: answers of equal meaning have equal values.
+    assert linear.values[3] == pytest.approx(linear.values[4])
+
+
+def test_negative_frequencies_stand_beside_consistent_ones() -> None:
+    table = GRR.build(Cells(size=4), 1.0)
+    made = estimate_names("x", tuple("abcd"), table, np.array([900, 400, 350, 100]), missing=False, confidence=0.95)
+    assert made.frequencies is not None
+    raw = [i.estimate for i in made.frequencies.values()]
+    consistent = [i.consistent for i in made.frequencies.values()]
+    assert min(raw) < 0
+    assert sum(raw) == pytest.approx(1)
+    assert min(consistent) == 0
+    assert sum(consistent) == pytest.approx(1)
+    assert all(i.low <= i.estimate <= i.high for i in made.frequencies.values())

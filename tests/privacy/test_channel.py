@@ -1,0 +1,112 @@
+"""A table as a linear map: every form is the same table, and its inverse is checked against the table itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.privacy.cells import Cells
+from workbench.privacy.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
+from workbench.privacy.facts import facts
+from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, MECHANISMS, STAIRCASE, Mechanism
+from workbench.privacy.table import MechanismTable, integer_rows
+from workbench.privacy.unbiased import unbiased
+
+LARGE = DENSE_UPTO + 89
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("size", [21, LARGE])
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if not m.two_values], ids=lambda m: m.name)
+def test_products_are_those_of_the_integers(mechanism: Mechanism, size: int, missing: bool) -> None:
+    table = mechanism.build(Cells.line(0, 1, size, missing=missing), 1.3)
+    channel, chances = channel_of(table.weights), table.probabilities()
+    values = np.random.default_rng(1).normal(size=len(chances))
+    assert np.allclose(channel.forward(values), chances @ values, rtol=0, atol=1e-12)
+    assert np.allclose(channel.backward(values), values @ chances, rtol=0, atol=1e-12)
+    some = np.array([0, 3, len(chances) - 1])
+    assert np.allclose(channel.rows(some), chances[some], rtol=1e-12)
+
+
+def test_large_tables_of_distances_are_recognised_by_their_integers() -> None:
+    weights = BOUNDED_LAPLACE.build(Cells.line(0, 1, LARGE), 1.0).weights
+    assert isinstance(channel_of(weights), DistanceTable)
+    moved = weights.copy()
+    moved[7, 9] += np.uint64(1 << 45)  # two cells of one row, by a hundred-thousandth
+    moved[7, 10] -= np.uint64(1 << 45)
+    assert isinstance(channel_of(moved), DenseTable)
+
+
+def test_randomised_response_is_recognised_and_what_only_resembles_it_is_not() -> None:
+    weights = GRR.build(Cells(size=5), 1.0).weights
+    assert isinstance(channel_of(weights), TwoChances)
+    moved = weights.copy()
+    moved[2, 3] += np.uint64(1 << 50)
+    moved[2, 2] -= np.uint64(1 << 50)
+    assert isinstance(channel_of(moved), DenseTable)
+
+
+@pytest.mark.parametrize("size", [40, LARGE])
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE], ids=lambda m: m.name)
+def test_the_mean_has_an_unbiased_estimator_to_rounding(mechanism: Mechanism, size: int, missing: bool) -> None:
+    table = mechanism.build(Cells.line(-1, 1, size, missing=missing), 0.3)
+    wanted = np.append(np.linspace(-1, 1, size), np.zeros(int(missing)))
+    linear = unbiased(table.channel(), wanted)
+    assert linear is not None
+    assert np.abs(table.probabilities() @ linear.values - wanted).max() < 1e-9
+
+
+def test_a_large_table_of_no_known_form_is_solved_too() -> None:
+    random = np.random.default_rng(4)
+    chances = random.uniform(1, 2, (LARGE, LARGE)) + LARGE * np.eye(LARGE)
+    table = MechanismTable(integer_rows(chances), claim=8.0)
+    wanted = np.linspace(0, 1, LARGE)
+    linear = unbiased(table.channel(), wanted)
+    assert isinstance(table.channel(), DenseTable)
+    assert linear is not None
+    assert np.abs(table.probabilities() @ linear.values - wanted).max() < 1e-9
+
+
+def test_no_unbiased_mean_is_found_where_there_is_none() -> None:
+    for size in (101, LARGE):
+        table = STAIRCASE.build(Cells.line(0, 1, size), 1.0)
+        chances, values = table.probabilities(), np.linspace(0, 1, size)
+        left = values - chances @ np.linalg.lstsq(chances, values, rcond=1e-11)[0]
+        assert np.abs(left).max() > 1e-3
+        assert unbiased(table.channel(), values) is None
+
+
+def test_facts_of_names_are_of_the_whole_table() -> None:
+    """The table of the review: its true chance of a change is .367, where two of its cells say .30."""
+    chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
+    table = MechanismTable(integer_rows(chances), claim=2.0)
+    known = facts(table, Cells(size=3))
+    assert known.expected_absolute_error == pytest.approx(1.1 / 3, abs=1e-12)
+    inverse = np.linalg.inv(chances)
+    variance = chances @ inverse**2 - np.eye(3)
+    assert known.variance_max == pytest.approx(variance.max())
+    assert known.variance_mean == pytest.approx(variance.mean())
+    assert np.allclose(known.variance[:3], np.diag(variance))
+    assert known.bias_max == 0
+    assert known.statistic_variance == pytest.approx(variance.mean())
+
+
+def test_facts_of_names_without_an_inverse_tell_the_bias() -> None:
+    chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
+    known = facts(MechanismTable(integer_rows(chances), claim=1.0), Cells(size=3))
+    assert known.bias_max > 0.1
+    assert known.statistic_variance is None
+
+
+def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones() -> None:
+    grid = Cells.line(0, 10, 11)
+    table = BOUNDED_LAPLACE.build(grid, 2.0)
+    linear = unbiased(table.channel(), np.asarray(grid.values))
+    assert linear is not None
+    random = np.random.default_rng(2)
+    draws = np.concatenate([random.choice(11, 40_000, p=row) for row in table.probabilities()])
+    noise = linear.values[draws] - np.repeat(np.asarray(grid.values), 40_000)
+    known = facts(table, grid).statistic_variance
+    # 440,000 squares of bounded noise: six standard errors of their mean.
+    assert known == pytest.approx(np.mean(noise**2), abs=6 * np.std(noise**2) / len(noise) ** 0.5)
