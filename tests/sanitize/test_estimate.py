@@ -118,7 +118,7 @@ def _incomes(cells: int, rows: int) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE, STAIRCASE], ids=lambda m: m.name)
-def test_means_of_two_million_heavy_tailed_rows_lie_within_their_intervals(mechanism: Mechanism, epsilon: float) -> None:
+def test_means_of_two_million_heavy_tailed_rows_are_in_their_intervals(mechanism: Mechanism, epsilon: float) -> None:
     """At 1 − 1e-7; where the estimate is unbiased it also says so and is not an end of its interval."""
     grid = Cells.line(0, 400_000, 401)
     cells = _incomes(401, 2_000_000)
