@@ -15,7 +15,7 @@ import pytest
 from mishaps import PATIENCE, Heard, banner, retype, statuses, text_of
 from PySide6.QtWidgets import QWidget
 
-import workbench.release.ledger
+import workbench.release.ledger_file
 from workbench.gui.app import settle
 from workbench.paths import user_data
 from workbench.release.ledger import Ledger
@@ -157,7 +157,7 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
         opened_in.append(threading.current_thread())
         return connect(*given, **named)
 
-    monkeypatch.setattr(workbench.release.ledger.sqlite3, "connect", noted)
+    monkeypatch.setattr(workbench.release.ledger_file.sqlite3, "connect", noted)
     held = lock()
     heard = Heard(ready)
     press(ready, "release_now")
