@@ -149,6 +149,8 @@ def sketches(frame: pl.DataFrame, key: bytes) -> tuple[Sketches, Words | None]:
 
     The hashes depend on what the rows hold, in whatever order, under whatever names of columns.
     """
+    if frame.height == 0:  # blank lines alone
+        return NO_SKETCHES, None
     hashing = CellHash(key)
     look = _Look(frame, hashing)
     singles: list[tuple[int, ...]] = [(k,) for k in range(frame.width)] if 1 < frame.width <= _WIDEST else []

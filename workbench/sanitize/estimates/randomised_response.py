@@ -52,7 +52,8 @@ def _tilt(count: Floats, holders: Floats, others: Floats, p: float, q: float) ->
     b = holders * p * (1 - q) + others * q * (1 - p) - inside * (p * (1 - q) + q * (1 - p))
     c = -inside * (1 - p) * (1 - q)
     root = np.sqrt(b**2 - 4 * a * c)
-    x = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
+    with np.errstate(divide="ignore", invalid="ignore"):  # in the form that is not taken the difference may vanish
+        x = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
     own, other = p * x / (1 - p + p * x), q * x / (1 - q + q * x)
     spread = holders * own * (1 - own) + others * other * (1 - other)
     exponent = holders * np.log1p(p * (x - 1)) + others * np.log1p(q * (x - 1))
