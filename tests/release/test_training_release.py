@@ -45,7 +45,7 @@ def test_cancelled_after_a_private_figure_was_shown_it_stays_charged_in_full(tmp
             release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger, emit=stop_when_watched, cancel=token)
         assert statuses(ledger) == ["charged"]
         assert ledger.releases()[0].epsilon == PLAN.schedule(50).cost().epsilon
-    assert [p.name for p in tmp_path.iterdir()] == ["ledger.sqlite"]
+    assert {p.name for p in tmp_path.iterdir()} == {"ledger.sqlite", "ledger.sqlite.key"}
 
 
 def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> None:
