@@ -6,9 +6,9 @@ for any f), its variance, third and fourth cumulants, and its whole generating f
 
 *Many rows.* The half-length is that of Armstrong & Kolesár (2018): the quantile of |N(b, se²)|, which is 1.96·se
 without bias. se comes from an upper confidence limit (risk 0.001) of the noise alone: the least of the largest variance
-over the true values, the sample variance (which holds the spread of the rows, too), and an estimate of Σ f·variance,
-a functional of f like any other, with its bias. What the normal approximation leaves out to order 1/n (Edgeworth: the fourth
-cumulant, and with bias the third) is taken off the risk.
+over the true values, the sample variance (which holds the spread of the rows, too), and an estimate of Σ f·variance, a
+functional of f like any other, with its bias. What the normal approximation leaves out to order 1/n (Edgeworth: the
+fourth cumulant, and with bias the third) is taken off the risk.
 
 *Few rows*, where that would be too much: Chernoff's bound with the largest generating function over the true values,
 |estimate − truth| ≤ b + min over t of (ln(2/α)/n + max_x K_x(±t))/t: it holds for every n and f.
