@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QSlider
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider
 
 from workbench.gui.protectpage.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
 from workbench.gui.protectpage.shares import evenly, settled, split, with_lock, with_share
@@ -236,3 +236,40 @@ def test_a_share_at_which_nothing_is_hidden_is_warned_of(protect, qtbot, idle):
     choose(protect, SEX, ERROR)
     warning = protect.findChild(QLabel, "share_warning")
     qtbot.waitUntil(lambda: "nearly every value leaves as it is" in warning.text())
+
+
+def choose_purpose(window, qtbot, words: str) -> None:
+    """Open the question beside the attribute's name and click an answer."""
+    field = next(f for f in window.findChildren(QComboBox, "share_purpose") if f.isVisible())
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    view = field.view()
+    qtbot.waitUntil(view.isVisible)
+    qtbot.wait(QApplication.doubleClickInterval() + 50)  # until then a list takes a click for the one that opened it
+    at = view.model().index(field.findText(words), 0)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(at).center())
+    qtbot.waitUntil(lambda: not view.isVisible())
+
+
+def test_what_a_column_is_for_decides_the_mechanism_and_is_undone(protect, qtbot, idle):
+    choose(protect, AGE, MECHANISM)
+    why = protect.findChild(QLabel, "share_why")
+    assert "no unbiased mean" in why.text()
+    assert "one value ± " in why.text()
+    choose_purpose(protect, qtbot, "means and counts")
+    idle(protect)
+    assert protect.session.plan.column("age").purpose == "statistics"
+    assert text(protect, AGE, MECHANISM) == "bounded Laplace  ★"
+    assert text(protect, AGE, ERROR).startswith("mean ± ")
+    assert "one value ± " in why.text()
+    assert "(of clamped values)" in why.text()
+    assert protect.session.plan.plan().column("age").purpose == "statistics"
+    protect.session.undo_stack.undo()
+    idle(protect)
+    assert protect.session.plan.column("age").purpose == "values"
+    assert text(protect, AGE, MECHANISM) == "bounded staircase  ★"
+
+
+def test_a_column_that_is_dropped_has_no_purpose_to_choose(protect, qtbot):
+    choose(protect, 0, MECHANISM)
+    QApplication.processEvents()
+    assert not any(f.isVisible() for f in protect.findChildren(QComboBox, "share_purpose"))

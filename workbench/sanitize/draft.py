@@ -25,7 +25,8 @@ Bounds and domains are public facts: declare them from what everybody may know, 
 origin = "guess": this was guessed from the rows, where one row can change it. Nothing is released before you have
 checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
-A line such as  epsilon = 1  in a column fixes its share; the others divide what is left."""
+A line such as  epsilon = 1  in a column fixes its share; the others divide what is left.
+purpose = "statistics" in a column makes auto choose for means and counts over many rows, not for single values."""
 
 _OPEN = """
 Replace every "?": lower and upper of numbers, domain = ["…", "…"] of names, missing = "refuse" or "own-value",

@@ -110,8 +110,10 @@ class Outlook:
 
     @property
     def useless(self) -> bool:
-        """Whether a constant answer, which costs nothing, is as near, or all but; of no matter to means and counts."""
-        return not self.for_statistics and hardly_survives(self.used.error, self.constant_error)
+        """Whether a constant answer, which costs nothing, is as near as what the column is for, or all but."""
+        if not self.for_statistics:
+            return hardly_survives(self.used.error, self.constant_error)
+        return self.used.statistic is None or hardly_survives(self.used.statistic, self.constant_error)
 
     @property
     def useless_words(self) -> str:

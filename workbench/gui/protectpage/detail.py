@@ -121,7 +121,8 @@ class ShareDetail(DetailCard):
         left.setSpacing(6)
         self._purpose = PurposeChoice(session)
         head = row(self._name, self._purpose, spacing=12)
-        head.setStretch(0, 1)
+        head.setStretch(0, 2)
+        head.setStretch(1, 5)
         left.addLayout(head)
         for part in (self._why, self._warning, self._problem):
             left.addWidget(part)
@@ -220,6 +221,11 @@ def _both_errors(outlook: Outlook, used: Candidate) -> str:
 def _warning(column: DraftColumn, outlook: Outlook | None) -> str:
     if column.action == "keep":
         return KEPT
+    if outlook is not None and outlook.useless and outlook.for_statistics:
+        return (
+            f"Even over all {count(outlook.rows, 'row')} a statistic says next to nothing: give it more ε, or round it "
+            f"to fewer steps."
+        )
     if outlook is not None and outlook.useless:
         return (
             f"Always answering “{outlook.constant}” is {outlook.useless_words} and costs nothing: at this share "

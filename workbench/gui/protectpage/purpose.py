@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from workbench.gui.draft import DraftColumn
 from workbench.gui.state import Session
 from workbench.gui.widgets import label, named
 
 VALUES, STATISTICS = "values", "statistics"
-CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts over many rows"))
+CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts"))
+SHORTEST = 12  # letters of an answer that stay in sight
+MOST_WIDTH = 268
 HELP = (
     "The advisor chooses the mechanism by this. Each value near the truth: the least distance of one released value "
     "from the true one. Means and counts: the least noise in an unbiased mean or share, which shrinks with more rows"
@@ -27,14 +29,19 @@ class PurposeChoice(QWidget):
         for purpose, words in CHOICES:
             self.field.addItem(words, purpose)
         self.field.activated.connect(self._choose)
-        caption = label("What is this column for?", "muted")
+        # Beside a long name the answer gives way, not the window.
+        self.field.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.field.setMinimumContentsLength(SHORTEST)
+        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.field.setMaximumWidth(MOST_WIDTH)
+        caption = label("What is it for?", "muted")
         caption.setToolTip(HELP)
         caption.setBuddy(self.field)
         line = QHBoxLayout(self)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(8)
         line.addWidget(caption)
-        line.addWidget(self.field)
+        line.addWidget(self.field, 1)
 
     def show_column(self, column: DraftColumn) -> None:
         """Show the answer for one column; one that is not protected has none."""

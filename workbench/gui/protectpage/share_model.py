@@ -35,6 +35,7 @@ NOTHING = "–"
 NOWHERE = QModelIndex()
 KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
 USELESS = "A constant answer is about as near as this and costs nothing: give it more ε, or drop it."
+NOISE = "Even over all rows a mean or a count would be mostly noise: give it more ε, or round it to fewer steps."
 BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -280,7 +281,7 @@ class ShareModel(QAbstractTableModel):
         if index.column() == NAME and column.bounds_origin == "data" and column.protected:
             return FROM_DATA
         if index.column() == ERROR and outlook is not None and outlook.useless:
-            return USELESS
+            return NOISE if outlook.for_statistics else USELESS
         if index.column() == ERROR and outlook is not None and outlook.bare:
             return BARE
         if index.column() == SHARE and column.name in self._split:

@@ -6,9 +6,9 @@ for any f), its variance, third and fourth cumulants, and its whole generating f
 
 *Many rows.* The half-length is that of Armstrong & Kolesár (2018): the quantile of |N(b, se²)|, which is 1.96·se
 without bias. se comes from an upper confidence limit (risk 0.001) of the noise alone: the least of the largest variance
-over the true values, the sample variance (which holds the spread of the rows, too), and, where the table has an
-unbiased estimator of it, Σ f·variance. What the normal approximation leaves out to order 1/n (Edgeworth: the fourth
-cumulant, and with bias the third) is taken off the risk.
+over the true values, the sample variance (which holds the spread of the rows, too), and an estimate of Σ f·variance, a
+functional of f like any other, with its bias. What the normal approximation leaves out to order 1/n (Edgeworth: the
+fourth cumulant, and with bias the third) is taken off the risk.
 
 *Few rows*, where that would be too much: Chernoff's bound with the largest generating function over the true values,
 |estimate − truth| ≤ b + min over t of (ln(2/α)/n + max_x K_x(±t))/t: it holds for every n and f.
@@ -81,20 +81,19 @@ class Observed:
         return float(self.counts @ values) / self.rows
 
 
-def half_length(observed: Observed, linear: Linear, squared: Floats | None = None, about: float = 0.0) -> float:
+def half_length(observed: Observed, linear: Linear, noise: Linear) -> float:
     """Return the distance that the mean of ``linear`` is from Σ f·u with a chance of at most α.
 
     Args:
         observed: the release.
         linear: the estimator and its largest bias.
-        squared: (k,) h with P h = (P g − about)², where there is one: (g − about)² − h estimates the noise unbiasedly.
-        about: where squares are taken from.
+        noise: an estimator of Σ f·variance, the noise of one row, and its largest bias.
     """
     variances = linear.variance(observed.channel)
     largest = float(variances.max())
     if largest <= 0:
         return linear.bias
-    variance = min(largest, max(_variance_limit(observed, linear, squared, about), float(variances.min())))
+    variance = min(largest, max(_variance_limit(observed, linear, noise), float(variances.min())))
     risk = observed.alpha - (_VARIANCE_RISK * observed.alpha / 0.05 if variance < largest else 0.0)
     corrected = _corrected_risk(observed, linear, variances, variance, risk)
     if corrected is None:
@@ -103,14 +102,12 @@ def half_length(observed: Observed, linear: Linear, squared: Floats | None = Non
     return error * folded_quantile(linear.bias / error, corrected)
 
 
-def _variance_limit(observed: Observed, linear: Linear, squared: Floats | None, about: float) -> float:
+def _variance_limit(observed: Observed, linear: Linear, noise: Linear) -> float:
     """Return an upper confidence limit of the noise of one row, Σ f·variance."""
     z = float(-ndtri(_VARIANCE_RISK * observed.alpha / 0.05 / 2))
     centre = observed.mean(linear.values)
-    limits = [_upper(observed, (linear.values - centre) ** 2, z)]
-    if squared is not None:
-        limits.append(_upper(observed, (linear.values - about) ** 2 - squared, z))
-    return min(limits)
+    whole = _upper(observed, (linear.values - centre) ** 2, z)
+    return min(whole, _upper(observed, noise.values, z) + noise.bias)
 
 
 def _upper(observed: Observed, values: Floats, z: float) -> float:

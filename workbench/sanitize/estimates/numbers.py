@@ -69,14 +69,18 @@ class Functionals:
         spread = float(self._answers @ linear.values**2) - float(self.observed.fitted @ linear.expected**2)
         return linear.bias + 2 * math.sqrt(max(spread, 0.0) / self.observed.rows)
 
-    def estimator(self, wanted: Floats) -> Floats | None:
-        """Return h with P h = wanted, where a direct solver finds one."""
-        self._cancel.check()
-        direct = self.observed.channel.solved(wanted)
-        if direct is None:
-            return None
-        left = np.abs(self.observed.channel.forward(direct) - wanted).max()
-        return direct if left <= 1e-6 * max(float(np.abs(wanted).max()), 1e-300) else None
+    def nearby(self, wanted: Floats) -> Linear:
+        """Return the estimator with the least bias and noise together, unbiased or not."""
+        best, shortest, since = None, math.inf, 0
+        for linear in path(self.observed.channel, wanted):
+            self._cancel.check()
+            length, since = self._rough_length(linear), since + 1
+            if length < shortest:
+                best, shortest, since = linear, length, 0
+            elif since > _PLENTY:
+                break
+        assert best is not None
+        return best
 
 
 def linear_interval(
@@ -86,8 +90,7 @@ def linear_interval(
     chosen = functionals.choose(wanted)
     observed = functionals.observed
     centre = observed.mean(chosen.linear.values)
-    squared = functionals.estimator((chosen.linear.expected - centre) ** 2) if chosen.exact else None
-    half = half_length(observed, chosen.linear, squared, centre)
+    half = half_length(observed, chosen.linear, functionals.nearby(chosen.linear.variance(observed.channel)))
     point = centre if chosen.exact else consistent
     interval = clipped(Interval(point, centre - half, centre + half, consistent), least, most)
     return interval, 0.0 if chosen.exact else chosen.linear.bias
@@ -108,15 +111,18 @@ def mean_of_some(
     exact = top.exact and below.exact
     up, down = observed.mean(top.linear.values), observed.mean(below.linear.values)
 
-    products = _products(functionals, top.linear.expected, below.linear.expected) if exact else None
+    noises = _noises(functionals, top.linear, below.linear)
 
     def admitted(ratio: float) -> bool:
         wanted = centred - ratio * has_value
         expected = top.linear.expected - ratio * below.linear.expected
         bias = float(np.abs(expected - wanted).max())
         linear = Linear(top.linear.values - ratio * below.linear.values, expected, bias)
-        squared = None if products is None else products[0] - 2 * ratio * products[1] + ratio**2 * products[2]
-        return abs(up - ratio * down) <= half_length(observed, linear, squared)
+        own, both, other = noises
+        values = own.values - 2 * ratio * both.values + ratio**2 * other.values
+        found = own.expected - 2 * ratio * both.expected + ratio**2 * other.expected
+        noise = Linear(values, found, float(np.abs(found - linear.variance(observed.channel)).max()))
+        return abs(up - ratio * down) <= half_length(observed, linear, noise)
 
     point = float(np.clip(up / down, -1.0, 1.0)) if exact and down > 0 else consistent
     low, high = _admitted_range(admitted, point)
@@ -125,11 +131,16 @@ def mean_of_some(
     return Interval(point, min(low, point), max(high, point), consistent), allowed
 
 
-def _products(functionals: Functionals, top: Floats, below: Floats) -> tuple[Floats, Floats, Floats] | None:
-    """Return the estimators of the mean of top², top·below and below², where there are such."""
-    found = [functionals.estimator(wanted) for wanted in (top**2, top * below, below**2)]
-    first, second, third = found
-    return None if first is None or second is None or third is None else (first, second, third)
+def _noises(functionals: Functionals, top: Linear, below: Linear) -> tuple[Linear, Linear, Linear]:
+    """Return estimators of the variance of one, of the covariance of both and of the variance of the other."""
+    forward = functionals.observed.channel.forward
+    covariance = forward(top.values * below.values) - top.expected * below.expected
+    channel = functionals.observed.channel
+    return (
+        functionals.nearby(top.variance(channel)),
+        functionals.nearby(covariance),
+        functionals.nearby(below.variance(channel)),
+    )
 
 
 def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[float, float]:

@@ -1,0 +1,165 @@
+"""`estimate` from outside: it verifies first, ends when it is interrupted, and says what its figures are."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_cases import PLAN, Run, runner, sanitize, written
+
+from workbench.cli import estimate
+from workbench.release.certificate import checksum
+from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+
+WORDS = ("estimate", "out.csv")
+PATIENCE = 120.0
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.fixture
+def released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+    """A folder with a small release."""
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(*sanitize()).code == 0
+    return tmp_path
+
+
+def forged(folder: Path, change: Callable[[dict[str, Any]], None], *, signed: bool) -> None:
+    """Change the certificate, with its checksum where ``signed``."""
+    path = folder / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    if signed:
+        document["checksum"] = checksum(document)
+    path.write_text(json.dumps(document), "utf-8")
+
+
+def test_a_certificate_that_verify_rejects_is_refused_with_its_first_fault(released: Path, run: Run) -> None:
+    assert run(*WORDS).code == 0
+    forged(released, lambda d: d["columns"][0].update(epsilon="0.01"), signed=True)
+    fault = run("verify", "out.csv", "--json").json["problems"][0]
+    said = run(*WORDS).error()
+    assert said.startswith("the release is not what its certificate says: ")
+    assert fault in said
+
+
+def test_a_certificate_with_another_checksum_is_refused_before_any_mechanism_is_rebuilt(
+    released: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forged(released, lambda d: d.update(rows=999), signed=False)
+
+    def never(*given: object) -> None:
+        raise AssertionError("a mechanism was rebuilt")
+
+    monkeypatch.setattr("workbench.release.verify.each_protected_column", never)
+    assert "its checksum differs" in run(*WORDS).error()
+
+
+def test_a_file_that_was_changed_is_refused(released: Path, run: Run) -> None:
+    text = (released / "out.csv").read_text("utf-8")
+    (released / "out.csv").write_text(text.replace("Graz", "Linz", 1) + "", "utf-8")
+    assert "SHA-256 differs" in run(*WORDS).error()
+
+
+def test_a_certificate_elsewhere_is_verified_too(released: Path, run: Run) -> None:
+    (released / "out.csv.certificate.json").rename(released / "paper.json")
+    assert run(*WORDS, "--certificate", "paper.json").code == 0
+
+
+def test_means_are_said_to_be_of_clamped_values_here_and_in_the_certificate(released: Path, run: Run) -> None:
+    assert f"{MEANS_ARE_OF_CLAMPED}." in run(*WORDS, "--json").json["notes"]
+    assert MEANS_ARE_OF_CLAMPED[1:] in run(*WORDS).out
+    assert run(*WORDS, "--column", "city", "--json").json["notes"] == []
+    age, city = json.loads((released / "out.csv.certificate.json").read_text("utf-8"))["columns"]
+    assert age["means"] == MEANS_ARE_OF_CLAMPED
+    assert "means" not in city
+
+
+def test_no_share_below_0_is_shown_as_the_figure_and_the_raw_one_stands_beside_it(tmp_path: Path, run: Run) -> None:
+    result = {
+        "rows": 10,
+        "confidence": 0.95,
+        "notes": [],
+        "columns": [
+            {
+                "name": "city",
+                "method": "unbiased",
+                "gap": 0.0,
+                "frequencies": {"Graz": {"estimate": -0.125, "low": -0.125, "high": 0.25, "consistent": 0.0}},
+            }
+        ],
+    }
+    line = estimate.COMMAND.text(result).splitlines()[1].split()
+    assert line == ["city", "Graz", "0", "0", "0.25", "-0.125", "unbiased"]
+
+
+def test_purpose_decides_what_auto_chooses_and_forecast_says_both_errors(released: Path, run: Run) -> None:
+    def column() -> dict[str, Any]:
+        found = run("forecast", "--plan", "plan.toml", "--rows", "10000", "--json").json["columns"][0]
+        assert isinstance(found, dict)
+        return found
+
+    near = column()
+    assert (near["purpose"], near["mechanism"], near["statistic_sd"]) == ("values", "staircase", None)
+    (released / "plan.toml").write_text(PLAN.replace("upper = 120", 'upper = 120\npurpose = "statistics"'), "utf-8")
+    many = column()
+    assert (many["purpose"], many["mechanism"], many["advised"]) == ("statistics", "bounded-laplace", "bounded-laplace")
+    assert many["expected_absolute_error"] > near["expected_absolute_error"]
+    assert many["statistic_sd"] == many["statistic_candidates"]["bounded-laplace"] < many["statistic_candidates"]["grr"]
+    assert many["mean_error"] == pytest.approx(many["statistic_sd"] / 100)
+    assert many["statistic_candidates"]["staircase"] is None
+    assert run(*sanitize(output="other.csv", ledger="other.sqlite")).code == 0
+    (age, _) = run("estimate", "other.csv", "--json").json["columns"]
+    assert (age["mechanism"], age["biased"]) == ("bounded-laplace", False)
+    (released / "plan.toml").write_text(PLAN.replace("upper = 120", 'upper = 120\npurpose = "fun"'), "utf-8")
+    assert "purpose" in run("forecast", "--plan", "plan.toml").error()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("where", ["in a loop that looks at the token", "in one long call"])
+def test_an_interrupt_ends_it_with_exit_code_4(released: Path, where: str) -> None:
+    """The work is made endless at one place, so that the signal falls into it on any machine."""
+    endless = (
+        "    while True: cancel.check(); time.sleep(0.001)\n"
+        if where.startswith("in a loop")
+        else "    time.sleep(3600)\n"
+    )
+    planted = (
+        "import sys, time\n"
+        "from workbench.sanitize.estimates import numbers, column\n"
+        "def endless(channel, counts, cancel):\n"
+        "    print('begun', file=sys.stderr, flush=True)\n" + endless + "column.maximum_likelihood = endless\n"
+        "from workbench.cli import main\n"
+        f"sys.exit(main({list(WORDS)!r}))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", planted],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stderr is not None
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while "begun" not in process.stderr.readline() and time.monotonic() < deadline:
+            pass
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (4, "")
+    assert err == "error: estimate was cancelled\n"
