@@ -234,3 +234,21 @@ def test_verify_says_in_one_line_what_it_cannot_know(run: Run) -> None:
 def test_an_unknown_way_is_refused(run: Run) -> None:
     Path("plan.toml").write_text(PLAN.replace('"replace"', '"ignore"').replace('missing = "?"\n', ""))
     assert "invalid" in run("forecast", "--plan", "plan.toml").error()
+
+
+ALONE = {
+    "a decimal comma": b'"7,5",2020-03-12,Graz,yes',
+    "apostrophes": b"7,2020-03-12,'Graz',yes",
+    "a byte of another encoding": b"7,2020-03-12,Gr\xe4z,yes",
+    "bytes of no encoding": b"\xff\xfe,2020-03-12,\x80,yes",
+}
+
+
+@pytest.mark.parametrize("what", ALONE)
+def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run: Run, what: str) -> None:
+    """A guess about the file that one row can turn would make the release of all others follow from that row."""
+    write(*GOOD)
+    Path("people.csv").write_bytes(Path("people.csv").read_bytes() + ALONE[what] + b"\n")
+    answer = run(*sanitize())
+    assert answer.code == 0, answer
+    assert answer.json["rows"] == len(GOOD) + 1

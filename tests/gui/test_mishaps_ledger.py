@@ -186,6 +186,9 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     assert not target.exists()
     held.let_go()
     assert statuses() == ["charged"]
+    window.show_page("data")
+    window.show_page("release")  # the page asks the ledger again
+    idle(window)
     told = answer("yes")
     press(window, "release_now")
     idle(window)

@@ -150,6 +150,16 @@ def test_unrelated_tables_are_never_taken_for_versions(kind: str) -> None:
         assert not taken_as_one(*unrelated_pair(kind, random.Random(f"{kind} {seed}")))
 
 
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_table_whose_rows_are_all_written_several_times_is_the_same_account(times: int) -> None:
+    """The attack: a copy appended to itself has no row that occurs once, and would be a fresh budget."""
+    table = person_table(400, random.Random(5))
+    again = pl.concat([table] * times)
+    assert taken_as_one(table, again)
+    assert taken_as_one(again, table)
+    assert not taken_as_one(again, pl.concat([person_table(400, random.Random(6))] * times))
+
+
 @pytest.mark.slow
 def test_a_thousand_near_duplicates_and_a_thousand_unrelated_tables() -> None:
     """The figures of tests/benchmarks/results/identity.md."""

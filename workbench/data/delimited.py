@@ -77,7 +77,9 @@ class DelimitedFile:
         if in_place:
             self._body = view[3:] if view[:3].tobytes() == codecs.BOM_UTF8 else view
         else:
-            self._body = np.frombuffer(decode(view, encoding, source).encode("utf-8"), np.uint8)
+            self._body = np.frombuffer(
+                decode(view, encoding, source, replace=replace_invalid).encode("utf-8"), np.uint8
+            )
         if options.skip_lines:
             self._skip(options.skip_lines)
 

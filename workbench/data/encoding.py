@@ -18,7 +18,7 @@ Bytes = NDArray[np.uint8]
 
 CHUNK = 1 << 23
 _HEAD = 1 << 16
-_MARKS = (
+MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -91,7 +91,7 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
         InputError: the file is not text.
     """
     head = view[:_HEAD].tobytes()
-    for mark, name in _MARKS:
+    for mark, name in MARKS:
         if head.startswith(mark):
             return EncodingGuess(name)
     for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
@@ -117,15 +117,23 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
     return EncodingGuess(names[0], tuple(names), tuple(lines))
 
 
-def decode(view: Bytes, encoding: str, source: str) -> str:
+def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) -> str:
     """Return the text of ``view`` without its byte-order mark.
+
+    Args:
+        view: the bytes.
+        encoding: what they are written in.
+        source: what a person calls the file.
+        replace: whether a byte that is not valid becomes U+FFFD, so that no byte of one row refuses the file.
 
     Raises:
         InputError: a byte is not valid in ``encoding``; the message names its line.
     """
     raw = view.tobytes()
     try:
-        text = raw.decode(encoding)
+        text = raw.decode(encoding, "replace" if replace else "strict")
+        if replace:
+            text = text.encode("utf-8", "replace").decode("utf-8")
         text.encode("utf-8")  # fails for codecs that yield halves of characters
     except UnicodeError as error:
         start = error.start if isinstance(error, UnicodeDecodeError) else 0

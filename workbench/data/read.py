@@ -10,8 +10,9 @@ import numpy as np
 
 from workbench.data.columnar import FORMATS, read_columnar
 from workbench.data.delimited import DelimitedFile
+from workbench.data.dialect import DOUBLED
 from workbench.data.digest import digesting
-from workbench.data.encoding import Bytes
+from workbench.data.encoding import MARKS, Bytes
 from workbench.data.options import ReadOptions
 from workbench.data.table import Table
 from workbench.params import InputError
@@ -59,10 +60,28 @@ def read_table(
             table = Table(read_columnar(file, source, cancel), source)
         else:
             options = options or ReadOptions()
+            if replace_invalid:
+                options = stated_for_every_row(options, view)
             table = DelimitedFile(file, source, view, options, cancel, replace_invalid=replace_invalid).read(names)
             if table.rows == 0 and not (replace_invalid and table.blank_lines):
                 raise InputError("the table has a header but no rows", source, "give a file with rows")
         return dataclasses.replace(table, digest=digest.result())
+
+
+def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
+    """Return ``options`` with the usual value of whatever could be guessed from a row and that nobody stated.
+
+    Where invalid values are replaced no row may decide how the others are read, nor whether the file is refused. The
+    separator follows from the header, which holds the plan's names, and a byte-order mark is no row.
+    """
+    marked = any(view[:4].tobytes().startswith(mark) for mark, _ in MARKS)
+    return dataclasses.replace(
+        options,
+        encoding=options.encoding or (None if marked else "utf-8"),
+        quote=options.quote or '"',
+        escape=options.escape or DOUBLED,
+        decimal=options.decimal or ".",
+    )
 
 
 def _open(file: Path, source: str) -> Bytes:

@@ -54,6 +54,11 @@ def located(path: Path | None) -> Path:
     return (path or user_data() / "ledger.sqlite").absolute()
 
 
+def _is_own_file(path: Path) -> bool:
+    """Return whether a key is a plain file: a link is somebody else's doing."""
+    return path.is_file() and not path.is_symlink()
+
+
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open the ledger at ``path``, making it, its key and its folder where there are none.
 
@@ -67,8 +72,9 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         if not path.is_file():
             raise unusable(path, "it is not a regular file")
         _require_ledger(path)
-        for private in (path, key_path(path)):
-            _close_to_others(private)
+        _close_to_others(path)
+        if _is_own_file(key_path(path)) and key_path(path).stat().st_size == KEY_BYTES:
+            _close_to_others(key_path(path))
         # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     except OSError as error:
@@ -286,10 +292,12 @@ def _keep_key(path: Path, former: bytes | None) -> bytes:
     key = former
     if os.path.lexists(beside):
         standing = beside.read_bytes()
-        if len(standing) == KEY_BYTES and former in (None, standing):
+        if len(standing) == KEY_BYTES and former in (None, standing) and _is_own_file(beside):
             return standing
         if former is not None:
             raise InputError("the key beside this ledger is not its own", str(beside), "move it elsewhere")
+        if len(standing) >= KEY_BYTES or not _is_own_file(beside):
+            raise InputError("another file has the name of the ledger's key", str(beside), "name another ledger")
         beside.unlink()  # cut short by a crash; no entry depends on it yet
     key = key or secrets.token_bytes(KEY_BYTES)
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -117,6 +117,9 @@ class Sketches:
 
 NO_SKETCHES = Sketches()
 
+_FEWEST_REPEATED = 32
+"""Rows that all stand equally often, and none once: fewer may do so in any table of few different rows."""
+
 
 def _touching(ones: Sequence[Sketch], others: Sequence[Sketch]) -> list[tuple[int, int]]:
     """Return the pairs of sketches that have any row in common."""
@@ -197,9 +200,16 @@ def _made(
 
 
 def _once(rows: Words, choice: Chosen, most: int, key: bytes) -> Sketch:
-    """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here."""
+    """Return the sketch of those rows that occur once; equal rows have equal ranks, so all of them are here.
+
+    Of a table in which every row stands several times, as in a copy appended to itself, the rarest rows are taken. By
+    chance that happens only where different rows are few.
+    """
     rows, first, count = np.unique(rows, return_index=True, return_counts=True)
-    once, of_rank = rows[count == 1], choice.level[first[count == 1]]
+    rarest = count == 1
+    if count.size and not rarest.any() and np.count_nonzero(count == count.min()) >= _FEWEST_REPEATED:
+        rarest = count == count.min()
+    once, of_rank = rows[rarest], choice.level[first[rarest]]
     of_hash = levels(once)
     rank, level = choice.least, 0
     while np.count_nonzero(of_rank > rank) >= most // 2:

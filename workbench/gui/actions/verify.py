@@ -18,13 +18,17 @@ def verify(
     release: Path,
     show: Callable[[list[str]], None],
     on_failure: Callable[[BaseException], None] | None = None,
+    on_cancel: Callable[[], None] | None = None,
 ) -> None:
     """Recompute everything a certificate says; ``show`` gets a sentence for every fault, none where all is well."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         return faults(release, cancel)
 
-    jobs.start(Job("Verifying", work, about=release.name), key=KEY, on_result=show, on_failure=on_failure)
+    job = Job("Verifying", work, about=release.name)
+    handle = jobs.start(job, key=KEY, on_result=show, on_failure=on_failure)
+    if on_cancel is not None:
+        handle.cancelled.connect(on_cancel)
 
 
 def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:

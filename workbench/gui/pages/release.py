@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
+from workbench.gui.actions.account import read_account
 from workbench.gui.actions.release import (
     EarlierRelease,
     Outlook,
@@ -163,6 +165,12 @@ class ReleasePage(PageFrame):
             self._released.addWidget(card)
         self._area.verticalScrollBar().setValue(0)
         self.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Ask the ledger again where it could not be read: whoever held it may be done."""
+        super().showEvent(event)
+        if self.session.opened is not None and self.session.account.problem:
+            read_account(self.session, self.jobs)
 
     def refresh(self) -> None:
         """Show the present plan against the present account."""

@@ -67,7 +67,7 @@ class ReleasedCard(Card):
         self._verify.setEnabled(False)
         look(self._result, "muted")
         self._result.setText("Verifying…")
-        verify(self._jobs, self._output, self._show, self._failed)
+        verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
     def _show(self, faults: list[str]) -> None:
         from workbench.release.verify import CANNOT_KNOW
@@ -82,6 +82,10 @@ class ReleasedCard(Card):
             look(self._result, "accent")
             time = datetime.now().astimezone().strftime("%H:%M:%S")
             self._result.setText(f"✓ It is what its certificate and the ledger say (checked at {time}).")
+
+    def _cancelled(self) -> None:
+        self._verify.setEnabled(True)
+        self._result.setText("")
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
