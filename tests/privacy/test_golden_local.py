@@ -13,12 +13,11 @@ import pytest
 
 from workbench.privacy.calibrate import float_epsilon
 from workbench.privacy.cells import Cells
-from workbench.privacy.facts import facts
+from workbench.privacy.facts import duchi_sd, facts
 from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, WARNER
 from workbench.privacy.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
 from workbench.privacy.mechanisms.warner import epsilon_of_truth
 from workbench.sanitize.estimates import estimate_names
-from workbench.sanitize.estimates.column import duchi_sd
 
 Inputs = dict[str, Any]
 

@@ -15,7 +15,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
 from workbench.privacy.cells import MOST_CELLS, Cells
-from workbench.privacy.facts import facts
+from workbench.privacy.facts import duchi_sd, facts
 from workbench.privacy.mechanisms import MECHANISMS, mechanism
 from workbench.privacy.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
@@ -94,6 +94,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "bias_max": known.bias_max,
         "expected_absolute_error": known.expected_absolute_error,
         "constant_error": known.constant_error,
+        "statistic_sd": known.statistic_sd,
+        "duchi_sd": None if cells.values is None else duchi_sd(epsilon) * float(np.ptp(cells.values)) / 2,
         "digest": randomiser.digest(),
     }
 
@@ -115,8 +117,15 @@ def _text(result: Mapping[str, Any]) -> str:
             f"  variance, largest and mean             {figure(result['variance_max'])}, "
             f"{figure(result['variance_mean'])}",
             f"  largest bias                           {figure(result['bias_max'])}",
+            f"  unbiased statistic of one record, ±    {_statistic(result)}",
         ]
     )
+
+
+def _statistic(result: Mapping[str, Any]) -> str:
+    """Return the noise of the unbiased mean (of names: share), beside that of the best mechanism for a mean alone."""
+    own = "none exists" if result["statistic_sd"] is None else figure(result["statistic_sd"])
+    return own if result["duchi_sd"] is None else f"{own}   (Duchi's, for means alone: {figure(result['duchi_sd'])})"
 
 
 COMMAND = Command(

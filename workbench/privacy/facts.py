@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,11 @@ class Facts:
     def useless(self) -> bool:
         """Whether a constant answer, which costs nothing, is at least as near."""
         return not self.expected_absolute_error < self.constant_error
+
+
+def duchi_sd(epsilon: float) -> float:
+    """Return the standard deviation of Duchi's mechanism at 0 on [−1, 1]: (e^ε + 1)/(e^ε − 1) (Duchi et al. 2018)."""
+    return 1 / math.tanh(epsilon / 2)
 
 
 def facts(randomiser: Randomiser, cells: Cells) -> Facts:

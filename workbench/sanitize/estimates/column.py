@@ -7,7 +7,6 @@ always the figure at those frequencies, which is one that a table could have (``
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,11 +62,6 @@ class ColumnEstimate:
         if self.missing is not None:
             plain["missing"] = self.missing.to_plain()
         return plain
-
-
-def duchi_sd(epsilon: float) -> float:
-    """Return the standard deviation of Duchi's mechanism at 0 on [−1, 1]: (e^ε + 1)/(e^ε − 1) (Duchi et al. 2018)."""
-    return 1 / math.tanh(epsilon / 2)
 
 
 def estimate_names(
