@@ -248,7 +248,7 @@ ALONE = {
 def test_no_row_alone_decides_how_the_file_is_read_or_whether_it_is_refused(run: Run, what: str) -> None:
     """A guess about the file that one row can turn would make the release of all others follow from that row."""
     write(*GOOD)
-    Path("people.csv").write_bytes(Path("people.csv").read_bytes() + ALONE[what] + b"\n")
-    answer = run(*sanitize())
+    Path("t.csv").write_bytes(Path("t.csv").read_bytes() + ALONE[what] + b"\n")
+    answer = run(*(word for word in sanitize() if word not in UNSTATED))
     assert answer.code == 0, answer
     assert answer.json["rows"] == len(GOOD) + 1
