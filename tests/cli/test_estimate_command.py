@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import signal
@@ -163,3 +164,22 @@ def test_an_interrupt_ends_it_with_exit_code_4(released: Path, where: str) -> No
         process.kill()
     assert (process.returncode, out) == (4, "")
     assert err == "error: estimate was cancelled\n"
+
+
+def test_a_mean_of_dates_with_missing_values_is_estimated_and_told_as_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """With few rows and little ε every estimator is nearly a constant, whose noise is nothing but rounding."""
+    monkeypatch.chdir(tmp_path)
+    days = [f"20{19 + k % 5}-0{1 + k % 9}-1{k % 10}" if k % 7 else "" for k in range(240)]
+    Path("d.csv").write_text("seen,class\n" + "".join(f"{day},{'ab'[k % 2]}\n" for k, day in enumerate(days)))
+    Path("d.toml").write_text(
+        'epsilon = 0.8\ninvalid = "replace"\n[[column]]\nname = "seen"\nkind = "date"\nlower = 2019-01-01\n'
+        'upper = 2023-12-31\nmechanism = "staircase"\n[[column]]\nname = "class"\nkind = "category"\n'
+        'domain = ["a", "b"]\n'
+    )
+    assert run("sanitize", "d.csv", "--plan", "d.toml", "-o", "d-out.csv", "--ledger", "d.sqlite").code == 0
+    answer = run("estimate", "d-out.csv")
+    assert answer.code == 0, answer.err
+    (line,) = (line for line in answer.out.splitlines() if line.startswith("seen") and " mean " in line)
+    assert all(datetime.date(2019, 1, 1) <= datetime.date.fromisoformat(day) for day in line.split()[2:6])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         context.emit(Progress(done, len(names), f"column {name}"))
         column = released.column(name)
         made = _estimate(released, name, confidence, context.cancel).to_plain()
-        out.append({**made, "mechanism": column.mechanism.name})
+        out.append({**made, "kind": column.column.kind, "mechanism": column.mechanism.name})
     notes = [f"{MEANS_ARE_OF_CLAMPED}."] if any("mean" in column for column in out) else []
     return {"rows": released.rows, "confidence": confidence, "columns": out, "notes": notes}
 
@@ -72,7 +73,9 @@ def _text(result: Mapping[str, Any]) -> str:
     for column in result["columns"]:
         mark = {LIKELIHOOD: "biased", RATIO: "ratio"}.get(column["method"], "unbiased")
         if "mean" in column:
-            rows.append((column["name"], "mean", *_interval(column["mean"]), mark))
+            days = column["kind"] == "date"
+            told = tuple(map(_day, _figures(column["mean"]))) if days else _interval(column["mean"])
+            rows.append((column["name"], "mean", *told, mark))
         if "missing" in column:
             rows.append((column["name"], "missing", *_interval(column["missing"], 1.0), mark))
         frequencies = column.get("frequencies", {})
@@ -109,6 +112,17 @@ def _text(result: Mapping[str, Any]) -> str:
     if RATIO in methods:
         lines.append("ratio: a ratio of two unbiased estimates, whose own bias is of the order of one row in all.")
     return "\n".join(lines)
+
+
+def _figures(interval: Mapping[str, float]) -> tuple[float, float, float, float]:
+    return interval["consistent"], interval["low"], interval["high"], interval["estimate"]
+
+
+def _day(number: float) -> str:
+    """Return the day of a day number; an unbiased estimate may lie outside the calendar."""
+    whole = round(number)
+    inside = 1 <= whole <= datetime.date.max.toordinal()
+    return datetime.date.fromordinal(whole).isoformat() if inside else f"{whole:,} days"
 
 
 def _interval(interval: Mapping[str, float], most: float | None = None) -> tuple[str, str, str, str]:

@@ -83,7 +83,7 @@ def _text(result: Mapping[str, Any]) -> str:
     if singular:
         lines.append(
             f"{', '.join(singular)}: errors of a mean stop shrinking with more rows. For means and counts over many "
-            'rows write purpose = "statistics", which auto then chooses by.'
+            'rows write purpose = "statistics" in their [[column]], which auto then chooses by.'
         )
     noted: dict[str, list[str]] = {}
     for column in result["columns"]:

@@ -17,7 +17,7 @@ from typing import Any
 from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
 from workbench.params.codec import parse_toml
-from workbench.sanitize.plan import Column, Plan
+from workbench.sanitize.plan import UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order")
 """What a draft takes from the rows of a column that nobody declared."""
@@ -47,7 +47,8 @@ class Guess:
 
     def __str__(self) -> str:
         told = zip(self.facts, self.values, strict=True)
-        return f"{self.of}: {', '.join(f'{fact} = {value}' for fact, value in told)}"
+        words = (f"{fact} (still to be filled in)" if said == UNFILLED else f"{fact} = {said}" for fact, said in told)
+        return f"{self.of}: {', '.join(words)}"
 
 
 def at_stake(action: str, kind: str | None) -> tuple[str, ...]:

@@ -32,6 +32,10 @@ _MOST_CORRECTION = 0.4  # part of the risk that the corrections of the normal ap
 _TILTS = 48
 
 
+_NO_NOISE = 1e-20
+"""Variance, as a part of what is possible, that is nothing but rounding."""
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate with the ends of its confidence interval.
@@ -91,11 +95,14 @@ def half_length(observed: Observed, linear: Linear, noise: Linear) -> float:
     """
     variances = linear.variance(observed.channel)
     largest = float(variances.max())
-    if largest <= 0:
-        return linear.bias
+    spread = float(np.ptp(linear.values))
+    if largest <= _NO_NOISE * max(spread, 1.0) ** 2:  # a constant, but for rounding
+        return linear.bias + spread
     variance = min(largest, max(_variance_limit(observed, linear, noise), float(variances.min())))
     risk = observed.alpha - (_VARIANCE_RISK * observed.alpha / 0.05 if variance < largest else 0.0)
-    corrected = _corrected_risk(observed, linear, variances, variance, risk)
+    # Without noise in the rows that were seen there is nothing to be normal: the exact bound will do.
+    seen = variance > _NO_NOISE * largest
+    corrected = _corrected_risk(observed, linear, variances, variance, risk) if seen else None
     if corrected is None:
         return linear.bias + chernoff(observed, linear)
     error = math.sqrt(variance / observed.rows)
@@ -152,7 +159,8 @@ def chernoff(observed: Observed, linear: Linear) -> float:
     reach = float(np.abs(linear.values).max() + np.abs(linear.expected).max())
     scale = math.sqrt(2 * budget / float(linear.variance(observed.channel).max()))
     best = math.inf
-    for tilt in np.geomspace(scale / 30, min(scale * 30, 300 / reach), _TILTS):
+    most = min(scale * 30, 300 / reach)
+    for tilt in np.geomspace(min(scale / 30, most / 900), most, _TILTS):
         worst = 0.0
         for t in (float(tilt), -float(tilt)):
             # expm1 and log1p: for small t the generating function is the square of a small number.
