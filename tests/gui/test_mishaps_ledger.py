@@ -192,7 +192,7 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     told = answer("yes")
     press(window, "release_now")
     idle(window)
-    assert "is paid for and waits" in told[0]
+    assert "is paid for and waits" in told[-1]
     assert statuses() == ["charged"]
     assert verify_release(target) == []
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
-from workbench.data.table import Table
-from workbench.data.values import codes
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.privacy.central import CentralNoise, NoNoise
 from workbench.privacy.event import Charge, Cost
+
+if TYPE_CHECKING:
+    from workbench.data.table import Table
 
 EMPTY = -1
 """Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
@@ -231,6 +232,8 @@ def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
     Raises:
         InputError: a class is missing or not declared, and the table refuses that; row and column are named.
     """
+    from workbench.data.values import codes  # loads polars, which the list of learners does not wait for
+
     y = codes(table, target)
     return np.where(y == len(target.values()), EMPTY, y)
 
