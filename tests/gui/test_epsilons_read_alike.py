@@ -134,6 +134,8 @@ def test_a_second_draw_is_offered_at_its_exact_price(people, press, idle, answer
     retype(people, qtbot, "release_target", tmp_path / "first.csv")
     answer("yes")
     press(people, "release_now")
+    # What is asked before a release is asked a moment after the job that looked has ended.
+    qtbot.waitUntil(lambda: len(people.session.released) == 1)
     idle(people)
     qtbot.waitUntil(people.findChild(QPushButton, "release_now").isEnabled)
     retype(people, qtbot, "release_target", tmp_path / "second.csv")
