@@ -175,7 +175,7 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
 
 
 def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_publishes_for_free(
-    impatient, releasing, lock, press, idle, answer
+    impatient, releasing, lock, press, idle, answer, qtbot
 ):
     window, target, turn = releasing
     heard = Heard(window)
@@ -191,6 +191,7 @@ def test_a_lock_that_begins_after_the_draw_keeps_the_draw_which_the_next_run_pub
     idle(window)
     told = answer("yes")
     press(window, "release_now")
+    qtbot.waitUntil(target.exists, timeout=PATIENCE)  # the question comes a moment after the job that looked has ended
     idle(window)
     assert "is paid for and waits" in told[-1]
     assert statuses() == ["charged"]
