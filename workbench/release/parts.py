@@ -62,7 +62,32 @@ def keep_room(descriptor: int, size: int, target: Path) -> None:
     )
 
 
-class DrawFile:
+class _Part:
+    """What a table's part and a model's have in common: it goes at the end of its block unless it is kept."""
+
+    target: Path
+    path: Path
+    _kept: bool
+
+    def __enter__(self) -> Self:
+        return self
+
+    @contextlib.contextmanager
+    def kept_if_well(self) -> Iterator[None]:
+        """Let the part stay if the block, which tells the ledger of a finished draw, ends well."""
+        self._kept = True
+        try:
+            yield
+        except BaseException:
+            self._kept = False
+            raise
+
+    def discard(self) -> None:
+        """Remove the part in the end after all."""
+        self._kept = False
+
+
+class DrawFile(_Part):
     """The part of a table. Use it as a context manager: what is not published or kept is removed.
 
     Attributes:
@@ -110,9 +135,6 @@ class DrawFile:
             made._hash.update(chunk)
         return made
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -138,20 +160,6 @@ class DrawFile:
         os.ftruncate(self._stream.fileno(), self.bytes)
         os.fsync(self._stream.fileno())
 
-    @contextlib.contextmanager
-    def kept_if_well(self) -> Iterator[None]:
-        """Let the part stay if the block, which tells the ledger of a finished draw, ends well."""
-        self._kept = True
-        try:
-            yield
-        except BaseException:
-            self._kept = False
-            raise
-
-    def discard(self) -> None:
-        """Remove the part in the end after all."""
-        self._kept = False
-
     def publish(self) -> None:
         """Give the file its final name, durably.
 
@@ -170,7 +178,7 @@ class DrawFile:
         sync_folder(self.target.parent)
 
 
-class DrawFolder:
+class DrawFolder(_Part):
     """The part of a model: a folder that appears whole. Use it as a context manager, as :class:`DrawFile`.
 
     Attributes:
@@ -208,9 +216,6 @@ class DrawFolder:
             return None
         return made
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -240,20 +245,6 @@ class DrawFolder:
                 os.fsync(stream.fileno())
         for folder in (self.path, *(f for f in self.path.iterdir() if f.is_dir())):
             sync_folder(folder)
-
-    @contextlib.contextmanager
-    def kept_if_well(self) -> Iterator[None]:
-        """Let the part stay if the block, which tells the ledger of a finished draw, ends well."""
-        self._kept = True
-        try:
-            yield
-        except BaseException:
-            self._kept = False
-            raise
-
-    def discard(self) -> None:
-        """Remove the part in the end after all."""
-        self._kept = False
 
     def publish(self) -> None:
         """Give the folder its final name, durably; what is released in it may be read by others, the private not.
