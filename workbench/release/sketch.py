@@ -162,22 +162,17 @@ def sketches(frame: pl.DataFrame, key: bytes) -> tuple[Sketches, Words | None]:
     telling = [k for k, columns in enumerate(without) if look.telling(columns)]
     if not telling:
         return Sketches(), None
-    choices = choose_rows(frame, key, [without[k] for k in telling], 2 * _ROWS)
+    wanted = [2 * most[k] for k in telling]
+    choices = choose_rows(frame, key, [without[k] for k in telling], wanted)
     chosen = {}
-    for k, choice in zip(telling, choices, strict=True):
-        few = choice.index.size < min(2 * _ROWS, frame.height)
+    for k, choice, size in zip(telling, choices, wanted, strict=True):
+        few = choice.index.size < min(size, frame.height)
         if k == 0 and few:
             # Most rows share a few ranks, and none of those is low: then all rows are looked at.
-            chosen[k] = choose_rows(frame, key, [()], frame.height)[0]
-        elif k == 0 or not (few or choice.at(choice.least).index.size > 16 * _ROWS):
-            chosen[k] = _thinned(choice, 2 * most[k])
+            chosen[k] = choose_rows(frame, key, [()], [frame.height])[0]
+        elif k == 0 or not (few or choice.index.size > 16 * _ROWS):
+            chosen[k] = choice
     return _made(frame, hashing, {k: (without[k], most[k], choice) for k, choice in chosen.items()}, key)
-
-
-def _thinned(choice: Chosen, wanted: int) -> Chosen:
-    while (fewer := choice.at(choice.least + 1)).index.size >= wanted:
-        choice = fewer
-    return choice
 
 
 def _made(
@@ -189,8 +184,9 @@ def _made(
     rows = np.zeros(len(union), np.uint64)
     at = {k: np.searchsorted(union, choice.index) for k, (_, _, choice) in wanted.items()}
     less = {k: np.zeros(len(positions), np.uint64) for k, positions in at.items()}
-    for column, cells in enumerate(frame.iter_columns()):
-        hashes = hashing.hashes(cells if whole else cells.gather(union))
+    some = frame if whole else frame[union]
+    for column, cells in enumerate(some.iter_columns()):
+        hashes = hashing.hashes(cells)
         rows += hashes
         for k, (without, _, _) in wanted.items():
             if column in without:
