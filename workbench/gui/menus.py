@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.dialogs import ask_for_table
 from workbench.gui.explain import asked_at, of_plan
-from workbench.gui.theme import MODES
+from workbench.gui.style.theme import MODES
 
 if TYPE_CHECKING:
     from workbench.gui.window import MainWindow

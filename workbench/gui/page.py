@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import Session, State
-from workbench.gui.stylesheet import MARGIN
+from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets import Elided, button, label, row
 
 GAP = 12

@@ -9,7 +9,7 @@ from workbench.gui.actions.project import Saved
 from workbench.gui.bridge import JobCenter
 from workbench.gui.project import Project
 from workbench.gui.state import Session
-from workbench.gui.stylesheet import MARGIN
+from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets import button, label, look
 
 

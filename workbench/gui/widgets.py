@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.stylesheet import PAD
+from workbench.gui.style.stylesheet import PAD
 from workbench.gui.text import unbroken
 
 W = TypeVar("W", bound=QWidget)

@@ -28,7 +28,7 @@ from workbench.gui.recent import RecentFiles
 from workbench.gui.restore import RestorePanel
 from workbench.gui.settings import Settings
 from workbench.gui.state import Session
-from workbench.gui.theme import ThemeSwitch
+from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets import look
 
 SIZE = (1280, 800)

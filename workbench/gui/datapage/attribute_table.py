@@ -22,7 +22,7 @@ from workbench.gui.datapage.attribute_model import BARS, KIND, LOWER, NAME, NO_R
 from workbench.gui.datapage.attribute_model import MISSING as MISSING_COLUMN
 from workbench.gui.datapage.histogram import HistogramDelegate
 from workbench.gui.state import Session
-from workbench.gui.stylesheet import ROW
+from workbench.gui.style.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
 WIDTHS = {NAME: 146, ROLE: 122, KIND: 96, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKey
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.state import Session
-from workbench.gui.stylesheet import ROW
+from workbench.gui.style.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()

@@ -23,7 +23,7 @@ from workbench.gui.draft import DraftPlan
 from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import OpenTable, Session, State
-from workbench.gui.stylesheet import ROW
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.text import count, listed
 from workbench.gui.widgets import Card, Elided, badge, button, look, row
 

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEven
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from workbench.gui.state import Session
+from workbench.gui.style.theme import mixed
 from workbench.gui.text import count
-from workbench.gui.theme import mixed
 from workbench.gui.widgets import Elided, label
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES

@@ -10,7 +10,7 @@ from workbench.gui.actions.preview import PreviewRows
 from workbench.gui.previewpage.draw_model import DrawModel
 from workbench.gui.rows_table import LOOKED_AT, RowsTable
 from workbench.gui.state import Session
-from workbench.gui.stylesheet import ROW
+from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets import Card, badge, label, row
 
 NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."

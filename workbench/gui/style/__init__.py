@@ -1,0 +1,1 @@
+"""Theme, style sheet and colours of the window."""
