@@ -8,7 +8,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
 from workbench.gui.actions.bad_lines import lines_near
-from workbench.gui.widgets import PRIVATE
+from workbench.gui.widgets.basic import PRIVATE
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 
@@ -104,7 +104,7 @@ def test_copied_rows_begin_with_the_badge(people, press, qtbot):
 
 
 def test_a_copy_that_would_hold_up_the_window_is_refused(people, press, qtbot, monkeypatch):
-    monkeypatch.setattr("workbench.gui.copying.MOST", 13_999)
+    monkeypatch.setattr("workbench.gui.widgets.copy_rows.MOST", 13_999)
     press(people, "view_rows")
     view = people.findChild(QTableView, "rows_table")
     QApplication.clipboard().setText("before")

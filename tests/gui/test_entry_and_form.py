@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit
 
-from workbench.gui.entry import PrivacyEntry
-from workbench.gui.form import Form
-from workbench.gui.text import at_least, at_most, entered, exactly, plain, unbroken
-from workbench.gui.widgets import label
+from workbench.gui.widgets.basic import label
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain, unbroken
+from workbench.gui.widgets.parameter_form import Form
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, real
 
 

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
-from workbench.gui.explain import Asked, Explainable, in_words, percent
 from workbench.gui.help_panel import PAGES as HELP
 from workbench.gui.state import AccountView
+from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.belief import posterior
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -11,7 +11,7 @@ from mishaps import retype
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.actions.release import look_before_release, release_plan
-from workbench.gui.form import Form
+from workbench.gui.widgets.parameter_form import Form
 from workbench.gui.window import PATIENCE_MS, MainWindow
 from workbench.jobs import Job
 

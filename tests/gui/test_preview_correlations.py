@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.actions.preview import draw_pairs
 from workbench.gui.previewpage.pairs import SHOWN, most_changed, written
-from workbench.gui.widgets import PRIVATE
+from workbench.gui.widgets.basic import PRIVATE
 from workbench.signals.cancel import CancelToken
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 from workbench.gui.actions import realisation
 from workbench.gui.actions.preview import draw_column, draw_rows
 from workbench.gui.actions.realisation import FIRST_ROWS, Realisation
-from workbench.gui.widgets import PRIVATE
+from workbench.gui.widgets.basic import PRIVATE
 from workbench.signals.cancel import CancelToken
 
 CTRL = Qt.KeyboardModifier.ControlModifier

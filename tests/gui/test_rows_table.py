@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.draft import DraftColumn, DraftPlan
 from workbench.gui.previewpage.draw_model import DrawModel
-from workbench.gui.rows_model import BLOCK, RowsModel
-from workbench.gui.rows_table import NUMBER, PAD, Hand, RowsTable, tint
 from workbench.gui.state import Session
+from workbench.gui.widgets.fast_table import NUMBER, PAD, Hand, RowsTable, tint
+from workbench.gui.widgets.fast_table_model import BLOCK, RowsModel
 from workbench.render.fonts import font
 
 ROWS = 5000

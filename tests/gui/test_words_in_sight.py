@@ -10,7 +10,7 @@ from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
-from workbench.gui.pathfield import PathField
+from workbench.gui.widgets.path_field import PathField
 
 TABLE = "attribute_table"
 SURNAMES = ("Abel", "Berg", "Cole", "Diaz", "Ekman", "Fuchs", "Gallo", "Haas", "Ivars", "Jung", "Kern", "Lund")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets import button, label, look
+from workbench.gui.widgets.basic import button, label, look
 
 SIGNS = {"error": "✕", "warning": "⚠", "info": "i"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.widgets import Card, Elided, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 EVERYWHERE = "Ctrl+1 to Ctrl+0: the pages. Ctrl+Return: the blue button. Ctrl+Z: undo. Ctrl+E: what ε means. Esc: back."
 PAGES = {

@@ -8,8 +8,8 @@ from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.text import time_left
-from workbench.gui.widgets import Elided, button, label, look
+from workbench.gui.widgets.basic import Elided, button, label, look
+from workbench.gui.widgets.formatting import time_left
 from workbench.signals.events import Cancelled, Failed, Progress
 
 SHOW_AFTER = 0.3

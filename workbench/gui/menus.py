@@ -10,9 +10,9 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
 from workbench.gui.actions.open_table import open_table
-from workbench.gui.dialogs import ask_for_table
-from workbench.gui.explain import asked_at, of_plan
 from workbench.gui.style.theme import MODES
+from workbench.gui.widgets.dialogs import ask_for_table
+from workbench.gui.widgets.explain import asked_at, of_plan
 
 if TYPE_CHECKING:
     from workbench.gui.window import MainWindow

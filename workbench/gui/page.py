@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import Session, State
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets import Elided, button, label, row
+from workbench.gui.widgets.basic import Elided, button, label, row
 
 GAP = 12
 

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions.project import SUFFIX, Saved, open_project, save_project
 from workbench.gui.bridge import JobCenter
-from workbench.gui.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, Session
+from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 
 
 class Project(QObject):

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.page import Page
 from workbench.gui.state import Session
-from workbench.gui.widgets import Elided, label, rule
+from workbench.gui.widgets.basic import Elided, label, rule
 from workbench.render.palette import Theme
 
 WIDTH = 200

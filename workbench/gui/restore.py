@@ -10,7 +10,7 @@ from workbench.gui.bridge import JobCenter
 from workbench.gui.project import Project
 from workbench.gui.state import Session
 from workbench.gui.style.stylesheet import MARGIN
-from workbench.gui.widgets import button, label, look
+from workbench.gui.widgets.basic import button, label, look
 
 
 class RestorePanel(QWidget):

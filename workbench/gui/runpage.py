@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, sentence
-from workbench.gui.widgets import button, look
+from workbench.gui.widgets.basic import button, look
 
 TO_DATA = "Data →"
 GUESSED = "⚠ How the file is written was guessed: confirm it on the Data page."

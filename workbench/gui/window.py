@@ -13,7 +13,6 @@ from workbench.gui.autosave import Autosave
 from workbench.gui.banner import Banner
 from workbench.gui.bridge import JobCenter
 from workbench.gui.drop import DropVeil, dragged
-from workbench.gui.explain import ExplainPanel
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.help_panel import HelpPanel
@@ -29,7 +28,8 @@ from workbench.gui.restore import RestorePanel
 from workbench.gui.settings import Settings
 from workbench.gui.state import Session
 from workbench.gui.style.theme import ThemeSwitch
-from workbench.gui.widgets import look
+from workbench.gui.widgets.basic import look
+from workbench.gui.widgets.explain import ExplainPanel
 
 SIZE = (1280, 800)
 GAUGES_WIDTH = 256

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftColumn
-from workbench.gui.text import plain
+from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit

@@ -14,7 +14,7 @@ from workbench.gui.actions.source import changed_since
 from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.draft import DraftPlan
 from workbench.gui.state import OpenTable, ReleasedStep, Session
-from workbench.gui.text import count
+from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.signals.cancel import CancelToken

@@ -262,7 +262,7 @@ def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
         folder: where the model would have been.
         former: what the ledger had of that folder before.
     """
-    from workbench.gui.text import at_most
+    from workbench.gui.widgets.formatting import at_most
 
     try:
         found = releases_into(folder)[len(former) :]

@@ -7,7 +7,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from workbench.gui.actions.bad_lines import FileLine
-from workbench.gui.widgets import Card, badge, button, label, look, once, row
+from workbench.gui.widgets.basic import Card, badge, button, label, look, once, row
 
 HELP = (
     "Mend the marked line in an editor, save the file, and press Read again. Where every line looks wrong, state below "

@@ -14,10 +14,10 @@ from workbench.gui.datapage.histogram import Histogram
 from workbench.gui.datapage.reading import MISSING, ORDERS, ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
 from workbench.gui.draft import OPEN, DraftColumn
-from workbench.gui.master_detail import DetailCard
 from workbench.gui.state import Session
-from workbench.gui.text import count
-from workbench.gui.widgets import Elided, badge, button, label, once, row
+from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
+from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.master_detail import DetailCard
 from workbench.params import InputError
 
 if TYPE_CHECKING:

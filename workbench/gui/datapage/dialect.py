@@ -15,9 +15,9 @@ from workbench.gui.actions.bad_lines import FileLine, show_lines
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
 from workbench.gui.datapage.reading_candidates import TITLES, ReadingCandidates
-from workbench.gui.form import GIVEN_LATER, Form
 from workbench.gui.state import OpenTable
-from workbench.gui.widgets import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.parameter_form import GIVEN_LATER, Form
 
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButto
 
 from workbench.gui.datapage.facts import FROM_DATA, NAMES
 from workbench.gui.draft import DraftColumn
-from workbench.gui.text import count
-from workbench.gui.widgets import Card, Elided, badge, button, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
+from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
 BREAK = "↵"

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.datapage.attribute_model import HISTOGRAM
 from workbench.gui.state import Session
-from workbench.gui.text import count
+from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme
 
 if TYPE_CHECKING:

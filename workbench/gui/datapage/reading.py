@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.draft import OPEN, DraftColumn
 from workbench.gui.state import Session
-from workbench.gui.text import count
-from workbench.gui.widgets import button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
 WIDTH, NARROW = 164, 112

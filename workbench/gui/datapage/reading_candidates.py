@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
-from workbench.gui.widgets import Elided, button, label
+from workbench.gui.widgets.basic import Elided, button, label
 from workbench.params.errors import one_line
 
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for

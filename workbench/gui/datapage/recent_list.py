@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from workbench.gui.actions.recent import look_for
 from workbench.gui.bridge import JobCenter
 from workbench.gui.recent import RecentFiles
-from workbench.gui.widgets import Card, Elided, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 SHOWN = 5
 

@@ -10,7 +10,7 @@ from workbench.data.samples import SAMPLES, Sample
 from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.recent_list import RecentList
 from workbench.gui.state import Session
-from workbench.gui.widgets import button, label, look, row, stack
+from workbench.gui.widgets.basic import button, label, look, row, stack
 
 WIDEST = 860
 

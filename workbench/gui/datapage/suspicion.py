@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.facts import kind_changes
 from workbench.gui.draft import OPEN, DraftColumn
-from workbench.gui.widgets import Elided, button, once, row
+from workbench.gui.widgets.basic import Elided, button, once, row
 from workbench.gui.wording import in_the_window
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.explain import Explainable, of_plan, percent
-from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import AccountView, Session
-from workbench.gui.text import at_least, at_most, entered, in_full
-from workbench.gui.widgets import Card, Facts, button, label, row
+from workbench.gui.widgets.bar import Bar, Part
+from workbench.gui.widgets.basic import Card, Facts, button, label, row
+from workbench.gui.widgets.explain import Explainable, of_plan, percent
+from workbench.gui.widgets.formatting import at_least, at_most, entered, in_full
 from workbench.privacy.belief import posterior
 
 HIGH = Decimal(5)

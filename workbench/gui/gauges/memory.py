@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.bridge import JobCenter
-from workbench.gui.gauges.bar import Bar, Part
 from workbench.gui.state import Session
-from workbench.gui.text import memory
-from workbench.gui.widgets import Card, Facts, label, row
+from workbench.gui.widgets.bar import Bar, Part
+from workbench.gui.widgets.basic import Card, Facts, label, row
+from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Memory
 
 KEPT = 120

@@ -17,15 +17,15 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.bridge import JobCenter
-from workbench.gui.copying import CopyRows
-from workbench.gui.dialogs import ask_for_table
 from workbench.gui.draft import DraftPlan
-from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import OpenTable, Session, State
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.text import count, listed
-from workbench.gui.widgets import Card, Elided, badge, button, look, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.dialogs import ask_for_table
+from workbench.gui.widgets.formatting import count, listed
+from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.data.options import ReadOptions
@@ -52,7 +52,7 @@ class DataPage(PageFrame):
         from workbench.gui.datapage.domain_editor import DomainEditor
         from workbench.gui.datapage.start import StartPanel
         from workbench.gui.datapage.whole import WholeTable
-        from workbench.gui.rows_model import RowsModel
+        from workbench.gui.widgets.fast_table_model import RowsModel
 
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
@@ -128,7 +128,7 @@ class DataPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _rows_view(self) -> QTableView:
-        from workbench.gui.rows_table import RowsTable
+        from workbench.gui.widgets.fast_table import RowsTable
 
         accessible = "Rows of the table: private, not for release"
         view = RowsTable(self.session, self.frame_model, "rows_table", accessible, row_height=ROW - 4)

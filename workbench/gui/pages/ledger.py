@@ -12,14 +12,14 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions.ledger import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
 from workbench.gui.bridge import JobCenter
-from workbench.gui.dialogs import ask_where_to_save, confirm
-from workbench.gui.entry import PrivacyEntry
-from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.ledgerpage.lines_model import Cell, LinesTable
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session
-from workbench.gui.text import at_least, at_most, count, entered, in_full
-from workbench.gui.widgets import Card, button, caption, label, look, row
+from workbench.gui.widgets.basic import Card, button, caption, label, look, row
+from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.explain import Asked, Explainable, explain_button
+from workbench.gui.widgets.formatting import at_least, at_most, count, entered, in_full
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)

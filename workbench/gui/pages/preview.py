@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayo
 from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import count
-from workbench.gui.widgets import Card, Elided, badge, button, named, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row
+from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
     from workbench.gui.actions.preview import PreviewColumn, PreviewPairs, PreviewRows
@@ -34,7 +34,7 @@ class PreviewPage(PageFrame):
         from workbench.gui.previewpage.distribution import Distribution
         from workbench.gui.previewpage.pairs import Correlations
         from workbench.gui.previewpage.sides import Sides
-        from workbench.gui.protectpage.nothing import NothingYet
+        from workbench.gui.widgets.empty_state import NothingYet
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)

@@ -10,14 +10,14 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.bridge import JobCenter
-from workbench.gui.entry import PrivacyEntry
-from workbench.gui.explain import Explainable, explain_button, of_one_row
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.master_detail import MasterDetail
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.state import Session, State
-from workbench.gui.text import at_most, count, entered, listed
-from workbench.gui.widgets import Card, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
+from workbench.gui.widgets.formatting import at_most, count, entered, listed
+from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.gui.actions.forecast import Outlook
@@ -37,9 +37,9 @@ class ProtectPage(PageFrame):
         super().__init__(session, jobs, PAGE)
         # These know the engines, which the descriptor of the page does not wait for.
         from workbench.gui.protectpage.detail import ShareDetail
-        from workbench.gui.protectpage.nothing import NothingYet
         from workbench.gui.protectpage.share_model import ShareModel
         from workbench.gui.protectpage.share_table import ShareTable
+        from workbench.gui.widgets.empty_state import NothingYet
 
         self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
         self._even.clicked.connect(self._split_evenly)

@@ -20,19 +20,19 @@ from workbench.gui.actions.release import (
     release_plan,
     what_remains,
 )
-from workbench.gui.actions.suggest import beside, suggest
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.page import Page, PageFrame
-from workbench.gui.pathfield import PathField
 from workbench.gui.releasepage.account import AccountName, VersionCard
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.runpage import GUESSED, unconfirmed
 from workbench.gui.state import Session, State, sentence
-from workbench.gui.text import at_most, exactly
-from workbench.gui.widgets import Card, button, label, look, row, stack
+from workbench.gui.widgets.basic import Card, button, label, look, row, stack
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
+from workbench.gui.widgets.formatting import at_most, exactly
+from workbench.gui.widgets.output_name import beside, suggest
+from workbench.gui.widgets.path_field import PathField
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions import train as actions
-from workbench.gui.actions.suggest import beside, suggest
 from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.dialogs import confirm
-from workbench.gui.explain import Asked, Explainable, explain_button
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
 from workbench.gui.state import Session, State, sentence
-from workbench.gui.text import at_least, at_most
-from workbench.gui.widgets import button, row, stack
+from workbench.gui.widgets.basic import button, row, stack
+from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.explain import Asked, Explainable, explain_button
+from workbench.gui.widgets.formatting import at_least, at_most
+from workbench.gui.widgets.output_name import beside, suggest
 from workbench.params import WorkbenchError
 from workbench.signals.events import Finished
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
-from workbench.gui.rows_model import Index, RowsModel
-from workbench.gui.rows_table import tint
 from workbench.gui.state import Session
+from workbench.gui.widgets.fast_table import tint
+from workbench.gui.widgets.fast_table_model import Index, RowsModel
 
 if TYPE_CHECKING:
     import numpy as np

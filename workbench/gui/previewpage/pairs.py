@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from workbench.gui.state import Session
 from workbench.gui.style.theme import mixed
-from workbench.gui.text import count
-from workbench.gui.widgets import Elided, label
+from workbench.gui.widgets.basic import Elided, label
+from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 

@@ -11,16 +11,16 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 from workbench.gui.actions.forecast import Candidate, Outlook
 from workbench.gui.datapage.facts import FROM_DATA
 from workbench.gui.draft import DraftColumn
-from workbench.gui.explain import explain_button
-from workbench.gui.master_detail import DetailCard
 from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.purpose import PurposeChoice
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
-from workbench.gui.slider import Slider
 from workbench.gui.state import Session
-from workbench.gui.text import at_most, count
-from workbench.gui.widgets import Elided, label, named, row
+from workbench.gui.widgets.basic import Elided, label, named, row
+from workbench.gui.widgets.explain import explain_button
+from workbench.gui.widgets.formatting import at_most, count
+from workbench.gui.widgets.master_detail import DetailCard
+from workbench.gui.widgets.slider import Slider
 from workbench.params import ParameterError
 from workbench.render.fonts import font
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from workbench.gui.draft import DraftColumn
 from workbench.gui.state import Session
-from workbench.gui.widgets import label, named
+from workbench.gui.widgets.basic import label, named
 
 VALUES, STATISTICS = "values", "statistics"
 CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts"))

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.datapage.attribute_table import ChoiceDelegate, InkDelegate
-from workbench.gui.explain import Explainable
 from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.state import Session
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.explain import Explainable
 
 Index = QModelIndex | QPersistentModelIndex
 WIDTHS = {NAME: 106, ACTION: 76, MECHANISM: 226, SHARE: 113, LOCK: 80, ERROR: 128}

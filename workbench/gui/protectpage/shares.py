@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.draft import DraftColumn, DraftPlan
-from workbench.gui.text import at_least, entered
+from workbench.gui.widgets.formatting import at_least, entered
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.actions.account import name_account, tell_apart
 from workbench.gui.bridge import JobCenter
-from workbench.gui.dialogs import confirm
 from workbench.gui.state import Session, sentence
-from workbench.gui.text import at_most
-from workbench.gui.widgets import Card, button, label, look, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, button, label, look, mark_wrong, named, row
+from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
 
 NAME = (

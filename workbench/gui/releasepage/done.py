@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.actions.verify import verify
 from workbench.gui.bridge import JobCenter
 from workbench.gui.state import ReleasedStep, sentence
-from workbench.gui.text import at_most, entered, exactly
-from workbench.gui.widgets import Card, Elided, button, label, look, row
+from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
+from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
 
 

@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.actions.forecast import hardly_survives
-from workbench.gui.explain import Explainable, of_plan, percent
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.state import Session
-from workbench.gui.text import at_least, at_most, count, in_full
-from workbench.gui.widgets import Card, Elided, Facts, button, caption, label, look
+from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
+from workbench.gui.widgets.explain import Explainable, of_plan, percent
+from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
 from workbench.privacy.belief import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 

@@ -8,11 +8,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.actions.train import INSTALL, Preflight
-from workbench.gui.dialogs import ask_where_to_save
-from workbench.gui.pathfield import PathField
-from workbench.gui.text import memory, plain
 from workbench.gui.trainpage.words import cost, steps
-from workbench.gui.widgets import Card, Facts, button, caption, label, row
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, row
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.formatting import memory, plain
+from workbench.gui.widgets.path_field import PathField
 
 NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")

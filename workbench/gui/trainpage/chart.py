@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.state import Session
-from workbench.gui.text import at_most, plain
-from workbench.gui.widgets import named
+from workbench.gui.widgets.basic import named
+from workbench.gui.widgets.formatting import at_most, plain
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from workbench.gui.actions.train import Preflight
 from workbench.gui.bridge import JobHandle
 from workbench.gui.state import Session
-from workbench.gui.text import memory
 from workbench.gui.trainpage.chart import StepChart
 from workbench.gui.trainpage.words import NO_STEPS, broken_off
-from workbench.gui.widgets import Card, badge, label, row
+from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.gui.actions.train import Preflight
-from workbench.gui.text import at_least, at_most, entered, exactly, plain
+from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 NO_STEPS = (

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from workbench.gui.widgets import named
+from workbench.gui.widgets.basic import named
 from workbench.render.palette import STYLES
 from workbench.render.ticks import plain_number
 from workbench.render.values import CurveFigure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
-from workbench.gui.widgets import Card, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.learners import LEARNERS
 from workbench.params import ParameterError
 from workbench.privacy.mechanisms import MECHANISMS

@@ -7,7 +7,7 @@ import itertools
 import math
 from decimal import Decimal
 
-from workbench.gui.text import at_most
+from workbench.gui.widgets.formatting import at_most
 from workbench.render.values import CurveFigure, Series
 
 NEAR = 0.03

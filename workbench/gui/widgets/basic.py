@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.style.stylesheet import PAD
-from workbench.gui.text import unbroken
+from workbench.gui.widgets.formatting import unbroken
 
 W = TypeVar("W", bound=QWidget)
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.slider import Slider
-from workbench.gui.text import entered
-from workbench.gui.widgets import label, mark_wrong, named
+from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.formatting import entered
+from workbench.gui.widgets.slider import Slider
 
 STEPS = 400
 DIGITS = 15

@@ -6,8 +6,8 @@ import itertools
 from pathlib import Path
 
 from workbench.gui.bridge import JobCenter
-from workbench.gui.pathfield import PathField
 from workbench.gui.state import OpenTable, Session
+from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit

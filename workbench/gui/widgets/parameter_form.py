@@ -10,9 +10,9 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
-from workbench.gui.entry import PrivacyEntry
-from workbench.gui.text import entered
-from workbench.gui.widgets import label, mark_wrong, named
+from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLayout, QWidget
 
-from workbench.gui.widgets import Card
+from workbench.gui.widgets.basic import Card
 
 WIDE = 1280
 """Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""

@@ -11,8 +11,8 @@ from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QPainter, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.state import Session
-from workbench.gui.text import at_most, entered
-from workbench.gui.widgets import Card, Elided, Facts, button, label, row
+from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
+from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.belief import DELTA_NOTE, posterior
 from workbench.render.fonts import font
 from workbench.render.palette import BAND_OPACITY

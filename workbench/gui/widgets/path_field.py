@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyleOptionFrame
 
-from workbench.gui.widgets import named
+from workbench.gui.widgets.basic import named
 
 TEXT_MARGIN = 2
 """Pixels that Qt leaves on either side of the text of a field."""

@@ -7,8 +7,8 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QMenu, QTableView
 
 from workbench.gui.state import Session
-from workbench.gui.text import count
-from workbench.gui.widgets import PRIVATE
+from workbench.gui.widgets.basic import PRIVATE
+from workbench.gui.widgets.formatting import count
 
 COPY = QKeySequence.StandardKey.Copy
 MOST = 100_000

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.state import Session
-from workbench.gui.widgets import button, label, row
+from workbench.gui.widgets.basic import button, label, row
 
 
 class NothingYet(QWidget):

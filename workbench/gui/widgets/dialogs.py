@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
 
-from workbench.gui.text import unbroken
+from workbench.gui.widgets.formatting import unbroken
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
