@@ -34,7 +34,7 @@ from window_tools import (
     write_section,
 )
 
-from workbench.gui.bridge import JobHandle
+from workbench.gui.session.job_center import JobHandle
 from workbench.gui.window import MainWindow
 
 SECONDS = 20.0

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from workbench.gui.actions.project import project_text, read_project
-from workbench.gui.draft import DraftPlan
+from workbench.gui.session.draft import DraftPlan
 from workbench.params import InputError
 from workbench.release.export import release_table
 from workbench.release.ledger import Ledger

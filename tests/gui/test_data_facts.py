@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
 
 from workbench.gui.actions.open_table import open_table
-from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.sanitize.plan import Column, Plan
 
 CTRL = Qt.KeyboardModifier.ControlModifier

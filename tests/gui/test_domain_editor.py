@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPlainTextE
 from workbench.gui.actions.open_table import open_table
 from workbench.gui.datapage.domain_editor import listed
 from workbench.gui.datapage.facts import read, written
-from workbench.gui.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 ROWS = 'who,town\n1,"Bath, Avon"\n2, Wells\n1,"St. ""Ives"""\n2,Bath\n'

@@ -23,7 +23,7 @@ def ledger(people, idle):
         cost = Cost(Decimal("1.2"), Decimal(0), PureDp(Decimal("1.2"), "sanitised table"))
         release_id = book.reserve(people.session.account.dataset, cost, work="sanitize", details={"output": "/x/a.csv"})
         book.charge(release_id)
-    from workbench.gui.actions.account import read_account
+    from workbench.gui.session.account_task import read_account
 
     read_account(people.session, people.jobs)
     people.show_page("ledger")
@@ -55,7 +55,7 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idl
     with Ledger.open() as book:
         cost = Cost(Decimal(1000), Decimal(0), PureDp(Decimal(1000), "sanitised table"))
         book.void(book.reserve(people.session.account.dataset, cost, work="sanitize"), "a value is outside")
-    from workbench.gui.actions.account import read_account
+    from workbench.gui.session.account_task import read_account
 
     read_account(people.session, people.jobs)
     press(people, "rail_ledger")

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from workbench.data import columnar
 from workbench.gui.actions.release import Outlook, look_before_release, release_plan
-from workbench.gui.bridge import JobCenter
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
 from workbench.gui.window import MainWindow
 from workbench.jobs import Job
 from workbench.paths import user_log

@@ -13,8 +13,8 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QLabel, QStyleOptionViewItem
 
 from workbench.gui.datapage.facts import read
-from workbench.gui.draft import DraftColumn, DraftPlan
-from workbench.gui.wording import in_the_window
+from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.gui.session.error_text import in_the_window
 from workbench.params import ParameterError
 from workbench.paths import user_state
 

@@ -310,7 +310,7 @@ def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, target, press,
 def test_the_way_to_a_higher_cap_is_the_ledger(ready, press, idle):
     with Ledger.open() as book:
         book.set_cap(ready.session.account.dataset, Decimal("0.5"))
-    from workbench.gui.actions.account import read_account
+    from workbench.gui.session.account_task import read_account
 
     read_account(ready.session, ready.jobs)
     idle(ready)

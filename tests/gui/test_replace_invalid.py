@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
 
 from workbench.data.options import ReadOptions
 from workbench.gui.actions.open_table import open_table
-from workbench.gui.wording import in_the_window
+from workbench.gui.session.error_text import in_the_window
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 # A missing number, a name that will not be listed, a blank line, a value beyond the bounds.

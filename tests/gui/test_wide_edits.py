@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.draft import DraftColumn, DraftPlan
 from workbench.gui.protectpage.shares import evenly, with_lock
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.sanitize.plan import Column
 
 MANY = 300

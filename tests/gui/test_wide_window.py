@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QTableView, QWidget
 
 from workbench.gui.actions.forecast import BARS, outlooks
-from workbench.gui.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn
 from workbench.signals.cancel import CancelToken
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer
 
 from workbench.gui.actions.autosave import Slot, clear_unsaved, keep_unsaved
-from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.project import Project
-from workbench.gui.state import Session, sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session, sentence
 from workbench.params import WorkbenchError
 
 REST_MS = 800

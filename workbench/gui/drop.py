@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 
 OFFICE = (".xlsx", ".xls", ".ods", ".numbers")

@@ -7,7 +7,7 @@ import time
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.basic import Elided, button, label, look
 from workbench.gui.widgets.formatting import time_left
 from workbench.signals.events import Cancelled, Failed, Progress

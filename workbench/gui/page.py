@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from workbench.gui.bridge import JobCenter
-from workbench.gui.state import Session, State
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, label, row
 

@@ -10,9 +10,9 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions.project import SUFFIX, Saved, open_project, save_project
-from workbench.gui.bridge import JobCenter
-from workbench.gui.draft import DraftPlan
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 
 

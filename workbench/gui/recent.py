@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from workbench.gui.settings import Settings
+from workbench.gui.session.settings import Settings
 
 
 class RecentFiles(QObject):

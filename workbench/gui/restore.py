@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.gui.actions.autosave import Unsaved, drop, look_for_unsaved, recover_ledger, restore
 from workbench.gui.actions.project import Saved
-from workbench.gui.bridge import JobCenter
 from workbench.gui.project import Project
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import button, label, look
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWid
 
 from workbench.gui.autosave import Autosave
 from workbench.gui.banner import Banner
-from workbench.gui.bridge import JobCenter
 from workbench.gui.drop import DropVeil, dragged
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
@@ -25,8 +24,9 @@ from workbench.gui.project import Project
 from workbench.gui.rail import Rail
 from workbench.gui.recent import RecentFiles
 from workbench.gui.restore import RestorePanel
-from workbench.gui.settings import Settings
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.session.settings import Settings
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel

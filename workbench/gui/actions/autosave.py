@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.gui.actions.project import SUFFIX, Saved, holds_values, open_as, project_of, project_raw
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftPlan
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.paths import user_data, user_state

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.state import RunRecord, Session
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import RunRecord, Session
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals import Notice

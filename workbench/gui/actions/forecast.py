@@ -8,8 +8,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken

@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.actions.account import read_account
-from workbench.gui.bridge import JobCenter
-from workbench.gui.state import Session
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workbench.gui.actions.account import read_account
 from workbench.gui.actions.source import require_unchanged, stamp_of
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params.codec import parse_toml
 from workbench.signals.cancel import CancelToken

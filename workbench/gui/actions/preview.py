@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.actions.realisation import SPACED_ROWS, Realisation
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftPlan
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress

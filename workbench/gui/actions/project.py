@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.actions.account import read_account
 from workbench.gui.actions.open_table import KEY, load
-from workbench.gui.bridge import JobCenter
-from workbench.gui.draft import FACTS, DraftPlan
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import FACTS, DraftPlan
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params import InputError, ParameterError
 from workbench.signals.cancel import CancelToken

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from workbench.gui.bridge import JobCenter, JobHandle
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 

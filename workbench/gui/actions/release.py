@@ -9,11 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.gui.actions.account import read_account
 from workbench.gui.actions.source import changed_since
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftPlan
-from workbench.gui.state import OpenTable, ReleasedStep, Session
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, ReleasedStep, Session
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError

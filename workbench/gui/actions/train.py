@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from workbench.gui.actions.account import read_account
-from workbench.gui.bridge import JobCenter, JobHandle
-from workbench.gui.draft import DraftPlan
-from workbench.gui.state import OpenTable, ReleasedStep, RunRecord, Session
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters, WorkbenchError

@@ -18,9 +18,9 @@ from workbench.gui.datapage.facts import (
     role_changes,
     written,
 )
-from workbench.gui.draft import DraftColumn
-from workbench.gui.state import Session
-from workbench.gui.wording import in_the_window
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.session import Session
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from workbench.data.schema import KINDS, ROLES
 from workbench.gui.datapage.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
 from workbench.gui.datapage.attribute_model import MISSING as MISSING_COLUMN
 from workbench.gui.datapage.histogram import HistogramDelegate
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex

@@ -13,8 +13,8 @@ from workbench.gui.datapage.facts import FROM_DATA, ROLE_MEANING, protect_change
 from workbench.gui.datapage.histogram import Histogram
 from workbench.gui.datapage.reading import MISSING, ORDERS, ReadingFacts
 from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
-from workbench.gui.draft import OPEN, DraftColumn
-from workbench.gui.state import Session
+from workbench.gui.session.draft import OPEN, DraftColumn
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard

@@ -12,10 +12,10 @@ from workbench.data.dialect import Dialect
 from workbench.data.options import ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.actions.bad_lines import FileLine, show_lines
-from workbench.gui.bridge import JobCenter
 from workbench.gui.datapage.bad_lines import BadLines
 from workbench.gui.datapage.reading_candidates import TITLES, ReadingCandidates
-from workbench.gui.state import OpenTable
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.parameter_form import GIVEN_LATER, Form
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.facts import FROM_DATA, NAMES
-from workbench.gui.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError

@@ -6,7 +6,7 @@ import datetime
 import re
 from typing import Any
 
-from workbench.gui.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 

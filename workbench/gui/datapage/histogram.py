@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.datapage.attribute_model import HISTOGRAM
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme
 

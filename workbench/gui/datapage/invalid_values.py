@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.gui.draft import OWN_VALUE, DraftColumn, DraftPlan
+from workbench.gui.session.draft import OWN_VALUE, DraftColumn, DraftPlan
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
     from workbench.data.profile import ColumnProfile
-    from workbench.gui.state import OpenTable
+    from workbench.gui.session.session import OpenTable
 
 
 class InvalidValues:

@@ -7,8 +7,8 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.draft import OPEN, DraftColumn
-from workbench.gui.state import Session
+from workbench.gui.session.draft import OPEN, DraftColumn
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError

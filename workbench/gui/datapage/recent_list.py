@@ -9,8 +9,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.actions.recent import look_for
-from workbench.gui.bridge import JobCenter
 from workbench.gui.recent import RecentFiles
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 SHOWN = 5

@@ -9,9 +9,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.facts import kind_changes
-from workbench.gui.draft import OPEN, DraftColumn
+from workbench.gui.session.draft import OPEN, DraftColumn
+from workbench.gui.session.error_text import in_the_window
 from workbench.gui.widgets.basic import Elided, button, once, row
-from workbench.gui.wording import in_the_window
 
 if TYPE_CHECKING:
     from workbench.data.profile import ColumnProfile, Suspicion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.datapage.invalid_values import InvalidValues
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QSize
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from workbench.gui.bridge import JobCenter
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, label, row
 from workbench.gui.widgets.formatting import memory

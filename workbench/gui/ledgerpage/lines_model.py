@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 
 Index = QModelIndex | QPersistentModelIndex

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.actions.open_table import open_table
-from workbench.gui.bridge import JobCenter
-from workbench.gui.draft import DraftPlan
 from workbench.gui.page import Page, PageFrame
-from workbench.gui.state import OpenTable, Session, State
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, Session, State
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
 from workbench.gui.widgets.copy_rows import CopyRows

@@ -11,10 +11,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions.ledger import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
-from workbench.gui.bridge import JobCenter
 from workbench.gui.ledgerpage.lines_model import Cell, LinesTable
 from workbench.gui.page import Page, PageFrame
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, row
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry

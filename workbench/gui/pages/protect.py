@@ -9,10 +9,10 @@ from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.gui.bridge import JobCenter
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.page import Page, PageFrame
-from workbench.gui.state import Session, State
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session, State
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
-from workbench.gui.actions.account import read_account
 from workbench.gui.actions.release import (
     EarlierRelease,
     Outlook,
@@ -20,14 +19,15 @@ from workbench.gui.actions.release import (
     release_plan,
     what_remains,
 )
-from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.releasepage.account import AccountName, VersionCard
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.runpage import GUESSED, unconfirmed
-from workbench.gui.state import Session, State, sentence
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session, State, sentence
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly

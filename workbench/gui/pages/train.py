@@ -9,11 +9,11 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions import train as actions
-from workbench.gui.bridge import JobCenter, JobHandle
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.page import Page
 from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
-from workbench.gui.state import Session, State, sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session, State, sentence
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button

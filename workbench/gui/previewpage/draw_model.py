@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.fast_table import tint
 from workbench.gui.widgets.fast_table_model import Index, RowsModel
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.theme import mixed
 from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.formatting import count

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidg
 
 from workbench.gui.actions.preview import PreviewRows
 from workbench.gui.previewpage.draw_model import DrawModel
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, label, row
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable

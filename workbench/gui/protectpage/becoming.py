@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from workbench.gui.actions.forecast import Example
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 
 HEIGHT = 190

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.actions.forecast import Candidate, Outlook
 from workbench.gui.datapage.facts import FROM_DATA
-from workbench.gui.draft import DraftColumn
 from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.purpose import PurposeChoice
 from workbench.gui.protectpage.share_model import KEPT, ShareModel
 from workbench.gui.protectpage.shares import with_share
-from workbench.gui.state import Session
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, named, row
 from workbench.gui.widgets.explain import explain_button
 from workbench.gui.widgets.formatting import at_most, count

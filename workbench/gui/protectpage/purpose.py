@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
-from workbench.gui.draft import DraftColumn
-from workbench.gui.state import Session
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import label, named
 
 VALUES, STATISTICS = "values", "statistics"

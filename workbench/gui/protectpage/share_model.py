@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor
 
 from workbench.gui.actions.forecast import Outlook
 from workbench.gui.datapage.facts import FROM_DATA, protect_changes
-from workbench.gui.draft import DraftColumn
 from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
-from workbench.gui.state import Session
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.params import ParameterError

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.draft import DraftColumn, DraftPlan
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.widgets.formatting import at_least, entered
 from workbench.params import ParameterError
 

@@ -10,8 +10,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.actions.verify import verify
-from workbench.gui.bridge import JobCenter
-from workbench.gui.state import ReleasedStep, sentence
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import ReleasedStep, sentence
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
@@ -18,7 +18,7 @@ from workbench.privacy.belief import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 
 if TYPE_CHECKING:
-    from workbench.gui.draft import DraftColumn
+    from workbench.gui.session.draft import DraftColumn
     from workbench.sanitize.forecast import ColumnForecast, Forecast
 
 FIGURE_MEANS = "How far one row can show through, at most, against a table in which it is"

@@ -7,8 +7,8 @@ from typing import Any
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.actions.train import Preflight
-from workbench.gui.bridge import JobHandle
-from workbench.gui.state import Session
+from workbench.gui.session.job_center import JobHandle
+from workbench.gui.session.session import Session
 from workbench.gui.trainpage.chart import StepChart
 from workbench.gui.trainpage.words import NO_STEPS, broken_off
 from workbench.gui.widgets.basic import Card, badge, label, row

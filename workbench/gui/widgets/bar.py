@@ -10,7 +10,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 
 Ink = Literal["text", "muted", "accent", "warn", "danger"]
 

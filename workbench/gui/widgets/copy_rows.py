@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QItemSelectionRange, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QMenu, QTableView
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.gui.widgets.formatting import count
 

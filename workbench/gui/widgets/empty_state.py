@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, row
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, QScrollArea, QSizePolicy, QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.privacy.belief import DELTA_NOTE, posterior

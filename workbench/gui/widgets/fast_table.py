@@ -14,7 +14,7 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.fast_table_model import RowsModel, presented
 from workbench.render.fonts import font

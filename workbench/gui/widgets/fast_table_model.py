@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.state import Session
+from workbench.gui.session.session import Session
 
 if TYPE_CHECKING:
     import polars as pl

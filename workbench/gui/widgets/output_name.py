@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from workbench.gui.bridge import JobCenter
-from workbench.gui.state import OpenTable, Session
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.gui.wording import in_the_window
+from workbench.gui.session.error_text import in_the_window
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from PySide6.QtGui import QUndoCommand
 
-from workbench.gui.draft import DraftPlan
+from workbench.gui.session.draft import DraftPlan
 
 
 class PlanEdit(QUndoCommand):
