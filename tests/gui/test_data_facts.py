@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit
 
-from workbench.gui.actions.open_table import open_table
+from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.sanitize.plan import Column, Plan
 

@@ -8,8 +8,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.data.options import ReadOptions
-from workbench.gui.actions.open_table import open_table
 from workbench.gui.datapage.attribute_model import LOWER, UPPER
+from workbench.gui.project.open_table import open_table
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 CSV = "age;income;town\n" + "\n".join(f"{20 + i % 20};{1000 + 37 * i},5;{'AB'[i % 2]}" for i in range(40)) + "\n"

@@ -12,7 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QMessageBox, QPushButton, QToolTip
 
-import workbench.gui.actions.open_table
+import workbench.gui.project.open_table
 import workbench.release.export
 from workbench.gui.pages import PAGES
 from workbench.jobs import Job
@@ -191,7 +191,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
     table = tmp_path / "divorces of 2024.csv"
     table.write_text("age\n" + "33\n34\n" * 9, "utf-8")
     if work == "Opening":
-        monkeypatch.setattr(workbench.gui.actions.open_table, "load", fault)
+        monkeypatch.setattr(workbench.gui.project.open_table, "load", fault)
         window.open(str(table))
     else:
         window.open(str(table))

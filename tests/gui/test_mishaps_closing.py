@@ -9,7 +9,7 @@ from mishaps import PATIENCE, big_table, retype, statuses
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
-from workbench.gui.actions.open_table import open_table
+from workbench.gui.project.open_table import open_table
 from workbench.jobs.runner import Run
 from workbench.paths import user_data
 from workbench.release.verify import verify_release

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
-from workbench.gui.actions.open_table import open_table
+from workbench.gui.project.open_table import open_table
 from workbench.release.ledger import Ledger
 
 CTRL = Qt.KeyboardModifier.ControlModifier

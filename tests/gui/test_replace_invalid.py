@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
 
 from workbench.data.options import ReadOptions
-from workbench.gui.actions.open_table import open_table
+from workbench.gui.project.open_table import open_table
 from workbench.gui.session.error_text import in_the_window
 
 CTRL = Qt.KeyboardModifier.ControlModifier

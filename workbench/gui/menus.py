@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
-from workbench.gui.actions.open_table import open_table
+from workbench.gui.project.open_table import open_table
 from workbench.gui.style.theme import MODES
 from workbench.gui.widgets.dialogs import ask_for_table
 from workbench.gui.widgets.explain import asked_at, of_plan

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.gui.autosave import Autosave
 from workbench.gui.banner import Banner
 from workbench.gui.drop import DropVeil, dragged
 from workbench.gui.gauges.budget import BudgetGauge
@@ -20,10 +19,11 @@ from workbench.gui.menus import Menus
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.data import DataPage
-from workbench.gui.project import Project
+from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.project import Project
+from workbench.gui.project.recent_files import RecentFiles
+from workbench.gui.project.restore_panel import RestorePanel
 from workbench.gui.rail import Rail
-from workbench.gui.recent import RecentFiles
-from workbench.gui.restore import RestorePanel
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings

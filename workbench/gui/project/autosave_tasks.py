@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workbench.gui.actions.project import SUFFIX, Saved, holds_values, open_as, project_of, project_raw
+from workbench.gui.project.project_tasks import SUFFIX, Saved, holds_values, open_as, project_of, project_raw
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session

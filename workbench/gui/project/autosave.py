@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer
 
-from workbench.gui.actions.autosave import Slot, clear_unsaved, keep_unsaved
-from workbench.gui.project import Project
+from workbench.gui.project.autosave_tasks import Slot, clear_unsaved, keep_unsaved
+from workbench.gui.project.project import Project
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, sentence
 from workbench.params import WorkbenchError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from workbench.gui.actions.autosave import Unsaved, drop, look_for_unsaved, recover_ledger, restore
-from workbench.gui.actions.project import Saved
-from workbench.gui.project import Project
+from workbench.gui.project.autosave_tasks import Unsaved, drop, look_for_unsaved, recover_ledger, restore
+from workbench.gui.project.project import Project
+from workbench.gui.project.project_tasks import Saved
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import MARGIN

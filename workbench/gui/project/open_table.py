@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workbench.gui.actions.source import require_unchanged, stamp_of
+from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.actions.project import SUFFIX, Saved, open_project, save_project
+from workbench.gui.project.project_tasks import SUFFIX, Saved, open_project, save_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, Session
