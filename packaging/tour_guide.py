@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.app import application, settle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 PATIENCE_S = 60.0
 LOOK_MS = 20

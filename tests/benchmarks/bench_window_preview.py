@@ -24,7 +24,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox
 from window_tools import at, click, open_table, shown_window, spread, verdict, write_section
 
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 TIMES = 15
 TARGET_MS = 200.0

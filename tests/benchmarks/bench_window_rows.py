@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTableView
 from window_tools import at, click, open_table, shown_window, spread, until, verdict, write_section
 
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 ROWS = 1_000_000
 PAGES = 200

@@ -35,7 +35,7 @@ from window_tools import (
 )
 
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 SECONDS = 20.0
 ROUNDS = 3

@@ -20,7 +20,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.gui.app import application, settle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
 ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits")

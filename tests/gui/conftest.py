@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidge
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.app import application
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs.mailbox import Mailbox
 from workbench.release import export
 from workbench.signals.cancel import CancelToken

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.release.ledger import Ledger
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event

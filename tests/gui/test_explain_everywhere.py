@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
-from workbench.gui.help_panel import PAGES as HELP
 from workbench.gui.session.session import AccountView
+from workbench.gui.shell.help_panel import PAGES as HELP
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.belief import posterior
 

@@ -25,7 +25,7 @@ FIRST_PAINT = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from workbench.gui.app import application
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 app = application()
 window = MainWindow()
 window.show()
@@ -48,7 +48,7 @@ PAGES_AFTER_LOADING = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from workbench.gui.app import application, settle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 app = application()
 window = MainWindow()
 window.show()

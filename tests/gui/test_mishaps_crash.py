@@ -16,7 +16,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.app import settle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_data, user_state
 from workbench.release.ledger import Ledger
 from workbench.render.palette import DARK, LIGHT
@@ -29,7 +29,7 @@ from decimal import Decimal
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from workbench.gui.app import application, settle
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
 from workbench.release import export
 

@@ -11,8 +11,8 @@ from mishaps import retype
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
 from workbench.gui.actions.release import look_before_release, release_plan
+from workbench.gui.shell.main_window import PATIENCE_MS, MainWindow
 from workbench.gui.widgets.parameter_form import Form
-from workbench.gui.window import PATIENCE_MS, MainWindow
 from workbench.jobs import Job
 
 SMALL, LARGE = (1280, 720), (2560, 1440)

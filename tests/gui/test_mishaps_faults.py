@@ -21,7 +21,7 @@ from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs import Job
 from workbench.paths import user_log
 
@@ -89,7 +89,7 @@ import sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel
 from workbench.gui import app
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 def bug():
     name = "Ada Lovelace, 36"

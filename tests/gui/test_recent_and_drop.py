@@ -7,7 +7,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 CSV = "age,town\n" + "\n".join(f"{20 + i % 9},{'AB'[i % 2]}" for i in range(30)) + "\n"

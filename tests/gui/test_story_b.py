@@ -12,7 +12,7 @@ from hands import CTRL, Hands
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
 
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 from workbench.release.ledger import Ledger
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.app import application
-from workbench.gui.window import MainWindow
+from workbench.gui.shell.main_window import MainWindow
 
 PATIENCE = 100.0
 ROWS, COLUMNS = 8_000, 20

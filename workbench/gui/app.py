@@ -8,8 +8,8 @@ from types import TracebackType
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
-from workbench.gui.window import MainWindow
 from workbench.jobs import Job, trace_of
 from workbench.jobs.loading import load
 from workbench.jobs.log import log_trace

@@ -9,13 +9,8 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.gui.banner import Banner
-from workbench.gui.drop import DropVeil, dragged
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
-from workbench.gui.help_panel import HelpPanel
-from workbench.gui.jobs_panel import JobsPanel
-from workbench.gui.menus import Menus
 from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.data import DataPage
@@ -23,10 +18,15 @@ from workbench.gui.project.autosave import Autosave
 from workbench.gui.project.project import Project
 from workbench.gui.project.recent_files import RecentFiles
 from workbench.gui.project.restore_panel import RestorePanel
-from workbench.gui.rail import Rail
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
+from workbench.gui.shell.banner import Banner
+from workbench.gui.shell.drop_overlay import DropVeil, dragged
+from workbench.gui.shell.help_panel import HelpPanel
+from workbench.gui.shell.jobs_panel import JobsPanel
+from workbench.gui.shell.menus import Menus
+from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
 from workbench.gui.widgets.explain import ExplainPanel

@@ -15,7 +15,7 @@ from workbench.gui.widgets.dialogs import ask_for_table
 from workbench.gui.widgets.explain import asked_at, of_plan
 
 if TYPE_CHECKING:
-    from workbench.gui.window import MainWindow
+    from workbench.gui.shell.main_window import MainWindow
 
 
 class Menus:
