@@ -1,6 +1,6 @@
 """Every page of the window, in the order of the rail; a new one is its file and a line in this list.
 
-A file of this folder declares one page: a subclass of :class:`workbench.gui.page.PageFrame` and its descriptor::
+A file of this folder declares one page: a subclass of :class:`workbench.gui.pages.base.PageFrame` and its descriptor::
 
     class LedgerPage(PageFrame):
         \"\"\"…\"\"\"
@@ -25,7 +25,7 @@ signals; it does no arithmetic on data, opens no file and starts no thread.
 
 from __future__ import annotations
 
-from workbench.gui.page import Page
 from workbench.gui.pages import data, ledger, preview, protect, release, train, utility
+from workbench.gui.pages.base import Page
 
 PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, train.PAGE, release.PAGE, ledger.PAGE)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter

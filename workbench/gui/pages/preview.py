@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session, State
 from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row

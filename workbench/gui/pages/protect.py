@@ -10,7 +10,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session, State
 from workbench.gui.widgets.basic import Card, button, label, row

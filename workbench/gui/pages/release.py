@@ -20,11 +20,11 @@ from workbench.gui.actions.release import (
     what_remains,
 )
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.releasepage.account import AccountName, VersionCard
 from workbench.gui.releasepage.done import ReleasedCard
 from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
-from workbench.gui.runpage import GUESSED, unconfirmed
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State, sentence

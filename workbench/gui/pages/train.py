@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.gui.actions import train as actions
 from workbench.gui.gauges.budget import first_words
-from workbench.gui.page import Page
-from workbench.gui.runpage import RunPage, has_run, what_keeps_from_release
+from workbench.gui.pages.base import Page
+from workbench.gui.pages.run_page import RunPage, has_run, what_keeps_from_release
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State, sentence
 from workbench.gui.widgets.basic import button, row, stack

@@ -11,8 +11,8 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
 from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
-from workbench.gui.page import Page
-from workbench.gui.runpage import RunPage, has_run, what_is_missing
+from workbench.gui.pages.base import Page
+from workbench.gui.pages.run_page import RunPage, has_run, what_is_missing
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.widgets.basic import Card, badge, button, label, row, stack

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWid
 
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
-from workbench.gui.page import Page, PageFrame
 from workbench.gui.pages import PAGES
+from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.data import DataPage
 from workbench.gui.project.autosave import Autosave
 from workbench.gui.project.project import Project

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.page import Page
+from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, rule
 from workbench.render.palette import Theme

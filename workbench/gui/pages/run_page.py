@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton
 
-from workbench.gui.page import Page, PageFrame
+from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, sentence
 from workbench.gui.widgets.basic import button, look
