@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPlainTextEdit
 
-from workbench.gui.datapage.domain_editor import listed
-from workbench.gui.datapage.facts import read, written
+from workbench.gui.pages.data.domain_editor import listed
+from workbench.gui.pages.data.facts import read, written
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftColumn
 

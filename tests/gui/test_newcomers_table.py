@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QLabel, QStyleOptionViewItem
 
-from workbench.gui.datapage.facts import read
+from workbench.gui.pages.data.facts import read
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.error_text import in_the_window
 from workbench.params import ParameterError

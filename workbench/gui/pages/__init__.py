@@ -25,7 +25,8 @@ signals; it does no arithmetic on data, opens no file and starts no thread.
 
 from __future__ import annotations
 
-from workbench.gui.pages import data, ledger, preview, protect, release, train, utility
+from workbench.gui.pages import ledger, preview, protect, release, train, utility
 from workbench.gui.pages.base import Page
+from workbench.gui.pages.data import page as data
 
 PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, train.PAGE, release.PAGE, ledger.PAGE)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.actions.forecast import Candidate, Outlook
-from workbench.gui.datapage.facts import FROM_DATA
+from workbench.gui.pages.data.facts import FROM_DATA
 from workbench.gui.protectpage.becoming import Becoming
 from workbench.gui.protectpage.purpose import PurposeChoice
 from workbench.gui.protectpage.share_model import KEPT, ShareModel

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 
 from workbench.gui.actions.forecast import Outlook
-from workbench.gui.datapage.facts import FROM_DATA, protect_changes
+from workbench.gui.pages.data.facts import FROM_DATA, protect_changes
 from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session

@@ -13,7 +13,7 @@ from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.data import DataPage
+from workbench.gui.pages.data.page import DataPage
 from workbench.gui.project.autosave import Autosave
 from workbench.gui.project.project import Project
 from workbench.gui.project.recent_files import RecentFiles

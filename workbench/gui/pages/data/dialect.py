@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from workbench.data.dialect import Dialect
 from workbench.data.options import ReadOptions
 from workbench.data.reading import doubted, options_of
-from workbench.gui.actions.bad_lines import FileLine, show_lines
-from workbench.gui.datapage.bad_lines import BadLines
-from workbench.gui.datapage.reading_candidates import TITLES, ReadingCandidates
+from workbench.gui.pages.data.bad_lines import BadLines
+from workbench.gui.pages.data.bad_lines_task import FileLine, show_lines
+from workbench.gui.pages.data.reading_candidates import TITLES, ReadingCandidates
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.widgets.basic import Card, button, label, row

@@ -46,12 +46,12 @@ class DataPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know polars, which the descriptor of the page does not wait for.
-        from workbench.gui.datapage.attribute_table import AttributeTable
-        from workbench.gui.datapage.detail import AttributeDetail
-        from workbench.gui.datapage.dialect import DialectForm
-        from workbench.gui.datapage.domain_editor import DomainEditor
-        from workbench.gui.datapage.start import StartPanel
-        from workbench.gui.datapage.whole import WholeTable
+        from workbench.gui.pages.data.attribute_table import AttributeTable
+        from workbench.gui.pages.data.detail import AttributeDetail
+        from workbench.gui.pages.data.dialect import DialectForm
+        from workbench.gui.pages.data.domain_editor import DomainEditor
+        from workbench.gui.pages.data.start import StartPanel
+        from workbench.gui.pages.data.table_facts import WholeTable
         from workbench.gui.widgets.fast_table_model import RowsModel
 
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
@@ -243,7 +243,7 @@ class DataPage(PageFrame):
         open_facts = [p for p in plan.problems() if p.open]
         wrong = [p for p in plan.problems() if not p.open and p.column]
         if opened.table.doubts:
-            from workbench.gui.datapage.dialect import doubts_in_words
+            from workbench.gui.pages.data.dialect import doubts_in_words
 
             self.set_note(f"How the file is written was guessed: {doubts_in_words(opened.table)}.")
             confirming = self._views.currentWidget() is self._places["dialect"]
@@ -314,7 +314,7 @@ class DataPage(PageFrame):
 
 
 def _guessed_in_words(plan: DraftPlan) -> str:
-    from workbench.gui.datapage.facts import GUESSED_FACTS
+    from workbench.gui.pages.data.facts import GUESSED_FACTS
     from workbench.sanitize.origin import listed
 
     return listed(plan.guesses(), GUESSED_FACTS)
@@ -330,7 +330,7 @@ def _scrolled(widget: QWidget) -> QScrollArea:
 
 
 def _summary(opened: OpenTable) -> str:
-    from workbench.gui.datapage.dialect import in_words
+    from workbench.gui.pages.data.dialect import in_words
 
     size = f"{count(opened.table.rows, 'row')} × {count(len(opened.table.names), 'column')}"
     if opened.table.dialect is not None:

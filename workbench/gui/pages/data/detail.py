@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from workbench.gui.datapage.attribute_model import AttributeModel
-from workbench.gui.datapage.facts import FROM_DATA, ROLE_MEANING, protect_changes
-from workbench.gui.datapage.histogram import Histogram
-from workbench.gui.datapage.reading import MISSING, ORDERS, ReadingFacts
-from workbench.gui.datapage.suspicion import Remedy, SuspicionLines
+from workbench.gui.pages.data.attribute_model import AttributeModel
+from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
+from workbench.gui.pages.data.facts import FROM_DATA, ROLE_MEANING, protect_changes
+from workbench.gui.pages.data.hints import Remedy, SuspicionLines
+from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from workbench.gui.datapage.facts import kind_changes
+from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.widgets.basic import Elided, button, once, row

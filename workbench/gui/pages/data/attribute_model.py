@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.datapage.facts import (
+from workbench.gui.pages.data.facts import (
     FROM_DATA,
     ROLE_MEANING,
     changes,

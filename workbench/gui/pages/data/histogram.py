@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.datapage.attribute_model import HISTOGRAM
+from workbench.gui.pages.data.attribute_model import HISTOGRAM
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme

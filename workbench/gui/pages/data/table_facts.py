@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.datapage.invalid_values import InvalidValues
+from workbench.gui.pages.data.invalid_values import InvalidValues
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed

@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.data.schema import KINDS, ROLES
-from workbench.gui.datapage.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
-from workbench.gui.datapage.attribute_model import MISSING as MISSING_COLUMN
-from workbench.gui.datapage.histogram import HistogramDelegate
+from workbench.gui.pages.data.attribute_model import BARS, KIND, LOWER, NAME, NO_ROLE, ROLE, UPPER, AttributeModel
+from workbench.gui.pages.data.attribute_model import MISSING as MISSING_COLUMN
+from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from workbench.gui.datapage.facts import FROM_DATA, NAMES
+from workbench.gui.pages.data.facts import FROM_DATA, NAMES
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import count

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
-from workbench.gui.actions.bad_lines import FileLine
+from workbench.gui.pages.data.bad_lines_task import FileLine
 from workbench.gui.widgets.basic import Card, badge, button, label, look, once, row
 
 HELP = (
