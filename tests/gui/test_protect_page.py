@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider
 
-from workbench.gui.protectpage.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
-from workbench.gui.protectpage.shares import evenly, settled, split, with_lock, with_share
+from workbench.gui.pages.protect.share_edits import evenly, settled, split, with_lock, with_share
+from workbench.gui.pages.protect.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
 from workbench.params import ParameterError
 from workbench.sanitize.allocate import total
 

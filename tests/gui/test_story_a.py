@@ -11,7 +11,7 @@ import pytest
 from hands import CTRL, Hands, write_people
 from PySide6.QtCore import Qt
 
-from workbench.gui.protectpage.shares import split
+from workbench.gui.pages.protect.share_edits import split
 from workbench.release.ledger import Ledger
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtWidgets import QTableView, QWidget
 
-from workbench.gui.actions.forecast import BARS, outlooks
+from workbench.gui.pages.protect.tasks import BARS, outlooks
 from workbench.gui.session.draft import DraftColumn
 from workbench.signals.cancel import CancelToken
 

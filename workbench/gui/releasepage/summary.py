@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from workbench.gui.actions.forecast import hardly_survives
 from workbench.gui.gauges.budget import HIGH
+from workbench.gui.pages.protect.tasks import hardly_survives
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent

@@ -20,7 +20,7 @@ from workbench.gui.widgets.formatting import at_most, count, entered, listed
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
-    from workbench.gui.actions.forecast import Outlook
+    from workbench.gui.pages.protect.tasks import Outlook
 
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
@@ -36,9 +36,9 @@ class ProtectPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.protectpage.detail import ShareDetail
-        from workbench.gui.protectpage.share_model import ShareModel
-        from workbench.gui.protectpage.share_table import ShareTable
+        from workbench.gui.pages.protect.detail import ShareDetail
+        from workbench.gui.pages.protect.share_model import ShareModel
+        from workbench.gui.pages.protect.share_table import ShareTable
         from workbench.gui.widgets.empty_state import NothingYet
 
         self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
@@ -127,7 +127,7 @@ class ProtectPage(PageFrame):
         self._ask()
 
     def _ask(self) -> None:
-        from workbench.gui.actions.forecast import forecast_columns
+        from workbench.gui.pages.protect.tasks import forecast_columns
 
         if self._stale and self.shares.shares():
             self._stale = False
@@ -178,7 +178,7 @@ class ProtectPage(PageFrame):
     # -- what the buttons do --------------------------------------------------------------------------------------
 
     def _split_evenly(self) -> None:
-        from workbench.gui.protectpage.shares import evenly
+        from workbench.gui.pages.protect.share_edits import evenly
 
         self.session.edit("split ε evenly", evenly(self.session.plan))
 

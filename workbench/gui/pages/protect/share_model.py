@@ -8,9 +8,9 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor
 
-from workbench.gui.actions.forecast import Outlook
 from workbench.gui.pages.data.facts import FROM_DATA, protect_changes
-from workbench.gui.protectpage.shares import split, with_action, with_lock, with_share
+from workbench.gui.pages.protect.share_edits import split, with_action, with_lock, with_share
+from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.explain import Asked, of_one_row

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from workbench.gui.actions.forecast import Example
+from workbench.gui.pages.protect.tasks import Example
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 

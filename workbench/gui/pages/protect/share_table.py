@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.pages.data.attribute_table import ChoiceDelegate, InkDelegate
-from workbench.gui.protectpage.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
+from workbench.gui.pages.protect.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.explain import Explainable
