@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 
-from workbench.gui.actions import realisation
-from workbench.gui.actions.preview import draw_column, draw_rows
-from workbench.gui.actions.realisation import FIRST_ROWS, Realisation
+from workbench.gui.pages.preview import realisation_task as realisation
+from workbench.gui.pages.preview.realisation_task import FIRST_ROWS, Realisation
+from workbench.gui.pages.preview.tasks import draw_column, draw_rows
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.signals.cancel import CancelToken
 

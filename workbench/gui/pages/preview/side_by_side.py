@@ -6,8 +6,8 @@ from PySide6.QtCore import QModelIndex, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSizePolicy, QWidget
 
-from workbench.gui.actions.preview import PreviewRows
-from workbench.gui.previewpage.draw_model import DrawModel
+from workbench.gui.pages.preview.preview_model import DrawModel
+from workbench.gui.pages.preview.tasks import PreviewRows
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, badge, label, row

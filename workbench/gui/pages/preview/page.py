@@ -15,7 +15,7 @@ from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
-    from workbench.gui.actions.preview import PreviewColumn, PreviewPairs, PreviewRows
+    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewPairs, PreviewRows
 
 FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
@@ -31,9 +31,9 @@ class PreviewPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.previewpage.distribution import Distribution
-        from workbench.gui.previewpage.pairs import Correlations
-        from workbench.gui.previewpage.sides import Sides
+        from workbench.gui.pages.preview.correlation_matrix import Correlations
+        from workbench.gui.pages.preview.distribution import Distribution
+        from workbench.gui.pages.preview.side_by_side import Sides
         from workbench.gui.widgets.empty_state import NothingYet
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
@@ -209,7 +209,7 @@ class PreviewPage(PageFrame):
         return show_if_present
 
     def _ask(self) -> None:
-        from workbench.gui.actions.preview import preview_pairs, preview_rows
+        from workbench.gui.pages.preview.tasks import preview_pairs, preview_rows
 
         opened = self.session.opened
         assert opened is not None
@@ -222,7 +222,7 @@ class PreviewPage(PageFrame):
             preview_pairs(*what, self._present(self._show_pairs), on_failure=self._present(self._failed))
 
     def _ask_column(self) -> None:
-        from workbench.gui.actions.preview import preview_column
+        from workbench.gui.pages.preview.tasks import preview_column
 
         opened = self.session.opened
         assert opened is not None

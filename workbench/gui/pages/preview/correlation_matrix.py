@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workbench.gui.actions.preview import PreviewPairs
+    from workbench.gui.pages.preview.tasks import PreviewPairs
 
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""

@@ -1,6 +1,6 @@
 """Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
-Rows, spread and correlations of one draw are looks at one :class:`~workbench.gui.actions.realisation.Realisation`.
+Rows, spread and correlations of one draw are looks at one :class:`~workbench.gui.pages.preview.realisation_task.Realisation`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.actions.realisation import SPACED_ROWS, Realisation
+from workbench.gui.pages.preview.realisation_task import SPACED_ROWS, Realisation
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.jobs import Job

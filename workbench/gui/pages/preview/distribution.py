@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from workbench.gui.actions.preview import PreviewColumn
+from workbench.gui.pages.preview.tasks import PreviewColumn
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES

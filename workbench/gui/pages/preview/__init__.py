@@ -1,0 +1,1 @@
+"""The Preview page: one private draw of the plan beside the original."""
