@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from tour_guide import Guide
 
 from workbench.gui.pages.train import TrainPage
-from workbench.gui.pages.utility import UtilityPage
+from workbench.gui.pages.utility.page import UtilityPage
 
 LOCK_COLUMN = 4
 FACTS = {

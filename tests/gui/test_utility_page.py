@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from workbench.gui.utilitypage.words import in_words, shown, value_at, worth_taking
+from workbench.gui.pages.utility.messages import in_words, shown, value_at, worth_taking
 from workbench.paths import user_data
 from workbench.render.values import Baseline, CurveFigure, Series
 

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
-from workbench.gui.actions.curve import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import RunPage, has_run, what_is_missing
+from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.widgets.basic import Card, badge, button, label, row, stack
@@ -33,9 +33,9 @@ class UtilityPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
-        from workbench.gui.utilitypage.plot import CurvePlot
-        from workbench.gui.utilitypage.results import ResultsTable
-        from workbench.gui.utilitypage.setup import CurveSetup
+        from workbench.gui.pages.utility.curve_form import CurveSetup
+        from workbench.gui.pages.utility.plot import CurvePlot
+        from workbench.gui.pages.utility.results import ResultsTable
 
         self.setup = CurveSetup()
         self.plot = CurvePlot()
@@ -116,7 +116,7 @@ class UtilityPage(RunPage):
     @property
     def figure(self) -> CurveFigure | None:
         """What is drawn: the chosen metric, with or without bands and baselines."""
-        from workbench.gui.utilitypage.words import shown
+        from workbench.gui.pages.utility.messages import shown
 
         if self._snapshot is None:
             return None
@@ -194,7 +194,7 @@ class UtilityPage(RunPage):
         self.plot.setUpdatesEnabled(True)
 
     def _show_figure(self, figure: CurveFigure | None) -> None:
-        from workbench.gui.utilitypage.words import in_words, worth_taking
+        from workbench.gui.pages.utility.messages import in_words, worth_taking
 
         for widget in (*self._switch.values(), self._copy, self._save, self._says):
             widget.setVisible(figure is not None)
@@ -253,7 +253,7 @@ class UtilityPage(RunPage):
         self.session.tell("info", f"The plan's ε is {at_most(epsilon)}; Ctrl+Z takes it back.")
 
     def _take_suggested(self) -> None:
-        from workbench.gui.utilitypage.words import worth_taking
+        from workbench.gui.pages.utility.messages import worth_taking
 
         assert self._snapshot is not None
         best = worth_taking(self._whole(self._snapshot))

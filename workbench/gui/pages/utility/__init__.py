@@ -1,0 +1,1 @@
+"""The Utility page: accuracy against epsilon."""
