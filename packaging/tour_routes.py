@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from tour_guide import Guide
 
-from workbench.gui.pages.train import TrainPage
+from workbench.gui.pages.train.page import TrainPage
 from workbench.gui.pages.utility.page import UtilityPage
 
 LOCK_COLUMN = 4

@@ -9,7 +9,7 @@ from mishaps import PATIENCE, banner, retype, statuses, text_of
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMessageBox
 
-from workbench.gui.actions.train import PREFLIGHT
+from workbench.gui.pages.train.tasks import PREFLIGHT
 from workbench.gui.project.open_table import open_table
 from workbench.release.ledger import Ledger
 

@@ -8,10 +8,10 @@ from typing import Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.actions import train as actions
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.run_page import RunPage, has_run, what_keeps_from_release
+from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State, sentence
 from workbench.gui.widgets.basic import button, row, stack
@@ -32,9 +32,9 @@ class TrainPage(RunPage):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know numpy, which the descriptor of the page does not wait for.
-        from workbench.gui.trainpage.before import BeforeCard
-        from workbench.gui.trainpage.forms import ModelForms
-        from workbench.gui.trainpage.going import RunCard
+        from workbench.gui.pages.train.cost_card import BeforeCard
+        from workbench.gui.pages.train.forms import ModelForms
+        from workbench.gui.pages.train.run_card import RunCard
 
         self.forms = ModelForms()
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked))
@@ -147,7 +147,7 @@ class TrainPage(RunPage):
 
     def start(self) -> None:
         """Ask once more, then charge, train and release."""
-        from workbench.gui.trainpage.words import question
+        from workbench.gui.pages.train.messages import question
 
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
@@ -166,7 +166,7 @@ class TrainPage(RunPage):
         self.follow(handle)
 
     def _show_result(self, what: object, result: Any) -> None:
-        from workbench.gui.trainpage.words import finished
+        from workbench.gui.pages.train.messages import finished
 
         self._trained = what
         self.going.show_result(result)
@@ -195,7 +195,7 @@ class TrainPage(RunPage):
         self.set_note(missing or self._note_text(found))
 
     def _note_text(self, found: actions.Preflight | None) -> str:
-        from workbench.gui.trainpage.words import NOT_BACK
+        from workbench.gui.pages.train.messages import NOT_BACK
 
         if self.running:
             if self.forms.is_network:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workbench.gui.actions.train import Preflight
+from workbench.gui.pages.train.tasks import Preflight
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}

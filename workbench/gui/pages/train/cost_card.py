@@ -7,8 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from workbench.gui.actions.train import INSTALL, Preflight
-from workbench.gui.trainpage.words import cost, steps
+from workbench.gui.pages.train.messages import cost, steps
+from workbench.gui.pages.train.tasks import INSTALL, Preflight
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QScrollArea,
 
 from workbench.deep.networks import NETWORKS
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.actions.train import first_plan
-from workbench.gui.trainpage import fields
+from workbench.gui.pages.train import fields
+from workbench.gui.pages.train.tasks import first_plan
 from workbench.gui.widgets.basic import Card, button, label, look, rule, stack
 from workbench.gui.widgets.parameter_form import Form
 from workbench.learners import NAIVE_BAYES as COUNTING
