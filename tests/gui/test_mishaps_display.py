@@ -10,7 +10,7 @@ from fits import misfits
 from mishaps import retype
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
-from workbench.gui.actions.release import look_before_release, release_plan
+from workbench.gui.pages.release.tasks import look_before_release, release_plan
 from workbench.gui.shell.main_window import PATIENCE_MS, MainWindow
 from workbench.gui.widgets.parameter_form import Form
 from workbench.jobs import Job

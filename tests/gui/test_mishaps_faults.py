@@ -16,9 +16,9 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from workbench.data import columnar
-from workbench.gui.actions.release import Outlook, look_before_release, release_plan
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.release.tasks import Outlook, look_before_release, release_plan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.shell.main_window import MainWindow

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.actions.verify import verify
+from workbench.gui.pages.release.verify_task import verify
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep, sentence
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, row

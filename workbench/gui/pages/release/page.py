@@ -10,7 +10,12 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
-from workbench.gui.actions.release import (
+from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.release.account_card import AccountName, VersionCard
+from workbench.gui.pages.release.release_card import ReleasedCard
+from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
+from workbench.gui.pages.release.tasks import (
     EarlierRelease,
     Outlook,
     copy_release,
@@ -19,12 +24,7 @@ from workbench.gui.actions.release import (
     release_plan,
     what_remains,
 )
-from workbench.gui.gauges.budget import HIGH, first_words, high_words
-from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
-from workbench.gui.releasepage.account import AccountName, VersionCard
-from workbench.gui.releasepage.done import ReleasedCard
-from workbench.gui.releasepage.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State, sentence

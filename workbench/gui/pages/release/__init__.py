@@ -1,0 +1,1 @@
+"""The Release page: publish the table."""
