@@ -9,7 +9,7 @@ from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
-from workbench.gui.ledgerpage.lines_model import LinesTable
+from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.session import AccountView
 from workbench.privacy.event import Cost, PureDp

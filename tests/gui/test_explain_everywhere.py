@@ -142,7 +142,7 @@ def test_what_a_step_costs_is_asked_about_where_it_stands(people, press, idle, q
 
 
 def test_a_charge_of_the_ledger_is_asked_about(people, press, idle, qtbot, tmp_path):
-    from workbench.gui.actions.ledger import LedgerLine
+    from workbench.gui.pages.ledger.tasks import LedgerLine
 
     people.rail.buttons["ledger"].click()
     idle(people)

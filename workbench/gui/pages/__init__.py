@@ -25,9 +25,9 @@ signals; it does no arithmetic on data, opens no file and starts no thread.
 
 from __future__ import annotations
 
-from workbench.gui.pages import ledger
 from workbench.gui.pages.base import Page
 from workbench.gui.pages.data import page as data
+from workbench.gui.pages.ledger import page as ledger
 from workbench.gui.pages.preview import page as preview
 from workbench.gui.pages.protect import page as protect
 from workbench.gui.pages.release import page as release

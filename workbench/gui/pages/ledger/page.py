@@ -10,9 +10,9 @@ from pathlib import Path
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.actions.ledger import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
-from workbench.gui.ledgerpage.lines_model import Cell, LinesTable
 from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.ledger.lines_model import Cell, LinesTable
+from workbench.gui.pages.ledger.tasks import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, row

@@ -1,0 +1,1 @@
+"""The Ledger page: every release, caps and what remains."""
