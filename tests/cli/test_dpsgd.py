@@ -16,7 +16,7 @@ from workbench.cli import main
 from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
-from workbench.privacy.neighbours import replace_one
+from workbench.privacy.accounting.neighbours import replace_one
 from workbench.release.certificate import checksum
 from workbench.release.model import read_card
 

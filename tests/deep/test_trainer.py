@@ -27,9 +27,9 @@ from workbench.deep.noise import ChaCha20Entropy  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
 from workbench.deep.trainer import Mechanism, Training, train  # noqa: E402
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError, WorkbenchError  # noqa: E402
-from workbench.privacy.accountant import loss  # noqa: E402
+from workbench.privacy.accounting.accountant import loss  # noqa: E402
+from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
-from workbench.privacy.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.signals.cancel import CancelToken  # noqa: E402
 from workbench.signals.events import Budget, Event, Memory, Metric, Notice, Progress  # noqa: E402
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, 
 from workbench.data.samples import sample_table
 from workbench.data.table import Table
 from workbench.gui.session.account_task import account_of, read_account
-from workbench.privacy.event import Cost, PureDp
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger import Ledger
 
 PATIENCE = 120_000

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.session import AccountView
-from workbench.privacy.event import Cost, PureDp
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger import Ledger
 
 DATASET = "a" * 64

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, 
 from workbench.gui.session.session import AccountView
 from workbench.gui.shell.help_panel import PAGES as HELP
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
-from workbench.privacy.belief import posterior
+from workbench.privacy.accounting.posterior import posterior
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 

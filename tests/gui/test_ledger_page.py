@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
 from workbench.gui.pages.ledger.lines_model import LinesTable
-from workbench.privacy.event import Cost, PureDp
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger import Ledger
 
 

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPus
 
 torch = pytest.importorskip("torch")
 
-from workbench.privacy.accountant import loss  # noqa: E402
-from workbench.privacy.event import PoissonGaussian  # noqa: E402
+from workbench.privacy.accounting.accountant import loss  # noqa: E402
+from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
 from workbench.release.ledger import Ledger  # noqa: E402
 from workbench.release.model import read_card, verify_model  # noqa: E402
 

@@ -16,7 +16,7 @@ import workbench.learners
 from workbench.learners import LEARNERS, NAIVE_BAYES, Learner, learner
 from workbench.learners.base import at_most, split_epsilon
 from workbench.params import ParameterError
-from workbench.privacy.event import exact
+from workbench.privacy.accounting.event import exact
 
 
 def test_every_descriptor_of_the_folder_is_listed() -> None:

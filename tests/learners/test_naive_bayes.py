@@ -13,8 +13,8 @@ import pytest
 from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesModel, NaiveBayesParameters
 from workbench.params import BudgetRefusedError, InputError, ParameterError
+from workbench.privacy.accounting.event import Composed, Cost
 from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
-from workbench.privacy.event import Composed, Cost
 
 AGE = Attribute(name="age", kind="integer", lower=0, upper=120)
 INCOME = Attribute(name="income", kind="real", lower=0, upper=100, missing="own-value")

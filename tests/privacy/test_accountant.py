@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.params import BudgetRefusedError, CancelledError, ParameterError
-from workbench.privacy.accountant import (
+from workbench.privacy.accounting.accountant import (
     _INTEGER_ORDERS,
     ACCOUNTANTS,
     COARSE,
@@ -26,9 +26,9 @@ from workbench.privacy.accountant import (
     renyi,
     within,
 )
-from workbench.privacy.curve import KNOTS, BackgroundCurve, EpsilonCurve
-from workbench.privacy.event import PoissonGaussian
-from workbench.privacy.gaussian import gaussian_delta
+from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve
+from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.accounting.gaussian import gaussian_delta
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
 from workbench.params import ParameterError
+from workbench.privacy.accounting.gaussian import analytic_sigma
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
 from workbench.privacy.cells import Cells
 from workbench.privacy.central import CentralNoise, ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
-from workbench.privacy.gaussian import analytic_sigma
 from workbench.privacy.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
 from workbench.privacy.mechanisms.staircase import gamma_absolute
 from workbench.privacy.table import MechanismTable, integer_rows

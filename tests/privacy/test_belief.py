@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
-from workbench.privacy.belief import DELTA_NOTE, posterior, total_variation
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior, total_variation
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
-from workbench.privacy.compose import advanced_epsilon, basic, flatten, for_person, pure_epsilon, round_up, total
-from workbench.privacy.event import Composed, Cost, PoissonGaussian, PureDp, exact
-from workbench.privacy.neighbours import group
+from workbench.privacy.accounting.compose import (
+    advanced_epsilon,
+    basic,
+    flatten,
+    for_person,
+    pure_epsilon,
+    round_up,
+    total,
+)
+from workbench.privacy.accounting.event import Composed, Cost, PoissonGaussian, PureDp, exact
+from workbench.privacy.accounting.neighbours import group
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.params import ParameterError
-from workbench.privacy.gaussian import analytic_sigma, classic_sigma, gaussian_delta
+from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ import pytest
 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
-from workbench.privacy.event import Cost, PureDp
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.export import TableRelease, release_table
 from workbench.release.ledger import Ledger
 from workbench.release.verify import verify_release

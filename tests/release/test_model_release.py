@@ -12,7 +12,7 @@ import pytest
 from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, statuses, table_of
 
 from workbench.params import BudgetRefusedError, CancelledError, InputError
-from workbench.privacy.event import Charge
+from workbench.privacy.accounting.event import Charge
 from workbench.release import model, parts
 from workbench.release.certificate import checksum
 from workbench.release.ledger import Ledger

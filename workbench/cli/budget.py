@@ -10,11 +10,11 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, choice, integer, real
-from workbench.privacy.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, event_of, loss
-from workbench.privacy.belief import DELTA_NOTE, posterior
-from workbench.privacy.compose import round_up
-from workbench.privacy.gaussian import analytic_sigma, classic_sigma, gaussian_delta
-from workbench.privacy.neighbours import RELATION, replace_one
+from workbench.privacy.accounting.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, event_of, loss
+from workbench.privacy.accounting.compose import round_up
+from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
+from workbench.privacy.accounting.neighbours import RELATION, replace_one
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
 
 @dataclass(frozen=True, kw_only=True)

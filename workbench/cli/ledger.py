@@ -13,7 +13,7 @@ from workbench.cli.tables import add_data, add_ledger, columns_text, existing_le
 from workbench.data.read import ReadOptions, read_table
 from workbench.params import CheckFailedError
 from workbench.params.field import RealField
-from workbench.privacy.event import exact
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.table import EPSILON_MOST
 from workbench.release.account import Account, Release
 from workbench.release.atomic import write_output

@@ -7,7 +7,7 @@ import sys
 from typing import TextIO
 
 from workbench.params.errors import one_line
-from workbench.privacy.compose import round_up
+from workbench.privacy.accounting.compose import round_up
 from workbench.signals.events import Budget, Event, Notice, Progress, Terminal
 
 LONGEST_BAR = 40

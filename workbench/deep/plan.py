@@ -8,9 +8,18 @@ from decimal import Decimal
 
 from workbench.deep.networks import NAMES
 from workbench.params import ParameterError, Parameters, choice, integer, real
-from workbench.privacy.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, Loss, event_of, loss, noise_for, within
-from workbench.privacy.compose import for_person, round_up
-from workbench.privacy.event import Cost, PoissonGaussian, exact
+from workbench.privacy.accounting.accountant import (
+    ACCOUNTANTS,
+    LEAST_NOISE,
+    MOST_NOISE,
+    Loss,
+    event_of,
+    loss,
+    noise_for,
+    within,
+)
+from workbench.privacy.accounting.compose import for_person, round_up
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
 DEVICES = ("auto", "cpu", "cuda")
 OPTIMIZERS = ("sgd", "adam")

@@ -21,9 +21,9 @@ from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.privacy.curve import BackgroundCurve
+from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
+from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
-from workbench.privacy.event import Charge, Cost
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Budget, Emit, Memory, Metric, Notice, Progress, ignore
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError, Parameters
+from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import CentralNoise, NoNoise
-from workbench.privacy.event import Charge, Cost
 
 if TYPE_CHECKING:
     from workbench.data.table import Table

@@ -56,8 +56,8 @@ from workbench.learners.likelihood import (
 from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
 from workbench.params import ParameterError, Parameters, real
+from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact
 from workbench.privacy.central import CentralNoise
-from workbench.privacy.event import Charge, Composed, Cost, PureDp, exact
 
 _FORMAT = 1
 _PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums

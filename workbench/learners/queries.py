@@ -15,7 +15,7 @@ from workbench.data.schema import Attribute
 from workbench.learners.base import EMPTY, at_most, discrete_laplace_variance
 from workbench.learners.sums import histogram, moment_sums, on_grid
 from workbench.params import ParameterError
-from workbench.privacy.event import PureDp
+from workbench.privacy.accounting.event import PureDp
 
 
 @dataclass(frozen=True)

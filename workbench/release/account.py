@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.params import BudgetRefusedError
-from workbench.privacy.event import Cost
+from workbench.privacy.accounting.event import Cost
 from workbench.release.amounts import Amount, decimal_text, minus, plus
 
 COUNTED = ("reserved", "charged", "settled")

@@ -15,7 +15,7 @@ import workbench
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
-from workbench.privacy.neighbours import RELATION
+from workbench.privacy.accounting.neighbours import RELATION
 from workbench.release.account import STEWARD, Account, Release
 from workbench.release.amounts import decimal_text, minus
 from workbench.release.statements import table_statement

@@ -14,8 +14,8 @@ import polars as pl
 
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
-from workbench.privacy.event import Cost, PureDp
 from workbench.release.certificate import Output, certificate, certificate_path, encode
 from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.ledger import Ledger

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.params import CancelledError, WorkbenchError
-from workbench.privacy.event import Cost
+from workbench.privacy.accounting.event import Cost
 from workbench.release.amounts import decimal_text
 from workbench.release.atomic import write_error
 from workbench.release.ledger import Ledger

@@ -12,9 +12,9 @@ from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import classes_of
 from workbench.params import ParameterError, Parameters
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
-from workbench.privacy.compose import for_person
-from workbench.privacy.event import Charge, Cost
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger import Ledger
 from workbench.release.model import ModelRelease, Trained, release_model

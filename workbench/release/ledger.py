@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CheckFailedError, InputError
-from workbench.privacy.event import Cost
+from workbench.privacy.accounting.event import Cost
 from workbench.release.account import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release, refusal
 from workbench.release.amounts import loss, plus
 from workbench.release.identity import Identity

@@ -19,8 +19,8 @@ from workbench.data.table import Table
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.params.codec import read_json
 from workbench.paths import resources
-from workbench.privacy.event import Cost, PoissonGaussian
-from workbench.privacy.neighbours import RELATION, group, replace_one
+from workbench.privacy.accounting.event import Cost, PoissonGaussian
+from workbench.privacy.accounting.neighbours import RELATION, group, replace_one
 from workbench.release.amounts import decimal_text
 from workbench.release.certificate import VERSION, account_problems, account_told, checksum, other_version
 from workbench.release.exposure import standing_charge, void_unless_charged
@@ -367,7 +367,7 @@ def _cost_problems(card: dict[str, Any]) -> list[str]:
             asked = sum((Decimal(q["epsilon"]) for q in told["queries"]), Decimal(0)) * people
             return [] if asked == claimed else [f"the queries on the card cost epsilon = {asked}, it claims {claimed}"]
         if "noise_multiplier" in told:
-            from workbench.privacy.accountant import loss
+            from workbench.privacy.accounting.accountant import loss
 
             event = PoissonGaussian(told["sample_rate"], told["noise_multiplier"], told["steps"])
             row = loss(event, told["delta_row"], told["accountant"]).epsilon

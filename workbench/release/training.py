@@ -16,7 +16,7 @@ from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners.base import EMPTY, classes_of
 from workbench.params import InputError
-from workbench.privacy.event import Cost, exact
+from workbench.privacy.accounting.event import Cost, exact
 from workbench.release.amounts import EXACT
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger import Ledger

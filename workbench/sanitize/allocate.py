@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from workbench.params import ParameterError
-from workbench.privacy.event import exact
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.table import EPSILON_LEAST
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, entered, in_full
-from workbench.privacy.belief import posterior
+from workbench.privacy.accounting.posterior import posterior
 
 HIGH = Decimal(5)
 """An ε above which the gauge warns: a suspicion of 10 % can then grow to more than 94 %."""

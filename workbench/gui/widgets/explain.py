@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPushButton, 
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, label, row
 from workbench.gui.widgets.formatting import at_most, entered
-from workbench.privacy.belief import DELTA_NOTE, posterior
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 from workbench.render.fonts import font
 from workbench.render.palette import BAND_OPACITY
 

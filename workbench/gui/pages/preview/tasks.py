@@ -1,6 +1,6 @@
 """Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
-Rows, spread and correlations of one draw are looks at one :class:`~workbench.gui.pages.preview.realisation_task.Realisation`.
+Rows, spread and correlations of one draw are looks at one realisation (:mod:`realisation_task`).
 """
 
 from __future__ import annotations

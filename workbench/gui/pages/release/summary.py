@@ -14,7 +14,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
-from workbench.privacy.belief import posterior
+from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 
 if TYPE_CHECKING:

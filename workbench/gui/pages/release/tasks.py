@@ -175,7 +175,7 @@ def _waiting(table: Table, plan: Plan, target: Path) -> str:
 
 def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     """Return what the ledger would say to the charge, without asking it to record a refusal."""
-    from workbench.privacy.event import Cost, PureDp
+    from workbench.privacy.accounting.event import Cost, PureDp
     from workbench.release.account import refusal
     from workbench.release.ledger import Ledger
     from workbench.sanitize.forecast import charge_of

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
-from workbench.privacy.event import PoissonGaussian
+from workbench.privacy.accounting.event import PoissonGaussian
 
 ACCOUNTANTS = ("pld", "rdp", "rdp-classic")
 """PLD: privacy loss distributions. RDP: Rényi with the improved conversion. Classic: ε_rdp + ln(1/δ)/(α−1)."""

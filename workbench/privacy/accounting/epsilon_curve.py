@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 
 from workbench.params import CancelledError
-from workbench.privacy.accountant import COARSE, loss
-from workbench.privacy.event import PoissonGaussian
+from workbench.privacy.accounting.accountant import COARSE, loss
+from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
@@ -25,7 +25,7 @@ class EpsilonCurve:
 
     ε grows with the steps, so the ε of the next knot bounds that of every step before it; interpolation between
     knots would not (it came out below the truth at half of the steps). For display: what decides (a cap, a charge)
-    is computed exactly by :func:`workbench.privacy.accountant.loss`.
+    is computed exactly by :func:`workbench.privacy.accounting.accountant.loss`.
 
     Attributes:
         knots: steps at which ε was computed, ascending; the last is the run's last step.

@@ -59,7 +59,7 @@ class Cost:
 
     def replace_one(self) -> tuple[float, float]:
         """Return (2ε, (1+e^ε)δ), what a zero-out guarantee gives for replace-one neighbours."""
-        from workbench.privacy.neighbours import replace_one
+        from workbench.privacy.accounting.neighbours import replace_one
 
         return replace_one(float(self.epsilon), float(self.delta))
 

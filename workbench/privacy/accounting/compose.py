@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp
-from workbench.privacy.neighbours import group
+from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp
+from workbench.privacy.accounting.neighbours import group
 
 _EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""

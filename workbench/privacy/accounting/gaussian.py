@@ -6,7 +6,7 @@ import math
 from decimal import Decimal, localcontext
 
 from workbench.params import ParameterError
-from workbench.privacy.normal_tail import DIGITS, normal_cdf
+from workbench.privacy.accounting.normal_tail import DIGITS, normal_cdf
 
 _LARGEST = 1e9
 """No ε, sensitivity or σ beyond this: the arithmetic below is for budgets, not for overflow."""

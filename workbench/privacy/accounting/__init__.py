@@ -1,0 +1,1 @@
+"""What a release costs: events, accountants, composition, and what an epsilon means."""
