@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "sanitize"))
 from interval_study import Found, population
 from test_estimate_coverage import judge, settings
 
-from workbench.privacy.cells import Cells
-from workbench.privacy.mechanisms import mechanism
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.estimates import estimate_numbers
 
 ROWS = 2_000_000

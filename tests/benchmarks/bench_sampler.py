@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import OsEntropy
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE
 
 CELLS = 1024
 VALUES = 4_000_000

@@ -10,8 +10,8 @@ import pytest
 from command_cases import Run, runner
 
 from workbench.privacy import audit_mechanism
-from workbench.privacy.mechanisms import Mechanism
-from workbench.privacy.table import MechanismTable, integer_rows
+from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
+from workbench.privacy.local.mechanisms import Mechanism
 
 
 @pytest.fixture

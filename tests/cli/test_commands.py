@@ -12,7 +12,7 @@ import pytest
 from command_cases import PLAN, Run, names, runner, sanitize, written
 
 from workbench.paths import user_data
-from workbench.privacy.mechanisms import MECHANISMS
+from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.ledger import Ledger
 from workbench.release.verify import CANNOT_KNOW
 

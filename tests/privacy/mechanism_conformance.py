@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
-from workbench.privacy.facts import facts
-from workbench.privacy.mechanisms import MECHANISMS, Mechanism
-from workbench.privacy.sampler import TOTAL, AliasSampler, decoded
-from workbench.privacy.table import MechanismTable
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.mechanism_table import MechanismTable
+from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism
+from workbench.privacy.local.sampler import TOTAL, AliasSampler, decoded
 
 EPSILONS = (1e-6, 0.01, 0.1, 0.5, 1.0, math.log(3), 2.0, 4.0, 10.0, 30.0)
 FALSE_ALARM = 1e-6

@@ -20,12 +20,12 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.gaussian import analytic_sigma
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.audit_mechanism import audit_mechanism, audit_table, worst_pair
-from workbench.privacy.cells import Cells
 from workbench.privacy.central import CentralNoise, ReleasedNoise, StudyNoise
 from workbench.privacy.entropy import Entropy, OsEntropy, SeededEntropy
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.privacy.mechanisms.staircase import gamma_absolute
-from workbench.privacy.table import MechanismTable, integer_rows
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, MECHANISMS, Mechanism, Randomiser, mechanism
+from workbench.privacy.local.mechanisms.staircase import gamma_absolute
 
 ALPHA = 1e-7
 DRAWS = 120_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.privacy.cells import Cells
-from workbench.privacy.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
-from workbench.privacy.facts import facts
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, MECHANISMS, STAIRCASE, Mechanism
-from workbench.privacy.table import MechanismTable, integer_rows
-from workbench.privacy.unbiased import unbiased
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
+from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, MECHANISMS, STAIRCASE, Mechanism
+from workbench.privacy.local.unbiased import unbiased
 
 LARGE = DENSE_UPTO + 89
 

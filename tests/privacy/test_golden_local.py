@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.privacy.calibrate import float_epsilon
-from workbench.privacy.cells import Cells
-from workbench.privacy.facts import duchi_sd, facts
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, WARNER
-from workbench.privacy.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
-from workbench.privacy.mechanisms.warner import epsilon_of_truth
+from workbench.privacy.local.calibrate import float_epsilon
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import duchi_sd, facts
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, WARNER
+from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
+from workbench.privacy.local.mechanisms.warner import epsilon_of_truth
 from workbench.sanitize.estimates import estimate_names
 
 Inputs = dict[str, Any]

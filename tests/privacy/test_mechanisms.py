@@ -11,10 +11,11 @@ from mechanism_conformance import FALSE_ALARM, MechanismConformance
 from scipy import stats
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import OsEntropy
-from workbench.privacy.facts import facts
-from workbench.privacy.mechanisms import (
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows, log_at_most
+from workbench.privacy.local.mechanisms import (
     BOUNDED_LAPLACE,
     FREQUENCY_ONLY,
     GRR,
@@ -24,10 +25,9 @@ from workbench.privacy.mechanisms import (
     WARNER,
     mechanism,
 )
-from workbench.privacy.mechanisms.grr import ClosedFormResponse, integer_probabilities
-from workbench.privacy.mechanisms.staircase import nominal_epsilon, true_epsilon
-from workbench.privacy.sampler import TOTAL
-from workbench.privacy.table import MechanismTable, integer_rows, log_at_most
+from workbench.privacy.local.mechanisms.grr import ClosedFormResponse, integer_probabilities
+from workbench.privacy.local.mechanisms.staircase import nominal_epsilon, true_epsilon
+from workbench.privacy.local.sampler import TOTAL
 
 
 class TestGrr(MechanismConformance):

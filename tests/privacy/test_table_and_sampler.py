@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from workbench.params import ParameterError
-from workbench.privacy.calibrate import calibrated
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import KeyedEntropy, OsEntropy, SeededEntropy, permutation
-from workbench.privacy.sampler import TOTAL, AliasSampler, decoded
-from workbench.privacy.table import integer_rows, largest_ratio, log_at_most, log_up
+from workbench.privacy.local.calibrate import calibrated
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanism_table import integer_rows, largest_ratio, log_at_most, log_up
+from workbench.privacy.local.sampler import TOTAL, AliasSampler, decoded
 
 FALSE_ALARM = 1e-6
 

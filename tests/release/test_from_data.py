@@ -14,8 +14,8 @@ from workbench.cli import main
 from workbench.data.profile import profile
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.privacy.cells import Cells
-from workbench.privacy.mechanisms import MECHANISMS
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.export import release_table
 from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger

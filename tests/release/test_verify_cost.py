@@ -15,8 +15,8 @@ from release_cases import certificate_of, plan_of
 
 from workbench.data.table import Table
 from workbench.params import CancelledError
-from workbench.privacy.mechanisms import Mechanism
-from workbench.privacy.table import MechanismTable
+from workbench.privacy.local.mechanism_table import MechanismTable
+from workbench.privacy.local.mechanisms import Mechanism
 from workbench.release import verify
 from workbench.release.certificate import checksum
 from workbench.release.export import release_table

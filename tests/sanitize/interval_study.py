@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.privacy.cells import Cells
-from workbench.privacy.mechanisms import Mechanism
-from workbench.privacy.unbiased import unbiased
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import Mechanism
+from workbench.privacy.local.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
 
 WANTED = 1.959963984540054

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from workbench.params import CancelledError, ParameterError
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import SeededEntropy
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
-from workbench.privacy.table import MechanismTable, integer_rows
-from workbench.privacy.unbiased import unbiased
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, Mechanism
+from workbench.privacy.local.unbiased import unbiased
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
 from workbench.sanitize.estimates.likelihood import GAP, maximum_likelihood
 from workbench.sanitize.estimates.randomised_response import at_least, at_most

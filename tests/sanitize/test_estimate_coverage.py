@@ -9,7 +9,7 @@ import pytest
 from interval_study import Found, study_of_means, study_of_names
 from scipy import stats
 
-from workbench.privacy.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, WARNER
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE, WARNER
 
 FALSE_ALARM = 1e-6
 SHAPES = ("heavy tail", "bell", "two groups")

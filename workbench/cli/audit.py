@@ -14,10 +14,10 @@ from workbench.cli.tables import figure
 from workbench.params import Parameters, integer
 from workbench.privacy.audit import DEFAULT_SAMPLES
 from workbench.privacy.audit_mechanism import audit_mechanism
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
-from workbench.privacy.mechanisms import MECHANISMS, Mechanism, mechanism
-from workbench.privacy.mechanisms.base import LocalParameters
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, mechanism
+from workbench.privacy.local.mechanisms.base import LocalParameters
 
 SHARE = 0.95
 

@@ -12,7 +12,7 @@ from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_
 from workbench.learners import LEARNERS, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
-from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.fit import columns_of, outside, release_fit
 from workbench.release.ledger import Ledger
 from workbench.signals import Notice, Progress

@@ -14,7 +14,7 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.params import CheckFailedError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.table import EPSILON_MOST
+from workbench.privacy.local.mechanism_table import EPSILON_MOST
 from workbench.release.account import Account, Release
 from workbench.release.atomic import write_output
 from workbench.release.identity import Identity

@@ -14,10 +14,10 @@ import numpy as np
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
-from workbench.privacy.cells import MOST_CELLS, Cells
-from workbench.privacy.facts import duchi_sd, facts
-from workbench.privacy.mechanisms import MECHANISMS, mechanism
-from workbench.privacy.mechanisms.base import LocalParameters
+from workbench.privacy.local.cells import MOST_CELLS, Cells
+from workbench.privacy.local.error_profile import duchi_sd, facts
+from workbench.privacy.local.mechanisms import MECHANISMS, mechanism
+from workbench.privacy.local.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
 
 _DEFAULT_CELLS = 101

@@ -18,8 +18,8 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.errors import one_line
 from workbench.params.field import RealField
-from workbench.privacy.mechanisms import MECHANISMS
-from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.atomic import write_output
 from workbench.sanitize.draft import draft
 from workbench.sanitize.origin import confirm, places

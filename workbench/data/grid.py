@@ -15,7 +15,7 @@ from workbench.data.schema import MOST_CELLS, Attribute
 from workbench.data.table import Table
 from workbench.data.values import codes, numbers
 from workbench.params import ParameterError
-from workbench.privacy.cells import Cells
+from workbench.privacy.local.cells import Cells
 
 REAL_CELLS = 501
 """Default number of cells of a real attribute: a fifth of a percent of its range."""

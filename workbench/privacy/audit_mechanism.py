@@ -9,10 +9,10 @@ import numpy as np
 
 from workbench.params import ParameterError
 from workbench.privacy.audit import DEFAULT_ALPHA, DEFAULT_SAMPLES, LowerBound, epsilon_lower
-from workbench.privacy.cells import Cells
 from workbench.privacy.entropy import Entropy, OsEntropy
-from workbench.privacy.mechanisms.base import Mechanism
-from workbench.privacy.table import MechanismTable
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanism_table import MechanismTable
+from workbench.privacy.local.mechanisms.base import Mechanism
 from workbench.signals.cancel import CancelToken
 
 _AT_ONCE = 1 << 20

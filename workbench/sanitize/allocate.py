@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
-from workbench.privacy.table import EPSILON_LEAST
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST
 
 if TYPE_CHECKING:
     from workbench.sanitize.plan import Plan

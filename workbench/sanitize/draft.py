@@ -12,7 +12,7 @@ from workbench.data.schema import GUESS, Attribute
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
-from workbench.privacy.mechanisms import mechanism
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
 

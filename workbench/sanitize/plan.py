@@ -16,8 +16,8 @@ from workbench.data.table import Table
 from workbench.params import InputError, ParameterError, Parameters, boolean, choice, integer, real, records, text
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.nested import nested
-from workbench.privacy.mechanisms import mechanism
-from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
 
 AUTO = "auto"

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from workbench.data.grid import Grid
 from workbench.params import ParameterError
-from workbench.privacy.cells import MOST_CELLS, Cells
-from workbench.privacy.facts import Facts, facts
-from workbench.privacy.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.privacy.table import EPSILON_SERVED
+from workbench.privacy.local.cells import MOST_CELLS, Cells
+from workbench.privacy.local.error_profile import Facts, facts
+from workbench.privacy.local.mechanism_table import EPSILON_SERVED
+from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
 from workbench.sanitize.allocate import floor_double, shares
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 

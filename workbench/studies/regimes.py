@@ -18,7 +18,7 @@ from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.entropy import SeededEntropy
-from workbench.privacy.mechanisms import GRR, mechanism
+from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.allocate import shares
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.sanitize.randomisers import ProtectedColumn, protected_columns

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import Cells
-from workbench.privacy.channel import Channel, TwoChances
-from workbench.privacy.mechanisms.base import Randomiser
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.channel import Channel, TwoChances
+from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.sanitize.estimates.interval import Interval, Observed
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some

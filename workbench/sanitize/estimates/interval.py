@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from workbench.privacy.channel import Channel
-from workbench.privacy.unbiased import Linear
+from workbench.privacy.local.channel import Channel
+from workbench.privacy.local.unbiased import Linear
 
 Floats = NDArray[np.float64]
 _VARIANCE_RISK = 1e-3

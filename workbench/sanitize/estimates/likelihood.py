@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.channel import Channel, TwoChances
+from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.signals.cancel import CancelToken
 
 Floats = NDArray[np.float64]

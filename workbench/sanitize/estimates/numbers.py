@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.unbiased import Linear, direct, exact, path
+from workbench.privacy.local.unbiased import Linear, direct, exact, path
 from workbench.sanitize.estimates.interval import Interval, Observed, clipped, half_length
 from workbench.signals.cancel import CancelToken
 

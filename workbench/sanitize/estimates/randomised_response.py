@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from workbench.privacy.channel import TwoChances
+from workbench.privacy.local.channel import TwoChances
 
 Floats = NDArray[np.float64]
 

@@ -181,7 +181,7 @@ def outlooks(
 
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
-    from workbench.privacy.table import EPSILON_SERVED
+    from workbench.privacy.local.mechanism_table import EPSILON_SERVED
     from workbench.sanitize.randomisers import candidates
 
     made = column.column().grid()

@@ -104,7 +104,7 @@ class _Line:
             part.setVisible(visible)
 
     def show_column(self, column: DraftColumn, known: ColumnForecast | None) -> None:
-        from workbench.privacy.mechanisms import mechanism
+        from workbench.privacy.local.mechanisms import mechanism
 
         self._name.set_whole(column.name)
         self._share.setText(f"ε {at_most(known.epsilon)}" if known else "–" if column.action != "protect" else "")

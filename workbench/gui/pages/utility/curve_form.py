@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.learners import LEARNERS
 from workbench.params import ParameterError
-from workbench.privacy.mechanisms import MECHANISMS
+from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.render.curve_figure import METRICS
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan

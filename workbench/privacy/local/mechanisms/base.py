@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError, Parameters, real
-from workbench.privacy.cells import WHOLE, Cells
-from workbench.privacy.channel import Channel
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.table import EPSILON_LEAST, EPSILON_MOST
+from workbench.privacy.local.cells import WHOLE, Cells
+from workbench.privacy.local.channel import Channel
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.sampler import TOTAL
+from workbench.privacy.local.sampler import TOTAL
 
 Floats = NDArray[np.float64]
 

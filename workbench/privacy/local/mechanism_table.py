@@ -1,7 +1,7 @@
 """A mechanism for one record as a finite table of integers, and its exact ε.
 
 Input cell i of m gives output cell j of k with probability ``weights[i, j] / 2**63``. The same integers are
-sampled (see :mod:`workbench.privacy.sampler`), so ε is not an assumption about a formula but the largest ratio
+sampled (see :mod:`workbench.privacy.local.sampler`), so ε is not an assumption about a formula but the largest ratio
 in any column of the numbers actually used: ε = ln max_j (max_i w_ij / min_i w_ij), for replace-one neighbours
 and hence for zero-out neighbours too.
 """
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import WHOLE
-from workbench.privacy.channel import Channel, channel_of
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.sampler import TOTAL, TOTAL_BITS, AliasSampler
+from workbench.privacy.local.cells import WHOLE
+from workbench.privacy.local.channel import Channel, channel_of
+from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
 EPSILON_SERVED = 30.0
 """A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares are served by this table."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
-from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
-from workbench.privacy.mechanisms.bounded_laplace import BOUNDED_LAPLACE
-from workbench.privacy.mechanisms.grr import GRR
-from workbench.privacy.mechanisms.staircase import STAIRCASE
-from workbench.privacy.mechanisms.warner import WARNER
+from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
+from workbench.privacy.local.mechanisms.bounded_laplace import BOUNDED_LAPLACE
+from workbench.privacy.local.mechanisms.grr import GRR
+from workbench.privacy.local.mechanisms.staircase import STAIRCASE
+from workbench.privacy.local.mechanisms.warner import WARNER
 
 MECHANISMS: tuple[Mechanism, ...] = (GRR, WARNER, BOUNDED_LAPLACE, STAIRCASE)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.channel import Channel
+from workbench.privacy.local.channel import Channel
 
 Floats = NDArray[np.float64]
 

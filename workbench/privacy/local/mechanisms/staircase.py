@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import choice
-from workbench.privacy.calibrate import calibrated
-from workbench.privacy.cells import Cells
-from workbench.privacy.mechanisms.base import LocalParameters, Mechanism
-from workbench.privacy.table import MechanismTable, served
+from workbench.privacy.local.calibrate import calibrated
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanism_table import MechanismTable, served
+from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.table import MechanismTable, blocks, integer_rows, served
+from workbench.privacy.local.mechanism_table import MechanismTable, blocks, integer_rows, served
 
 Recipe = Callable[[float, slice], NDArray[np.float64]]
 """Unnormalised positive weights for a nominal parameter, the rows of some inputs; the exact ε increases with it."""

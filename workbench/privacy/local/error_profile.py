@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.cells import Cells
-from workbench.privacy.channel import Channel, TwoChances
-from workbench.privacy.mechanisms.base import Randomiser
-from workbench.privacy.table import blocks
-from workbench.privacy.unbiased import nearest, unbiased
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.channel import Channel, TwoChances
+from workbench.privacy.local.mechanism_table import blocks
+from workbench.privacy.local.mechanisms.base import Randomiser
+from workbench.privacy.local.unbiased import nearest, unbiased
 
 _MOST_NAMES = 4096  # of a larger domain the mean over so many others is the same to the last digit shown
 

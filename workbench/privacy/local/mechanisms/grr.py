@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.privacy.cells import MOST_CELLS, WHOLE, Cells
-from workbench.privacy.channel import TwoChances
 from workbench.privacy.entropy import Entropy
-from workbench.privacy.mechanisms.base import LocalParameters, Mechanism, Randomiser
-from workbench.privacy.sampler import TOTAL
-from workbench.privacy.table import MechanismTable, log_at_most, log_up, served
+from workbench.privacy.local.cells import MOST_CELLS, WHOLE, Cells
+from workbench.privacy.local.channel import TwoChances
+from workbench.privacy.local.mechanism_table import MechanismTable, log_at_most, log_up, served
+from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
+from workbench.privacy.local.sampler import TOTAL
 
 
 @dataclass(frozen=True, kw_only=True)

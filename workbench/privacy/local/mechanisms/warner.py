@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 from workbench.params import ParameterError
-from workbench.privacy.mechanisms.base import LocalParameters, Mechanism
-from workbench.privacy.mechanisms.grr import randomised_response
+from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism
+from workbench.privacy.local.mechanisms.grr import randomised_response
 
 
 @dataclass(frozen=True, kw_only=True)

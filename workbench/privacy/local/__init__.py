@@ -1,0 +1,1 @@
+"""Mechanisms for one record: integer tables, sampler, calibration, one file per mechanism."""
