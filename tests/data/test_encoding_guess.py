@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.data.encoding_corpus import ENCODED_SIGNS, NAMES, SENTENCES, SIGNS
-from workbench.data.encoding import EncodingGuess, guess_encoding
+from workbench.data.csv.encoding import EncodingGuess, guess_encoding
 from workbench.signals.cancel import CancelToken
 
 Case = tuple[str, str, Sequence[str]]
@@ -151,7 +151,7 @@ def test_words_of_other_sources_are_read_right(encoding: str, codes: str) -> Non
 
 
 def test_a_letter_far_into_the_file_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.data.encoding.CHUNK", 512)
+    monkeypatch.setattr("workbench.data.csv.encoding.CHUNK", 512)
     for encoding, text in (("cp1252", "25 m², 5 °C"), ("gb18030", "患者没有按时到医院" * 100)):
         raw = (table(["plain"] * 300) + f'1,2,"{text}"\n' + "1,2,plain\n" * 50 + f'1,2,"{text}"\n').encode(encoding)
         found = guess(raw)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.delimited import DelimitedFile
-from workbench.data.options import ReadOptions
+from workbench.data.csv.file import DelimitedFile
+from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -37,8 +37,8 @@ def both_readings(path: Path, options: ReadOptions, piece: int = 1 << 23, *, rep
     out = []
     for exact in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("workbench.data.encoding.CHUNK", piece)
-            patch.setattr("workbench.data.scan.CHUNK", piece)
+            patch.setattr("workbench.data.csv.encoding.CHUNK", piece)
+            patch.setattr("workbench.data.csv.precheck.CHUNK", piece)
             if exact:
                 patch.setattr(DelimitedFile, "_read_fast", lambda self, dialect, columns: None)
             try:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.delimited import DelimitedFile
-from workbench.data.dialect import DOUBLED, Dialect
-from workbench.data.options import ReadOptions
+from workbench.data.csv.dialect import DOUBLED, Dialect
+from workbench.data.csv.file import DelimitedFile
+from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.precheck import regular_shape
+from workbench.data.csv.strict_reader import records
 from workbench.data.read import read_table
-from workbench.data.records import records
-from workbench.data.scan import regular_shape
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -81,7 +81,7 @@ def test_any_dialect_is_read_back_equal(
 def test_fast_check_lets_through_only_what_the_exact_reader_reads(text: str, width: int, piece: int) -> None:
     view = np.frombuffer(text.encode(), np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workbench.data.scan.CHUNK", piece)
+        patch.setattr("workbench.data.csv.precheck.CHUNK", piece)
         shape = regular_shape(view, ord(","), ord('"'), width, CancelToken())
     assert shape == regular_shape(view, ord(","), ord('"'), width, CancelToken())
     if shape is None:
@@ -131,8 +131,8 @@ def test_any_bytes_are_a_table_or_one_sentence(path: Path, content: bytes) -> No
 
 
 def test_regular_file_larger_than_one_piece_takes_the_fast_path(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.data.encoding.CHUNK", 64)
-    monkeypatch.setattr("workbench.data.scan.CHUNK", 64)
+    monkeypatch.setattr("workbench.data.csv.encoding.CHUNK", 64)
+    monkeypatch.setattr("workbench.data.csv.precheck.CHUNK", 64)
     expected = [[f'{k}, "q"', "line\nbreak" if k % 7 == 0 else "plain", str(k)] for k in range(200)]
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([["a", "b", "c"], *expected])

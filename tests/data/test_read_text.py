@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.data import delimited
-from workbench.data.dialect import Dialect
-from workbench.data.options import ReadOptions
+from workbench.data.csv import file as delimited
+from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError

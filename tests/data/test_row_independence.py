@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.dialect import Dialect
+from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import ReadOptions
 from workbench.data.grid import grid
 from workbench.data.matrix import matrix
-from workbench.data.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table

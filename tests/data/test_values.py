@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.dialect import Dialect
+from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.data.values import codes, numbers

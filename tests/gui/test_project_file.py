@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox
 
-from workbench.data.options import ReadOptions
+from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project_tasks import project_text, read_project
 from workbench.params import InputError, ParameterError, WorkbenchError

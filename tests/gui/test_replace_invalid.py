@@ -12,7 +12,7 @@ from mishaps import Heard, retype
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
 
-from workbench.data.options import ReadOptions
+from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.error_text import in_the_window
 

@@ -14,7 +14,7 @@ import pytest
 from near_duplicates import changed, person_table
 from release_cases import certificate_of, charge, loss_of, plan_of, raise_cap, release, table_of
 
-from workbench.data.options import ReadOptions
+from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError

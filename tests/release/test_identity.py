@@ -14,7 +14,7 @@ from near_duplicates import CHANGES, UNRELATED, changed, person_table, taken_as_
 
 from workbench.data.canonical import canonical
 from workbench.data.cell_hash import CellHash
-from workbench.data.options import ReadOptions
+from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.release.identity import identify

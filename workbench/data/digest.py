@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from workbench.data.encoding import CHUNK, Bytes
+from workbench.data.csv.encoding import CHUNK, Bytes
 from workbench.signals.cancel import CancelToken
 
 

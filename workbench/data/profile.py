@@ -19,8 +19,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
 from workbench.data.dates import year_last
-from workbench.data.guesses import guessed_date_order, with_guessed_decimal
 from workbench.data.missing import MISSING_WORDS
 from workbench.data.numerals import doubles
 from workbench.data.schema import MOST_CELLS, Attribute

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from workbench.data.dialect import Dialect
+from workbench.data.csv.dialect import Dialect
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 
@@ -39,7 +39,7 @@ class Doubt:
     """A guess about a text file that one row could turn.
 
     Attributes:
-        name: the attribute of :class:`~workbench.data.options.ReadOptions` that it is about.
+        name: the attribute of :class:`~workbench.data.csv.options.ReadOptions` that it is about.
         guess: what was guessed, as a clause.
         option: the option that states the guess.
         candidates: how the affected cells read under the guess, which comes first, and under what else fits.

@@ -17,7 +17,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.data.options import ReadOptions
+    from workbench.data.csv.options import ReadOptions
     from workbench.data.profile import ColumnProfile
     from workbench.data.schema import Attribute
 

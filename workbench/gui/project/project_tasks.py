@@ -23,7 +23,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.data.options import ReadOptions
+    from workbench.data.csv.options import ReadOptions
 
 SUFFIX = ".workbench.toml"
 VERSION = 1
@@ -89,7 +89,7 @@ def read_project(path: Path) -> ProjectFile:
 
 def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
     """Return the project that stands in ``path`` as ``raw``; raise as :func:`read_project` does."""
-    from workbench.data.options import ReadOptions
+    from workbench.data.csv.options import ReadOptions
     from workbench.params.codec import require_table
 
     if raw.get("project") != VERSION:

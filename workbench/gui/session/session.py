@@ -20,7 +20,7 @@ from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
-    from workbench.data.options import ReadOptions
+    from workbench.data.csv.options import ReadOptions
     from workbench.data.profile import ColumnProfile
     from workbench.data.table import Table
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
-from workbench.data.dialect import Dialect
-from workbench.data.options import ReadOptions
+from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.options import ReadOptions
 from workbench.data.reading import doubted, options_of
 from workbench.gui.pages.data.bad_lines import BadLines
 from workbench.gui.pages.data.bad_lines_task import FileLine, show_lines

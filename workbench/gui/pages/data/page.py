@@ -28,7 +28,7 @@ from workbench.gui.widgets.formatting import count, listed
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
-    from workbench.data.options import ReadOptions
+    from workbench.data.csv.options import ReadOptions
 
 EVERY = "Every public fact is declared."
 ONWARD_TIP = "Choose how each attribute is protected"

@@ -10,8 +10,8 @@ import dataclasses
 
 import polars as pl
 
+from workbench.data.csv.dialect import Dialect
 from workbench.data.dates import first_two, year_last
-from workbench.data.dialect import Dialect
 from workbench.data.missing import refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table

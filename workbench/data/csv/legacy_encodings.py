@@ -6,7 +6,7 @@ A word costs what it costs in the language that explains it best; a letter of an
 capital in the middle of a word, a currency sign inside one, and characters that hardly anybody writes cost more. The
 cheapest reading wins. So ``m²`` is not half of a Japanese word, and ``5 €`` is no capital letter that stands alone.
 
-A guess stays a guess: whoever releases something has to state the encoding (:mod:`workbench.data.doubts`).
+A guess stays a guess: whoever releases something has to state the encoding (:mod:`workbench.data.csv.ambiguities`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from workbench.data import letter_frequencies as known
+from workbench.data.csv import letter_frequencies as known
 
 _NEVER = 40.0
 _FOREIGN = 10.0

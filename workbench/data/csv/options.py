@@ -6,7 +6,7 @@ import codecs
 import itertools
 from dataclasses import dataclass
 
-from workbench.data.dialect import BACKSLASH, BARE, DOUBLED
+from workbench.data.csv.dialect import BACKSLASH, BARE, DOUBLED
 from workbench.params import ParameterError, Parameters, boolean, choice, integer, text, texts
 
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " ", "": "none"}

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from workbench.data.dialect import BARE, DOUBLED, Dialect
-from workbench.data.doubts import Sample, doubts_about
-from workbench.data.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8, refuse_other_formats
-from workbench.data.normal_form import normal_form
-from workbench.data.options import NO_DELIMITER, NO_QUOTE, ReadOptions
-from workbench.data.reading_hints import notices_about, options_that_mend
-from workbench.data.records import MalformedError, Record, line_of, records
-from workbench.data.scan import regular_shape
-from workbench.data.sniff import sniff, ways
+from workbench.data.csv.ambiguities import Sample, doubts_about
+from workbench.data.csv.dialect import BARE, DOUBLED, Dialect
+from workbench.data.csv.dialect_guess import sniff, ways
+from workbench.data.csv.encoding import Bytes, EncodingGuess, decode, guess_encoding, is_utf8, refuse_other_formats
+from workbench.data.csv.normal_form import normal_form
+from workbench.data.csv.options import NO_DELIMITER, NO_QUOTE, ReadOptions
+from workbench.data.csv.precheck import regular_shape
+from workbench.data.csv.reading_hints import notices_about, options_that_mend
+from workbench.data.csv.strict_reader import MalformedError, Record, line_of, records
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken

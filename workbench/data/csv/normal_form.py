@@ -1,6 +1,6 @@
 """Rewrite the bytes of a file with comment lines, blanks around cells or a two-character delimiter into plain CSV.
 
-The fast check of :mod:`workbench.data.scan` and the fast parser know one byte between cells and nothing else. So the
+The fast check of :mod:`workbench.data.csv.precheck` and the fast parser know one byte between cells and nothing else. So the
 lines and blanks that are no part of the table are taken out first, and a delimiter of two characters becomes one byte
 that the file does not hold. Quote marks are counted for that: what stands after an odd number of them is inside a
 cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes only where it
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data import encoding
-from workbench.data.dialect import Dialect
-from workbench.data.encoding import Bytes
+from workbench.data.csv import encoding
+from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.encoding import Bytes
 from workbench.signals.cancel import CancelToken
 
 Offsets = NDArray[np.int64]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.legacy_encodings import SEVERAL_BYTES, likely
+from workbench.data.csv.legacy_encodings import SEVERAL_BYTES, likely
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 

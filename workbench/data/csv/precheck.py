@@ -2,7 +2,7 @@
 
 A fast parser pads short rows and takes stray quote marks for text. This check proves first that every line has the
 same number of cells and that quote marks stand only where RFC 4180 lets them; anything else goes to the exact reader
-of :mod:`workbench.data.records`, which names the fault.
+of :mod:`workbench.data.csv.strict_reader`, which names the fault.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.encoding import CHUNK, Bytes
+from workbench.data.csv.encoding import CHUNK, Bytes
 from workbench.signals.cancel import CancelToken
 
 _LF, _CR = 10, 13

@@ -14,9 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from workbench.data.dialect import BARE, Dialect
-from workbench.data.guesses import SHOWS
-from workbench.data.records import MalformedError, Record, escapes, records
+from workbench.data.csv.dialect import BARE, Dialect
+from workbench.data.csv.inference import SHOWS
+from workbench.data.csv.strict_reader import MalformedError, Record, escapes, records
 
 DELIMITERS = (",", ";", "\t", "|")
 QUOTES = ('"', "'")

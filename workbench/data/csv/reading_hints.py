@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from workbench.data.dialect import Dialect
-from workbench.data.options import ReadOptions
-from workbench.data.records import MalformedError, Record
-from workbench.data.sniff import DELIMITERS, is_typed, mostly_typed
+from workbench.data.csv.dialect import Dialect
+from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed
+from workbench.data.csv.options import ReadOptions
+from workbench.data.csv.strict_reader import MalformedError, Record
 
 _COMMENT_MARKS = "#%;!*"
 _TWO_CHARACTERS = ("||", "::", "~~", ";;")
