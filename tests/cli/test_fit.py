@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from workbench.cli import main
-from workbench.data.matrix import matrix
+from workbench.data.columns.matrix import matrix
+from workbench.data.columns.values import codes
 from workbench.data.samples import sample_table
-from workbench.data.values import codes
 from workbench.learners.naive_bayes import NaiveBayes
 from workbench.release.ledger import Ledger
 

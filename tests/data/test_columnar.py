@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from workbench.data.columns.values import codes, numbers
 from workbench.data.read import read_table
 from workbench.data.schema import Attribute
-from workbench.data.values import codes, numbers
 from workbench.params import InputError
 
 FRAME = pl.DataFrame(

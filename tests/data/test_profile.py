@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.profile import BINS, ColumnProfile, attribute_from_data, profile, profile_column
+from workbench.data.columns.profile import BINS, ColumnProfile, attribute_from_data, profile, profile_column
+from workbench.data.columns.values import codes, numbers
 from workbench.data.samples import sample_table
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
 from workbench.params import CancelledError, InputError
 from workbench.sanitize.draft import draft
 from workbench.signals.cancel import CancelToken

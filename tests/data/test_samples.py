@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from workbench.data.columns.values import codes, numbers
 from workbench.data.read import read_table
 from workbench.data.samples import SAMPLES, Sample, sample_attributes, sample_table
-from workbench.data.values import codes, numbers
 from workbench.params import InputError
 
 SHAPES = {

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_row_independence import DAYS, FIGURES
 
+from workbench.data.columns.grid import grid
+from workbench.data.columns.matrix import matrix
+from workbench.data.columns.values import codes, numbers
 from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.options import ReadOptions
-from workbench.data.grid import grid
-from workbench.data.matrix import matrix
 from workbench.data.read import read_table
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
 from workbench.params import InputError
 
 MISSING = math.nan

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.data.columns.values import codes, numbers
 from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
 from workbench.params import InputError, ParameterError
 
 

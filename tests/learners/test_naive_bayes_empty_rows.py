@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from test_naive_bayes_sensitivity import RecordingNoise
 
-from workbench.data.matrix import matrix
+from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners.base import EMPTY, classes_of
 from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters

@@ -11,7 +11,7 @@ import pytest
 from release_cases import certificate_of
 
 from workbench.cli import main
-from workbench.data.profile import profile
+from workbench.data.columns.profile import profile
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.local.cells import Cells

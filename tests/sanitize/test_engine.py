@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.grid import grid
+from workbench.data.columns.grid import grid
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from workbench.data.profile import profile
+from workbench.data.columns.profile import profile
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.sanitize.draft import draft

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_data, add_output, how_to_read, keep_inputs, read_data
-from workbench.data.profile import profile
+from workbench.data.columns.profile import profile
 from workbench.data.read import SAMPLE_PREFIX
 from workbench.data.reading import reading_of
 from workbench.data.schema import Attribute

@@ -96,7 +96,7 @@ class Table:
         """Return the table of which no cell is refused: blank lines are rows without a value, and so on.
 
         What a cell says still depends on that cell and on declared facts alone; the reading of it
-        (:mod:`workbench.data.values`) takes what it would refuse as missing.
+        (:mod:`workbench.data.columns.values`) takes what it would refuse as missing.
         """
         frame, first_line = self.frame, self.first_line
         if len(self.blank_lines):

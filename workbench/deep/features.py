@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.matrix import matrix
+from workbench.data.columns.matrix import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.base import checked_classes, checked_columns, checked_schema, classes_of, table_shape

@@ -21,7 +21,7 @@ SWITCH_SECONDS = 0.0001
 is a stutter."""
 
 LATER = (
-    "workbench.data.profile",
+    "workbench.data.columns.profile",
     "workbench.sanitize.draft",
     "numpy.random",
     "workbench.privacy.entropy",

@@ -232,7 +232,7 @@ def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
     Raises:
         InputError: a class is missing or not declared, and the table refuses that; row and column are named.
     """
-    from workbench.data.values import codes  # loads polars, which the list of learners does not wait for
+    from workbench.data.columns.values import codes  # loads polars, which the list of learners does not wait for
 
     y = codes(table, target)
     return np.where(y == len(target.values()), EMPTY, y)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workbench.data.matrix import matrix
+from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import classes_of

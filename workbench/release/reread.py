@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from workbench.data.grid import Grid
+from workbench.data.columns.grid import Grid
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError

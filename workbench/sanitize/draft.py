@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.data.profile import ColumnProfile, attribute_from_data
+from workbench.data.columns.profile import ColumnProfile, attribute_from_data
 from workbench.data.reading import Reading
 from workbench.data.schema import GUESS, Attribute
 from workbench.params import InputError, ParameterError

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.grid import CellArray
+from workbench.data.columns.grid import CellArray
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from workbench.data.grid import Grid, grid
+from workbench.data.columns.grid import Grid, grid
 from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.grid import Grid
+from workbench.data.columns.grid import Grid
 from workbench.params import ParameterError
 from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import Facts, facts

@@ -1,7 +1,7 @@
 """Guesses at what nobody declared about a column, made from all its rows. Private, and never for a release.
 
 A guess lets one row decide how every other row is read. It serves the steward who looks at her own table, who then
-declares what is right; what goes into a mechanism or a learner is read by :mod:`workbench.data.values` alone.
+declares what is right; what goes into a mechanism or a learner is read by :mod:`workbench.data.columns.values` alone.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import dataclasses
 
 import polars as pl
 
+from workbench.data.columns.dates import first_two, year_last
+from workbench.data.columns.missing import refuse_first, shown
 from workbench.data.csv.dialect import Dialect
-from workbench.data.dates import first_two, year_last
-from workbench.data.missing import refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError

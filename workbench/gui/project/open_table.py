@@ -17,8 +17,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
+    from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.profile import ColumnProfile
     from workbench.data.schema import Attribute
 
 KEY = "open"
@@ -87,7 +87,7 @@ def load(
     replace_invalid: bool = False,
 ) -> tuple[OpenTable, DraftPlan]:
     """Return the table and the first draft of its plan; runs in a worker."""
-    from workbench.data.profile import profile
+    from workbench.data.columns.profile import profile
     from workbench.data.read import read_table
     from workbench.data.samples import sample
     from workbench.sanitize.draft import draft

@@ -20,8 +20,8 @@ from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
+    from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
-    from workbench.data.profile import ColumnProfile
     from workbench.data.table import Table
 
 Level = Literal["info", "warning", "error"]

@@ -24,7 +24,7 @@ from workbench.gui.session.session import Session
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
-    from workbench.data.profile import ColumnProfile
+    from workbench.data.columns.profile import ColumnProfile
 
 Index = QModelIndex | QPersistentModelIndex
 TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Distribution")

@@ -21,7 +21,7 @@ from workbench.gui.widgets.master_detail import DetailCard
 from workbench.params import InputError
 
 if TYPE_CHECKING:
-    from workbench.data.profile import ColumnProfile
+    from workbench.data.columns.profile import ColumnProfile
 
 HEIGHT = 216
 PICTURE = 260
@@ -143,7 +143,7 @@ class AttributeDetail(DetailCard):
         self._session.set_target(None if column.role == "target" else column.name)
 
     def _take_from_data(self) -> None:
-        from workbench.data.profile import attribute_from_data
+        from workbench.data.columns.profile import attribute_from_data
 
         column, profile = self._column(), self._attributes.profile_at(self._at)
         if profile is None:

@@ -14,7 +14,7 @@ from workbench.gui.session.error_text import in_the_window
 from workbench.gui.widgets.basic import Elided, button, once, row
 
 if TYPE_CHECKING:
-    from workbench.data.profile import ColumnProfile, Suspicion
+    from workbench.data.columns.profile import ColumnProfile, Suspicion
 
 MOST = 2
 """Lines that have room."""

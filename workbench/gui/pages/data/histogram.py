@@ -22,7 +22,7 @@ from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme
 
 if TYPE_CHECKING:
-    from workbench.data.profile import Bin
+    from workbench.data.columns.profile import Bin
 
 
 WIDEST = 180.0

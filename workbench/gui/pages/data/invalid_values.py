@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.draft import OWN_VALUE, DraftColumn, DraftPlan
 
 if TYPE_CHECKING:  # it loads polars, which the first paint does not wait for
-    from workbench.data.profile import ColumnProfile
+    from workbench.data.columns.profile import ColumnProfile
     from workbench.gui.session.session import OpenTable
 
 

@@ -19,7 +19,7 @@ from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
-    from workbench.data.grid import CellArray, Grid
+    from workbench.data.columns.grid import CellArray, Grid
     from workbench.data.table import Table
     from workbench.sanitize.plan import Plan
     from workbench.sanitize.randomisers import ProtectedColumn

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from workbench.data.grid import Grid
+    from workbench.data.columns.grid import Grid
     from workbench.data.table import Table
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
@@ -228,7 +228,7 @@ def _kept_variable(table: Table, column: Column) -> Variable:
     """Return a column that is published as it is: numbers where it reads as such, else its different texts."""
     import polars as pl
 
-    from workbench.data.values import numbers
+    from workbench.data.columns.values import numbers
     from workbench.params import InputError
     from workbench.studies.association import Variable
 

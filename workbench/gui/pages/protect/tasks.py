@@ -16,7 +16,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
-    from workbench.data.grid import Grid
+    from workbench.data.columns.grid import Grid
 
 KEY = "forecast"
 PAINTED = 0.05

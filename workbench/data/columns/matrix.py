@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.columns.values import codes, numbers
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
 
 
 def matrix(table: Table, attributes: Sequence[Attribute]) -> NDArray[np.float64]:

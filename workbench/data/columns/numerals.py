@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from workbench.data.missing import OR_REPLACE, refuse_first, shown
+from workbench.data.columns.missing import OR_REPLACE, refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError

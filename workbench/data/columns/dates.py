@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing
+from workbench.data.columns.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 

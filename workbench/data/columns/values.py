@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.dates import day_numbers
-from workbench.data.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing, shown
-from workbench.data.numerals import doubles, refuse_unread
+from workbench.data.columns.dates import day_numbers
+from workbench.data.columns.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.columns.numerals import doubles, refuse_unread
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.columns.values import codes, numbers
 from workbench.data.schema import MOST_CELLS, Attribute
 from workbench.data.table import Table
-from workbench.data.values import codes, numbers
 from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 

@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.columns.dates import year_last
+from workbench.data.columns.missing import MISSING_WORDS
+from workbench.data.columns.numerals import doubles
+from workbench.data.columns.values import numbers
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
-from workbench.data.dates import year_last
-from workbench.data.missing import MISSING_WORDS
-from workbench.data.numerals import doubles
 from workbench.data.schema import MOST_CELLS, Attribute
 from workbench.data.table import Table
-from workbench.data.values import numbers
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore

@@ -1,0 +1,1 @@
+"""Cells of one column as values on a public grid."""
