@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from workbench.data.columnar import FORMATS, read_columnar
+from workbench.data.content.digest import digesting
 from workbench.data.csv.dialect import DOUBLED
 from workbench.data.csv.encoding import MARKS, Bytes
 from workbench.data.csv.file import DelimitedFile
 from workbench.data.csv.options import ReadOptions
-from workbench.data.digest import digesting
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.data.cell_hash import CellHash
-from workbench.data.cell_words import Words
+from workbench.data.content.cell_hash import CellHash
+from workbench.data.content.cell_words import Words
 from workbench.data.table import Table
 from workbench.release.sketch import NO_SKETCHES, Sketches, sketches
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from workbench.data.cell_hash import CellHash
-from workbench.data.cell_words import Words
-from workbench.data.row_choice import Chosen, choose_rows, levels
+from workbench.data.content.cell_hash import CellHash
+from workbench.data.content.cell_words import Words
+from workbench.data.content.row_choice import Chosen, choose_rows, levels
 
 SHARED = 0.5
 """Share of once-rows above which a table is taken for a version of another."""
