@@ -12,7 +12,7 @@ import pytest
 from workbench.cli import main
 from workbench.data.columns.matrix import matrix
 from workbench.data.columns.values import codes
-from workbench.data.samples import sample_table
+from workbench.data.samples.sample_tables import sample_table
 from workbench.learners.naive_bayes import NaiveBayes
 from workbench.release.ledger import Ledger
 

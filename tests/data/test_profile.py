@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workbench.data.columns.profile import BINS, ColumnProfile, attribute_from_data, profile, profile_column
 from workbench.data.columns.values import codes, numbers
-from workbench.data.samples import sample_table
+from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError
 from workbench.sanitize.draft import draft

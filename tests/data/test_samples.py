@@ -5,7 +5,7 @@ import pytest
 
 from workbench.data.columns.values import codes, numbers
 from workbench.data.read import read_table
-from workbench.data.samples import SAMPLES, Sample, sample_attributes, sample_table
+from workbench.data.samples.sample_tables import SAMPLES, Sample, sample_attributes, sample_table
 from workbench.params import InputError
 
 SHAPES = {

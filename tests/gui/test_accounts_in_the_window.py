@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
-from workbench.data.samples import sample_table
+from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
 from workbench.gui.session.account_task import account_of, read_account
 from workbench.privacy.accounting.event import Cost, PureDp

@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     """
     data: str | None = options.data
     if options.sample is not None:
-        from workbench.data.samples import sample
+        from workbench.data.samples.sample_tables import sample
 
         data = f"sample:{sample(options.sample).name}"
     check_display()

@@ -122,7 +122,7 @@ def _declared(data: str) -> tuple[Attribute, ...]:
     """Return the public facts that come with a bundled sample."""
     if not data.startswith(SAMPLE_PREFIX):
         return ()
-    from workbench.data.samples import sample_attributes
+    from workbench.data.samples.sample_tables import sample_attributes
 
     return sample_attributes(data.removeprefix(SAMPLE_PREFIX))
 

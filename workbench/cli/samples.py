@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.cli.command import Command, Context
-from workbench.data.samples import SAMPLES
+from workbench.data.samples.sample_tables import SAMPLES
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

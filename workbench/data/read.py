@@ -49,7 +49,7 @@ def read_table(
     """
     source = str(path)
     if source.startswith(SAMPLE_PREFIX):
-        from workbench.data.samples import sample_table
+        from workbench.data.samples.sample_tables import sample_table
 
         return sample_table(source.removeprefix(SAMPLE_PREFIX))
     file = Path(path)

@@ -89,7 +89,7 @@ def load(
     """Return the table and the first draft of its plan; runs in a worker."""
     from workbench.data.columns.profile import profile
     from workbench.data.read import read_table
-    from workbench.data.samples import sample
+    from workbench.data.samples.sample_tables import sample
     from workbench.sanitize.draft import draft
 
     stamp = stamp_of(source)

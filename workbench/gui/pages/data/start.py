@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.data.samples import SAMPLES, Sample
+from workbench.data.samples.sample_tables import SAMPLES, Sample
 from workbench.gui.pages.data.recent_list import RecentList
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.data.people import ZIPS, people
+from workbench.data.samples.synthetic_people import ZIPS, people
 from workbench.data.schema import Attribute
 from workbench.params import InputError
 from workbench.params.field import did_you_mean

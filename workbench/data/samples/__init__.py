@@ -1,0 +1,1 @@
+"""The tables that come with the program."""
