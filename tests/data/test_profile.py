@@ -14,7 +14,7 @@ from workbench.data.columns.values import codes, numbers
 from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError
-from workbench.sanitize.draft import draft
+from workbench.sanitize.plan_template import draft
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event, Progress
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from workbench.gui.pages.protect.share_edits import evenly, settled, split, with_lock, with_share
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
 from workbench.params import ParameterError
-from workbench.sanitize.allocate import total
+from workbench.sanitize.budget_split import total
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 AGE, SEX, ZIP, INCOME = 2, 3, 4, 5

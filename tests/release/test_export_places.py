@@ -22,8 +22,8 @@ from workbench.release.export import most_bytes, release_table
 from workbench.release.ledger import Ledger
 from workbench.release.parts import DrawFile
 from workbench.release.verify import verify_release
+from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import protected_columns
 
 resource = pytest.importorskip("resource", reason="limits of processes are of POSIX")
 

@@ -21,9 +21,9 @@ from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.reread import read_release
 from workbench.release.verify import verify_release
-from workbench.sanitize.draft import draft
 from workbench.sanitize.origin import confirm
 from workbench.sanitize.plan import Plan, load_plan
+from workbench.sanitize.plan_template import draft
 
 RARE = 400
 """Names that each occur once: at this ε a release shows a few of them."""

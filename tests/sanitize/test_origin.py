@@ -11,9 +11,9 @@ import pytest
 from workbench.data.columns.profile import profile
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.sanitize.draft import draft
 from workbench.sanitize.origin import confirm, guesses, listed, places, raw_guesses, require_confirmed
 from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan_template import draft
 
 AGE = {"name": "age", "kind": "integer", "lower": 0, "upper": 120}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import InputError, ParameterError
-from workbench.sanitize.allocate import floor_double, shares, total
+from workbench.sanitize.budget_split import floor_double, shares, total
 from workbench.sanitize.plan import Column, Plan, load_plan
 
 AGE = {"name": "Age", "kind": "integer", "lower": 0, "upper": 120}

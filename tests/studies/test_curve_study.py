@@ -97,7 +97,7 @@ def test_the_private_regime_never_sees_the_sanitised_draw(data: StudyData) -> No
 
 def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data: StudyData) -> None:
     plan = data.plan(Regime.parse("sanitized:bounded-laplace"), 4.0)
-    from workbench.sanitize.allocate import shares
+    from workbench.sanitize.budget_split import shares
 
     split = {name: float(share) for name, share in shares(plan).items()}
     assert sum(split.values()) == pytest.approx(4.0)

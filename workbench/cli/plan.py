@@ -21,9 +21,9 @@ from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.atomic import write_output
-from workbench.sanitize.draft import draft
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled
+from workbench.sanitize.plan_template import draft
 from workbench.signals import Notice
 
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"

@@ -22,7 +22,7 @@ is a stutter."""
 
 LATER = (
     "workbench.data.columns.profile",
-    "workbench.sanitize.draft",
+    "workbench.sanitize.plan_template",
     "numpy.random",
     "workbench.privacy.entropy",
     "workbench.sanitize.engine",

@@ -19,11 +19,11 @@ from workbench.privacy.accounting.neighbours import RELATION
 from workbench.release.account import STEWARD, Account, Release
 from workbench.release.amounts import decimal_text, minus
 from workbench.release.statements import table_statement
-from workbench.sanitize.allocate import total
+from workbench.sanitize.budget_split import total
+from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.randomisers import ProtectedColumn
 
 SUFFIX = ".certificate.json"
 VERSION = 2

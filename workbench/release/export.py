@@ -31,11 +31,11 @@ from workbench.release.recover import (
     reopened_table,
     request_of,
 )
+from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, check_columns, draw
 from workbench.sanitize.forecast import charge_of
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

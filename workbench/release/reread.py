@@ -18,8 +18,8 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
 from workbench.release.certificate import SUFFIX, read_certificate
 from workbench.release.fingerprint import sha256_of
+from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.signals.cancel import CancelToken
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}

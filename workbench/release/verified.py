@@ -11,8 +11,8 @@ from workbench.params import InputError
 from workbench.release.certificate import read_certificate
 from workbench.release.reread import located, released_cells
 from workbench.release.verify import examine
+from workbench.sanitize.calibrated import ProtectedColumn, protected_column
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_column
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit

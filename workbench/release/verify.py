@@ -24,9 +24,9 @@ from workbench.release.certificate import (
 from workbench.release.fingerprint import sha256_of
 from workbench.release.ledger import Ledger
 from workbench.release.reread import located, plan_of, read_released, released_cells
+from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.randomisers import ProtectedColumn, each_protected_column, fits
 from workbench.signals.cancel import CancelToken
 
 CANNOT_KNOW = (

@@ -16,8 +16,8 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 from workbench.privacy.entropy import Entropy, permutation
+from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from workbench.sanitize.allocate import total
+from workbench.sanitize.budget_split import total
+from workbench.sanitize.calibrated import ProtectedColumn, candidates, protected_columns
 from workbench.sanitize.plan import Column, Plan
-from workbench.sanitize.randomisers import ProtectedColumn, candidates, protected_columns
 
 
 @dataclass(frozen=True)

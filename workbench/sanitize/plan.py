@@ -152,7 +152,7 @@ class Plan(Parameters):
             seen.add(column.name)
         if not self.columns:
             raise ParameterError("the plan names no columns", mend="add a [[column]] for each column of the table")
-        from workbench.sanitize.allocate import shares
+        from workbench.sanitize.budget_split import shares
 
         shares(self)
 

@@ -19,9 +19,9 @@ from workbench.params.field import did_you_mean
 from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
-from workbench.sanitize.allocate import shares
+from workbench.sanitize.budget_split import shares
+from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
-from workbench.sanitize.randomisers import ProtectedColumn, protected_columns
 from workbench.studies.splits import seed_of
 
 Kind = Literal["none", "sanitized", "private"]

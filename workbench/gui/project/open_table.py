@@ -90,7 +90,7 @@ def load(
     from workbench.data.columns.profile import profile
     from workbench.data.read import read_table
     from workbench.data.samples.sample_tables import sample
-    from workbench.sanitize.draft import draft
+    from workbench.sanitize.plan_template import draft
 
     stamp = stamp_of(source)
     replaced = replace_invalid or (kept is not None and kept.replaces_invalid)

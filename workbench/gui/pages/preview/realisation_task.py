@@ -21,8 +21,8 @@ from workbench.signals.cancel import CancelToken
 if TYPE_CHECKING:
     from workbench.data.columns.grid import CellArray, Grid
     from workbench.data.table import Table
+    from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.plan import Plan
-    from workbench.sanitize.randomisers import ProtectedColumn
 
 FIRST_ROWS = 2000
 SPACED_ROWS = 100_000
@@ -101,7 +101,7 @@ class Realisation:
         return Drawn(column.grid, before, after)
 
     def _column(self, name: str) -> ProtectedColumn:
-        from workbench.sanitize.randomisers import protected_column
+        from workbench.sanitize.calibrated import protected_column
 
         self._cancel.check()
         if self._plan.column(name).action != "protect":

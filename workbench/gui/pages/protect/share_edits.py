@@ -28,7 +28,7 @@ def split(draft: DraftPlan) -> dict[str, Decimal]:
     Raises:
         ParameterError: the locked shares exceed ε, or leave too little for the others.
     """
-    from workbench.sanitize.allocate import shares
+    from workbench.sanitize.budget_split import shares
     from workbench.sanitize.plan import Plan
 
     if not draft.protected:

@@ -182,7 +182,7 @@ def outlooks(
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.local.mechanism_table import EPSILON_SERVED
-    from workbench.sanitize.randomisers import candidates
+    from workbench.sanitize.calibrated import candidates
 
     made = column.column().grid()
     options = candidates(made.cells, share, column.purpose)
@@ -211,7 +211,7 @@ def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
 def _example(made: Grid, mechanism: str, share: Decimal, *, numeric: bool) -> Example | None:
     import numpy as np
 
-    from workbench.sanitize.randomisers import becoming
+    from workbench.sanitize.calibrated import becoming
 
     cells = made.cells
     if not numeric and cells.size > BARS:

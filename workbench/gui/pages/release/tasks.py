@@ -128,8 +128,8 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
 
 def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
     """Refuse a value that its column's facts do not allow before anything is charged for it."""
+    from workbench.sanitize.calibrated import protected_column
     from workbench.sanitize.engine import check_columns
-    from workbench.sanitize.randomisers import protected_column
 
     check_columns(plan, table)
     table = plan.rows_of(table)

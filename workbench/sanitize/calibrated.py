@@ -18,7 +18,7 @@ from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import Facts, facts
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.sanitize.allocate import floor_double, shares
+from workbench.sanitize.budget_split import floor_double, shares
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
 USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
