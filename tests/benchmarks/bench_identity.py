@@ -15,8 +15,8 @@ from bench_read import frame
 
 from workbench.data.read import read_table
 from workbench.data.table import Table
-from workbench.release.identity import identify
-from workbench.release.sketch import sketches
+from workbench.release.ledger.identity import identify
+from workbench.release.ledger.sketch import sketches
 
 KEY = b"b" * 32
 __all__ = ["frame"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_cases import PLAN, TABLE, Run, names, runner, sanitize, written
 
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture

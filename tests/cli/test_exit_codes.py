@@ -16,7 +16,7 @@ from command_cases import PLAN, ROWS, TABLE, Run, names, runner, sanitize, writt
 from workbench.cli import main
 from workbench.paths import user_data, user_log
 from workbench.release import export
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 PROGRAM = [sys.executable, "-m", "workbench"]
 PATIENCE = 300

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench.gui.shell.main_window import MainWindow
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event
 

@@ -14,7 +14,7 @@ from workbench.data.samples.sample_tables import sample_table
 from workbench.data.table import Table
 from workbench.gui.session.account_task import account_of, read_account
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 PATIENCE = 120_000
 

@@ -15,7 +15,7 @@ from workbench.gui.project.project_tasks import project_text, read_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import InputError
 from workbench.release.export import release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.sanitize.origin import refusal
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

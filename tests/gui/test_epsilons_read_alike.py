@@ -13,7 +13,7 @@ from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.session import AccountView
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 DATASET = "a" * 64
 THIRD = "0.3333334"

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from workbench.gui.app import settle
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_data, user_state
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.render.palette import DARK, LIGHT
 
 ROOT = Path(__file__).resolve().parents[2]

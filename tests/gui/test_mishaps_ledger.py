@@ -15,10 +15,10 @@ import pytest
 from mishaps import PATIENCE, Heard, banner, retype, statuses, text_of
 from PySide6.QtWidgets import QWidget
 
-import workbench.release.ledger_file
+import workbench.release.ledger.file
 from workbench.gui.app import settle
 from workbench.paths import user_data
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 
 HOLDS = """
@@ -66,7 +66,7 @@ def lock():
 @pytest.fixture
 def impatient(monkeypatch):
     """The same wait for a lock as ever, only shorter than twenty seconds."""
-    monkeypatch.setattr(workbench.release.ledger_file, "PATIENCE", 0.5)
+    monkeypatch.setattr(workbench.release.ledger.file, "PATIENCE", 0.5)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_a_long_lock_is_told_of_and_the_window_never_stands_still(
         opened_in.append(threading.current_thread())
         return connect(*given, **named)
 
-    monkeypatch.setattr(workbench.release.ledger_file.sqlite3, "connect", noted)
+    monkeypatch.setattr(workbench.release.ledger.file.sqlite3, "connect", noted)
     held = lock()
     heard = Heard(ready)
     press(ready, "release_now")

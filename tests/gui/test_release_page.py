@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
 from workbench.gui.project.open_table import open_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 PATIENCE = 120_000

@@ -13,7 +13,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
 
 from workbench.gui.shell.main_window import MainWindow
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")

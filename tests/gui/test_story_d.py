@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
-from workbench.release.ledger import Ledger  # noqa: E402
+from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.model import read_card, verify_model  # noqa: E402
 
 PATIENT = 60_000

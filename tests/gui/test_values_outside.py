@@ -6,7 +6,7 @@ import pytest
 from mishaps import Heard
 from PySide6.QtWidgets import QWidget
 
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 
 @pytest.fixture

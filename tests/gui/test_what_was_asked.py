@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QMessa
 
 from workbench.gui.pages.train.tasks import PREFLIGHT
 from workbench.gui.project.open_table import open_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -130,7 +130,7 @@ def main(folder: Path) -> None:
         "steps_shown": going.step,
         "spent": float(session.account.spent),
     }
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
 
     with Ledger.open() as book:
         (release,) = book.releases(session.account.dataset)

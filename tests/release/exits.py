@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workbench.release.account import COUNTED
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import COUNTED
 from workbench.signals.events import Event, Metric
 
 DOOR = ("export.py", "model.py", "training.py", "fit.py", "exposure.py", "parts.py", "recover.py", "atomic.py")

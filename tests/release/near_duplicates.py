@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from workbench.data.table import Table
-from workbench.release.identity import identify
-from workbench.release.sketch import SHARED
+from workbench.release.ledger.identity import identify
+from workbench.release.ledger.sketch import SHARED
 
 KEY = b"n" * 32
 CITIES = ("Graz", "Linz", "Wien", "Zürich", "Villach")

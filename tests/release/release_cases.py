@@ -22,7 +22,7 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.export import TableRelease, release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 from workbench.sanitize.plan import Plan
 

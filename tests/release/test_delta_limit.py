@@ -16,7 +16,7 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.delta_limit import require_small_delta, safe_delta
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.training import release_training
 
 X = Attribute(name="x", kind="real", lower=0, upper=1)

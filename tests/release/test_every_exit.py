@@ -26,7 +26,7 @@ from workbench.data.table import Table
 from workbench.learners import learner
 from workbench.release.export import release_table
 from workbench.release.fit import release_fit
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.signals.events import Emit
 
 LEAST_STEPS = 40

@@ -17,7 +17,7 @@ from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
 from workbench.release.export import release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.reread import read_release
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan

@@ -21,9 +21,10 @@ from release_cases import (
 )
 
 from workbench.params import CancelledError, InputError
-from workbench.release import atomic, export, parts, recover
+from workbench.release import atomic, export, parts
 from workbench.release.export import release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger import recover
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
 from workbench.release.verify import verify_in_ledger, verify_release
 from workbench.signals import Event, Notice, Progress

@@ -19,7 +19,7 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.release import export
 from workbench.release.export import most_bytes, release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
 from workbench.release.verify import verify_release
 from workbench.sanitize.calibrated import protected_columns

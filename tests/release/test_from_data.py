@@ -17,8 +17,8 @@ from workbench.params import InputError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.export import release_table
-from workbench.release.fingerprint import sha256_of
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.reread import read_release
 from workbench.release.verify import verify_release
 from workbench.sanitize.origin import confirm

@@ -17,8 +17,8 @@ from workbench.data.content.cell_hash import CellHash
 from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
-from workbench.release.identity import identify
-from workbench.release.sketch import Sketches
+from workbench.release.ledger.identity import identify
+from workbench.release.ledger.sketch import Sketches
 
 KEY = b"k" * 32
 ROWS = [("31", "Graz", "1.50"), ("47", "", "2"), ("47", "Wien, Mitte", "0.1"), ("9", "Linz", "1.50")]

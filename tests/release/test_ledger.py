@@ -7,7 +7,7 @@ import pytest
 from release_cases import charge, forks, loss_of, reserve_many
 
 from workbench.params import BudgetRefusedError, InputError
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from release_cases import loss_of
 
 from workbench.params import BudgetRefusedError, InputError
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 
 DATASETS = [letter * 32 for letter in "abcd"]
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None

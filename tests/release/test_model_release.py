@@ -15,9 +15,9 @@ from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import model, parts
 from workbench.release.certificate import checksum
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import recover
 from workbench.release.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
-from workbench.release.recover import recover
 from workbench.release.verify import verify_in_ledger
 
 
@@ -200,13 +200,13 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
 @pytest.mark.parametrize(
     ("owner", "attribute", "after", "watched", "expected"),
     [
-        ("workbench.release.ledger:Ledger", "reserve", True, False, "void"),
+        ("workbench.release.ledger.ledger:Ledger", "reserve", True, False, "void"),
         ("workbench.release.model", "_card", False, False, "void"),
         ("workbench.release.model", "_card", False, True, "lost"),
-        ("workbench.release.ledger:Ledger", "charge", False, False, "void"),
-        ("workbench.release.ledger:Ledger", "charge", True, False, "lost"),
+        ("workbench.release.ledger.ledger:Ledger", "charge", False, False, "void"),
+        ("workbench.release.ledger.ledger:Ledger", "charge", True, False, "lost"),
         ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),
-        ("workbench.release.ledger:Ledger", "certify", True, False, "waits"),
+        ("workbench.release.ledger.ledger:Ledger", "certify", True, False, "waits"),
         ("os", "replace", False, False, "waits"),
         ("os", "replace", True, False, "charged"),
     ],

@@ -18,16 +18,16 @@ from release_cases import (
     statuses,
 )
 
-from workbench.release import processes
-from workbench.release import recover as recover_module
 from workbench.release.atomic import sole_user
-from workbench.release.ledger import Ledger
-from workbench.release.processes import still_runs, this_process
-from workbench.release.recover import recover
+from workbench.release.ledger import processes
+from workbench.release.ledger import recover as recover_module
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.processes import still_runs, this_process
+from workbench.release.ledger.recover import recover
 from workbench.release.verify import verify_release
 
 EXPORT = "workbench.release.export"
-PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.recover"
+PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.ledger.recover"
 PAIR = {"people.csv", "people.csv.certificate.json"}
 
 

@@ -27,7 +27,7 @@ from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import train
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.release import training as release
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.training import release_training
 
 ROWS, OWN = 2_000, 3

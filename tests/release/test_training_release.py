@@ -15,7 +15,7 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import Mechanism
 from workbench.params import CancelledError, WorkbenchError
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.training import release_training
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken

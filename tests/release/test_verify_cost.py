@@ -20,7 +20,7 @@ from workbench.privacy.local.mechanisms import Mechanism
 from workbench.release import verify
 from workbench.release.certificate import checksum
 from workbench.release.export import release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify import verify_release
 from workbench.signals.cancel import CancelToken
 

@@ -25,7 +25,7 @@ from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.fit import columns_of, outside
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.model import FinishedModel
 from workbench.release.training import NetworkRelease, TestSet, release_training
 from workbench.signals import Notice

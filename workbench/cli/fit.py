@@ -14,7 +14,7 @@ from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.fit import columns_of, outside, release_fit
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)

@@ -15,11 +15,11 @@ from workbench.params import CheckFailedError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_MOST
-from workbench.release.account import Account, Release
 from workbench.release.atomic import write_output
-from workbench.release.identity import Identity
-from workbench.release.ledger import Ledger
-from workbench.release.recover import recover
+from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Account, Release
+from workbench.release.ledger.recover import recover
 from workbench.signals import Notice
 
 _EPSILON = RealField(help="the cap: ε of all releases of this dataset together", above=0, upto=EPSILON_MOST)

@@ -21,7 +21,7 @@ from workbench.cli.tables import (
 from workbench.params import ParameterError
 from workbench.release.certificate import certificate_path
 from workbench.release.export import format_of, release_table
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
 

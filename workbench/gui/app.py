@@ -26,7 +26,7 @@ LATER = (
     "numpy.random",
     "workbench.privacy.entropy",
     "workbench.sanitize.engine",
-    "workbench.release.ledger",
+    "workbench.release.ledger.ledger",
     "workbench.studies.curve",
     "workbench.deep.networks",
     "workbench.deep.plan",

@@ -77,7 +77,7 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
 
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
     from workbench.release.model import FinishedModel
     from workbench.release.training import release_training
 

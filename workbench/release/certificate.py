@@ -16,8 +16,8 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.accounting.neighbours import RELATION
-from workbench.release.account import STEWARD, Account, Release
-from workbench.release.amounts import decimal_text, minus
+from workbench.release.ledger.exact import decimal_text, minus
+from workbench.release.ledger.records import STEWARD, Account, Release
 from workbench.release.statements import table_statement
 from workbench.sanitize.budget_split import total
 from workbench.sanitize.calibrated import ProtectedColumn

@@ -8,7 +8,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from workbench.params import ParameterError
-from workbench.release.amounts import EXACT
+from workbench.release.ledger.exact import EXACT
 
 
 def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) -> None:

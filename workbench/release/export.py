@@ -18,9 +18,8 @@ from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
 from workbench.release.certificate import Output, certificate, certificate_path, encode
 from workbench.release.exposure import standing_charge, void_unless_charged
-from workbench.release.ledger import Ledger
-from workbench.release.parts import DrawFile
-from workbench.release.recover import (
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import (
     CHARGED_FIRST,
     FinishedDraw,
     clear_leftovers,
@@ -31,6 +30,7 @@ from workbench.release.recover import (
     reopened_table,
     request_of,
 )
+from workbench.release.parts import DrawFile
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, check_columns, draw
 from workbench.sanitize.forecast import charge_of

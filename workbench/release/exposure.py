@@ -8,9 +8,9 @@ from pathlib import Path
 
 from workbench.params import CancelledError, WorkbenchError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.amounts import decimal_text
 from workbench.release.atomic import write_error
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.ledger import Ledger
 from workbench.signals import Notice
 from workbench.signals.events import Emit
 

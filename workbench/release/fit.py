@@ -16,7 +16,7 @@ from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
 from workbench.release.delta_limit import require_small_delta
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.model import ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off

@@ -17,9 +17,9 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.learners.base import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, exact
-from workbench.release.amounts import EXACT
 from workbench.release.delta_limit import require_small_delta
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.exact import EXACT
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts

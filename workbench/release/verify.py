@@ -11,8 +11,6 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.account import Account
-from workbench.release.amounts import decimal_text
 from workbench.release.certificate import (
     account_problems,
     checksum,
@@ -21,8 +19,10 @@ from workbench.release.certificate import (
     raised_caps,
     read_certificate,
 )
-from workbench.release.fingerprint import sha256_of
-from workbench.release.ledger import Ledger
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Account
 from workbench.release.reread import located, plan_of, read_released, released_cells
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee

@@ -150,7 +150,7 @@ def claim() -> Unsaved | None:
         InputError: it is damaged; it then keeps its text under another name and is not offered again.
     """
     from workbench.params.codec import read_toml
-    from workbench.release.processes import still_runs
+    from workbench.release.ledger.processes import still_runs
 
     for file in sorted(_folder().glob(f"{_host()}-*{SUFFIX}"), key=_changed, reverse=True):
         found = _NAME.fullmatch(file.name)
@@ -192,8 +192,8 @@ def recover_ledger(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
         if not (user_data() / "ledger.sqlite").exists():
             return []
-        from workbench.release.ledger import Ledger
-        from workbench.release.recover import recover
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.ledger.recover import recover
 
         with Ledger.open() as book:
             return recover(book)
@@ -218,7 +218,7 @@ def _host() -> str:
 
 
 def _prefix() -> str:
-    from workbench.release.processes import this_process
+    from workbench.release.ledger.processes import this_process
 
     process = this_process()
     return f"{_host()}-{process['pid']}-{round(process['started'] * 1000)}"

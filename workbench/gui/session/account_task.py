@@ -38,8 +38,8 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
 
 def account_of(table: Table, ledger: Path | None = None) -> AccountView:
     """Return the account of ``table``; its marks are recorded, so that a later version of it is known."""
-    from workbench.release.account import COUNTED
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.ledger.records import COUNTED
 
     with Ledger.open(ledger) as book:
         identity = book.identify(table)
@@ -64,7 +64,7 @@ def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable) -> None:
     """Record that the table is another one than the one whose version it was taken for; it has its own budget then."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
             book.separate_from_account(book.identify(opened.table))
@@ -80,7 +80,7 @@ def name_account(session: Session, jobs: JobCenter, opened: OpenTable, name: str
     """Give the account of the table a public name."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
             book.set_name(book.identify(opened.table), name)

@@ -16,7 +16,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
 
 if TYPE_CHECKING:
-    from workbench.release.account import Release
+    from workbench.release.ledger.records import Release
 
 KEY = "ledger"
 
@@ -69,9 +69,9 @@ def read_ledger(
 
 def ledger_view(emit: Emit) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
-    from workbench.release.account import COUNTED
-    from workbench.release.ledger import Ledger
-    from workbench.release.recover import recover
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.ledger.records import COUNTED
+    from workbench.release.ledger.recover import recover
 
     with Ledger.open() as book:
         for sentence in recover(book):
@@ -115,7 +115,7 @@ def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
     """Recompute the hash chain; ``show`` gets a sentence for every fault, none where it is as it was written."""
 
     def work(emit: Emit, cancel: CancelToken) -> list[str]:
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         with Ledger.read() as book:
             return book.verify()
@@ -131,7 +131,7 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
 
         from workbench.params import ParameterError
         from workbench.release.atomic import write_output
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         with Ledger.read() as book:
             if target.exists() and target.samefile(book.path):
@@ -147,7 +147,7 @@ def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal) -
     """Set the cap of ``dataset``, the one the person was asked about; the ledger records it for good."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
             book.set_cap(dataset, epsilon)

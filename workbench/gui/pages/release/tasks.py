@@ -141,7 +141,7 @@ def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
 def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
     """Return the newest release of ``table`` by ``plan`` whose files still stand as they were certified."""
     from workbench.release.certificate import certificate_path, read_certificate
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
     from workbench.release.reread import plan_of
     from workbench.release.verify import verify_release
 
@@ -166,7 +166,7 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
 def _waiting(table: Table, plan: Plan, target: Path) -> str:
     """Return the id of the finished draw that this release would publish without a charge, or nothing."""
     from workbench.release.export import waiting_draw
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
 
     with Ledger.open() as book:
         found = waiting_draw(book, target, plan, book.enter(book.identify(table)))
@@ -176,8 +176,8 @@ def _waiting(table: Table, plan: Plan, target: Path) -> str:
 def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     """Return what the ledger would say to the charge, without asking it to record a refusal."""
     from workbench.privacy.accounting.event import Cost, PureDp
-    from workbench.release.account import refusal
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.ledger.records import refusal
     from workbench.sanitize.forecast import charge_of
 
     with Ledger.open() as book:
@@ -196,7 +196,7 @@ def release_plan(
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
         from workbench.release.export import release_table
-        from workbench.release.ledger import Ledger
+        from workbench.release.ledger.ledger import Ledger
 
         _keep_source(target, opened)
         with Ledger.open() as book:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkOutcome
-    from workbench.release.account import Release
+    from workbench.release.ledger.records import Release
     from workbench.release.model import ModelRelease
     from workbench.sanitize.plan import Plan
 
@@ -220,7 +220,7 @@ def released(
     from workbench.jobs.network import NetworkTask, train_network
     from workbench.learners import NAIVE_BAYES
     from workbench.release.fit import columns_of, outside, release_fit
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
     from workbench.sanitize.origin import require_confirmed
 
     cancel.check()
@@ -248,7 +248,7 @@ def releases_into(folder: Path) -> tuple[Release, ...]:
     Raises:
         WorkbenchError: the ledger cannot be read.
     """
-    from workbench.release.ledger import Ledger
+    from workbench.release.ledger.ledger import Ledger
 
     output = str(folder.parent.resolve() / folder.name)
     with Ledger.open() as book:

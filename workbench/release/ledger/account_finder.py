@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from workbench.release.chain import Entry
-from workbench.release.identity import Identity
-from workbench.release.sketch import SHARED, Sketches
+from workbench.release.ledger.hash_chain import Entry
+from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.sketch import SHARED, Sketches
 
 KINDS = ("mark", "version", "separate", "name")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.amounts import Amount, decimal_text, minus, plus
+from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
 
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""

@@ -19,12 +19,12 @@ from typing import Any
 
 from workbench.params import CheckFailedError, InputError
 from workbench.privacy.accounting.event import Cost
-from workbench.release.account import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release, refusal
-from workbench.release.amounts import loss, plus
-from workbench.release.identity import Identity
-from workbench.release.ledger_accounts import LedgerAccounts
-from workbench.release.ledger_book import texts
-from workbench.release.processes import this_process
+from workbench.release.ledger.accounts import LedgerAccounts
+from workbench.release.ledger.entries import texts
+from workbench.release.ledger.exact import loss, plus
+from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.processes import this_process
+from workbench.release.ledger.records import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release, refusal
 
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
 _CERTIFY = "certify"

@@ -9,11 +9,11 @@ from decimal import Decimal
 
 from workbench.data.table import Table
 from workbench.params import CheckFailedError, InputError
-from workbench.release.account import Account
-from workbench.release.accounts import MERGED, NAMED, NEW, SKETCH, STEWARD, Accounts, Match
-from workbench.release.identity import Identity, identify
-from workbench.release.ledger_book import LedgerBook
-from workbench.release.sketch import Sketches
+from workbench.release.ledger.account_finder import MERGED, NAMED, NEW, SKETCH, STEWARD, Accounts, Match
+from workbench.release.ledger.entries import LedgerBook
+from workbench.release.ledger.identity import Identity, identify
+from workbench.release.ledger.records import Account
+from workbench.release.ledger.sketch import Sketches
 from workbench.sanitize.account_name import checked_name
 
 _ZERO = (Decimal(0), Decimal(0))

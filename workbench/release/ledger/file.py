@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.paths import user_data
-from workbench.release.chain import start_of
+from workbench.release.ledger.hash_chain import start_of
 
 APPLICATION = 0x50574C31
 """What SQLite calls an application id: ``PWL1``."""

@@ -3,7 +3,7 @@
 All are keyed and stay in the ledger. None depends on the name of the file or of a column, on the order of rows or
 columns, or on how a number is written; the mark of the bytes does not depend on how they are read. The same bytes or
 the same content are the same table; most rows in common make it a version of that table
-(:mod:`workbench.release.sketch`).
+(:mod:`workbench.release.ledger.sketch`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from workbench.data.content.cell_hash import CellHash
 from workbench.data.content.cell_words import Words
 from workbench.data.table import Table
-from workbench.release.sketch import NO_SKETCHES, Sketches, sketches
+from workbench.release.ledger.sketch import NO_SKETCHES, Sketches, sketches
 
 _EVERY_ROW = 1 << 20
 """Rows up to which the content mark is of every row; beyond, of their number and the sketch, where there is one."""
@@ -79,7 +79,7 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
     of_file = _mark(key, b"file", table.digest) if table.digest else ""
     old = ""
     if former:
-        from workbench.release.fingerprint import fingerprint
+        from workbench.release.ledger.fingerprint import fingerprint
 
         old = fingerprint(table, key)
     return Identity(content, of_file, found, old)

@@ -13,9 +13,9 @@ from typing import Any, Self
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.params.codec import parse_json
-from workbench.release.amounts import Amount
-from workbench.release.chain import Entry, entry_hash, start_of, verify_chain
-from workbench.release.ledger_file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
+from workbench.release.ledger.exact import Amount
+from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
+from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of, verify_chain
 
 
 class LedgerBook:

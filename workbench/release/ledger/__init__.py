@@ -1,0 +1,1 @@
+"""The durable account of every dataset: entries, hash chain, accounts, recovery."""
