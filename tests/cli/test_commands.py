@@ -14,7 +14,7 @@ from command_cases import PLAN, Run, names, runner, sanitize, written
 from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify import CANNOT_KNOW
+from workbench.release.table.verify import CANNOT_KNOW
 
 SANITIZE = sanitize()
 

@@ -15,8 +15,8 @@ from command_cases import PLAN, ROWS, TABLE, Run, names, runner, sanitize, writt
 
 from workbench.cli import main
 from workbench.paths import user_data, user_log
-from workbench.release import export
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.table import release_table as export
 
 PROGRAM = [sys.executable, "-m", "workbench"]
 PATIENCE = 300

@@ -27,7 +27,7 @@ from pytestqt.qtbot import QtBot
 from workbench.gui.app import application
 from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs.mailbox import Mailbox
-from workbench.release import export
+from workbench.release.table import release_table as export
 from workbench.signals.cancel import CancelToken
 
 

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 from workbench.gui.project.project_tasks import project_text, read_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import InputError
-from workbench.release.export import release_table
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.table.release_table import release_table
 from workbench.sanitize.origin import refusal
 
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.

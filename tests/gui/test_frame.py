@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QMessageBox, QPushButton, QToolTip
 
 import workbench.gui.project.open_table
-import workbench.release.export
+import workbench.release.table.release_table
 from workbench.gui.pages import PAGES
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -200,7 +200,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
         window.show_page("release")
         idle(window)
-        monkeypatch.setattr(workbench.release.export, "release_table", fault)
+        monkeypatch.setattr(workbench.release.table.release_table, "release_table", fault)
         answer("yes")
         press(window, "release_now")
     qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible)

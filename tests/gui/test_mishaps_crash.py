@@ -31,7 +31,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from workbench.gui.app import application, settle
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
-from workbench.release import export
+from workbench.release.table import release_table as export
 
 app = application()
 window = MainWindow()

@@ -12,7 +12,7 @@ from mishaps import PATIENCE, Heard, banner, big_table, lines_of, retype, status
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from workbench.release.verify import verify_release
+from workbench.release.table.verify import verify_release
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 

@@ -21,9 +21,9 @@ import pytest
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError
 from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.export import TableRelease, release_table
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify import verify_release
+from workbench.release.table.release_table import TableRelease, release_table
+from workbench.release.table.verify import verify_release
 from workbench.sanitize.plan import Plan
 
 CITIES = ("Graz", "Linz", "Wien")
@@ -138,7 +138,7 @@ def forks() -> ForkServerContext:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system cannot fork")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["workbench.release.export", "workbench.release.verify"])
+    context.set_forkserver_preload(["workbench.release.table.release_table", "workbench.release.table.verify"])
     return context
 
 

@@ -18,11 +18,11 @@ from workbench.data.csv.options import ReadOptions
 from workbench.data.read import read_table
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError
-from workbench.release.export import release_table
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.fingerprint import fingerprint
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.table.release_table import release_table
+from workbench.release.table.verify import verify_in_ledger, verify_release
 
 ODD = Path("/work/shared/data/odd")
 

@@ -24,9 +24,9 @@ from release_cases import forks, plan_of, table_of
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
-from workbench.release.export import release_table
 from workbench.release.fit import release_fit
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.table.release_table import release_table
 from workbench.signals.events import Emit
 
 LEAST_STEPS = 40

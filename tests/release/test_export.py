@@ -16,10 +16,10 @@ from release_cases import CITIES, certificate_of, names_in, plan_of, raise_cap, 
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError
 from workbench.paths import resources
-from workbench.release.export import release_table
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.reread import read_release
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.table.open_release import read_release
+from workbench.release.table.release_table import release_table
+from workbench.release.table.verify import verify_in_ledger, verify_release
 from workbench.sanitize.plan import Plan
 
 SCHEMA = json.loads((resources() / "schemas" / "certificate.v2.schema.json").read_text("utf-8"))
@@ -134,7 +134,7 @@ def test_a_person_with_several_rows_multiplies_the_charge(tmp_path: Path) -> Non
 def test_a_cap_that_is_lowered_while_a_release_runs_does_not_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.release import export
+    from workbench.release.table import release_table as export
 
     path, real = tmp_path / "ledger.sqlite", export._write
 

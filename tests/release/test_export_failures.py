@@ -21,12 +21,13 @@ from release_cases import (
 )
 
 from workbench.params import CancelledError, InputError
-from workbench.release import atomic, export, parts
-from workbench.release.export import release_table
+from workbench.release import atomic, parts
 from workbench.release.ledger import recover
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.table import release_table as export
+from workbench.release.table.release_table import release_table
+from workbench.release.table.verify import verify_in_ledger, verify_release
 from workbench.signals import Event, Notice, Progress
 from workbench.signals.cancel import CancelToken
 

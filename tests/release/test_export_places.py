@@ -17,11 +17,11 @@ from release_cases import names_in, raise_cap, release, run_to_exit, statuses
 
 from workbench.data.table import Table
 from workbench.params import InputError
-from workbench.release import export
-from workbench.release.export import most_bytes, release_table
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
-from workbench.release.verify import verify_release
+from workbench.release.table import release_table as export
+from workbench.release.table.release_table import most_bytes, release_table
+from workbench.release.table.verify import verify_release
 from workbench.sanitize.calibrated import protected_columns
 from workbench.sanitize.plan import Plan
 

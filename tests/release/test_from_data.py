@@ -16,11 +16,11 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.mechanisms import MECHANISMS
-from workbench.release.export import release_table
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.reread import read_release
-from workbench.release.verify import verify_release
+from workbench.release.table.open_release import read_release
+from workbench.release.table.release_table import release_table
+from workbench.release.table.verify import verify_release
 from workbench.sanitize.origin import confirm
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.sanitize.plan_template import draft

@@ -14,11 +14,11 @@ from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, sta
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
 from workbench.release import model, parts
-from workbench.release.certificate import checksum
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import recover
 from workbench.release.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
-from workbench.release.verify import verify_in_ledger
+from workbench.release.table.certificate import checksum
+from workbench.release.table.verify import verify_in_ledger
 
 
 def trained(charge: Charge, **facts: Any) -> Trained:

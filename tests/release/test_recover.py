@@ -21,10 +21,10 @@ from release_cases import (
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import clear_leftovers, finished_draw, recover
-from workbench.release.verify import verify_in_ledger, verify_release
+from workbench.release.table.verify import verify_in_ledger, verify_release
 
 EXPORT, ATOMIC, LEDGER = (
-    "workbench.release.export",
+    "workbench.release.table.release_table",
     "workbench.release.atomic",
     "workbench.release.ledger.ledger:Ledger",
 )

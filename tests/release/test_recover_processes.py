@@ -24,9 +24,9 @@ from workbench.release.ledger import recover as recover_module
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.recover import recover
-from workbench.release.verify import verify_release
+from workbench.release.table.verify import verify_release
 
-EXPORT = "workbench.release.export"
+EXPORT = "workbench.release.table.release_table"
 PART, RECOVER = "workbench.release.parts:DrawFile", "workbench.release.ledger.recover"
 PAIR = {"people.csv", "people.csv.certificate.json"}
 
@@ -64,7 +64,7 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
     """Release, and wait before drawing until told to go on."""
     import time
 
-    from workbench.release import export
+    from workbench.release.table import release_table as export
 
     real = export.draw
 

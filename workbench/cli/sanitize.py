@@ -19,9 +19,9 @@ from workbench.cli.tables import (
     read_data,
 )
 from workbench.params import ParameterError
-from workbench.release.certificate import certificate_path
-from workbench.release.export import format_of, release_table
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.table.certificate import certificate_path
+from workbench.release.table.release_table import format_of, release_table
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
 

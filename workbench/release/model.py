@@ -21,7 +21,6 @@ from workbench.params.codec import read_json
 from workbench.paths import resources
 from workbench.privacy.accounting.event import Cost, PoissonGaussian
 from workbench.privacy.accounting.neighbours import RELATION, group, replace_one
-from workbench.release.certificate import VERSION, account_problems, account_told, checksum, other_version
 from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.fingerprint import sha256_of
@@ -37,6 +36,7 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
+from workbench.release.table.certificate import VERSION, account_problems, account_told, checksum, other_version
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
 

@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
 from workbench.release.atomic import sole_user, write_whole
-from workbench.release.certificate import certificate_path, read_certificate
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
+from workbench.release.table.certificate import certificate_path, read_certificate
 
 T = TypeVar("T")
 

@@ -22,7 +22,7 @@ from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
-    from workbench.release.export import TableRelease
+    from workbench.release.table.release_table import TableRelease
     from workbench.sanitize.forecast import Forecast
     from workbench.sanitize.plan import Plan
 
@@ -99,7 +99,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Outlook:
-        from workbench.release.export import format_of
+        from workbench.release.table.release_table import format_of
         from workbench.sanitize.forecast import outside_guarantee
 
         format_of(target)
@@ -140,10 +140,10 @@ def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
 
 def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
     """Return the newest release of ``table`` by ``plan`` whose files still stand as they were certified."""
-    from workbench.release.certificate import certificate_path, read_certificate
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.reread import plan_of
-    from workbench.release.verify import verify_release
+    from workbench.release.table.certificate import certificate_path, read_certificate
+    from workbench.release.table.open_release import plan_of
+    from workbench.release.table.verify import verify_release
 
     with Ledger.open() as book:
         releases = book.releases(book.enter(book.identify(table)))
@@ -165,8 +165,8 @@ def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
 
 def _waiting(table: Table, plan: Plan, target: Path) -> str:
     """Return the id of the finished draw that this release would publish without a charge, or nothing."""
-    from workbench.release.export import waiting_draw
     from workbench.release.ledger.ledger import Ledger
+    from workbench.release.table.release_table import waiting_draw
 
     with Ledger.open() as book:
         found = waiting_draw(book, target, plan, book.enter(book.identify(table)))
@@ -195,8 +195,8 @@ def release_plan(
     opened, draft, target = outlook.opened, outlook.plan, outlook.target
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
-        from workbench.release.export import release_table
         from workbench.release.ledger.ledger import Ledger
+        from workbench.release.table.release_table import release_table
 
         _keep_source(target, opened)
         with Ledger.open() as book:
@@ -245,7 +245,7 @@ def copy_release(
 
     def work(emit: Emit, cancel: CancelToken) -> Path:
         from workbench.release.atomic import write_output
-        from workbench.release.certificate import certificate_path
+        from workbench.release.table.certificate import certificate_path
 
         target = folder / earlier.output.name
         for path in (target, certificate_path(target)):

@@ -16,7 +16,6 @@ from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
-from workbench.release.certificate import Output, certificate, certificate_path, encode
 from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
@@ -31,6 +30,7 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.parts import DrawFile
+from workbench.release.table.certificate import Output, certificate, certificate_path, encode
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.engine import Draw, check_columns, draw
 from workbench.sanitize.forecast import charge_of

@@ -11,7 +11,11 @@ from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.certificate import (
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import Account
+from workbench.release.table.certificate import (
     account_problems,
     checksum,
     described_column,
@@ -19,11 +23,7 @@ from workbench.release.certificate import (
     raised_caps,
     read_certificate,
 )
-from workbench.release.ledger.exact import decimal_text
-from workbench.release.ledger.fingerprint import sha256_of
-from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import Account
-from workbench.release.reread import located, plan_of, read_released, released_cells
+from workbench.release.table.open_release import located, plan_of, read_released, released_cells
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan

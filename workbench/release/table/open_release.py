@@ -16,8 +16,8 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
-from workbench.release.certificate import SUFFIX, read_certificate
 from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.table.certificate import SUFFIX, read_certificate
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken

@@ -1,0 +1,1 @@
+"""A released table: draw, certificate, verification."""
