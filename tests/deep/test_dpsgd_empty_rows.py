@@ -15,7 +15,7 @@ from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import Features, TableData  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
 from workbench.learners.base import EMPTY  # noqa: E402
-from workbench.release.fit import columns_of  # noqa: E402
+from workbench.release.model.release_learner import columns_of  # noqa: E402
 from workbench.sanitize.plan import Plan  # noqa: E402
 
 PLAN = Plan.from_plain(

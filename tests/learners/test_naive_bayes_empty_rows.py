@@ -14,7 +14,7 @@ from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners.base import EMPTY, classes_of
 from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
-from workbench.release.fit import columns_of
+from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 
 PLAN = Plan.from_plain(

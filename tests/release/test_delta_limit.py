@@ -17,7 +17,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.delta_limit import require_small_delta, safe_delta
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.training import release_training
+from workbench.release.model.release_network import release_training
 
 X = Attribute(name="x", kind="real", lower=0, upper=1)
 FEATURES = Features((X,), Attribute(name="y", kind="category", domain=("0", "1")))

@@ -24,8 +24,8 @@ from release_cases import forks, plan_of, table_of
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
-from workbench.release.fit import release_fit
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.release_learner import release_fit
 from workbench.release.table.release_table import release_table
 from workbench.signals.events import Emit
 
@@ -52,7 +52,7 @@ def naive_bayes(folder: Path, ledger: Path, emit: Emit) -> None:
 def network(folder: Path, ledger: Path, emit: Emit) -> None:
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
-    from workbench.release.training import release_training
+    from workbench.release.model.release_network import release_training
 
     features = Features(
         (Attribute(name="x", kind="real", lower=0, upper=1),), Attribute(name="y", kind="category", domain=("0", "1"))

@@ -13,10 +13,11 @@ from release_cases import die_at, loss_of, names_in, raise_cap, run_to_exit, sta
 
 from workbench.params import BudgetRefusedError, CancelledError, InputError
 from workbench.privacy.accounting.event import Charge
-from workbench.release import model, parts
+from workbench.release import parts
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import recover
-from workbench.release.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
+from workbench.release.model import model
+from workbench.release.model.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
 from workbench.release.table.certificate import checksum
 from workbench.release.table.verify import verify_in_ledger
 
@@ -201,8 +202,8 @@ def release_and_die(ledger: Path, target: Path, owner: str, attribute: str, afte
     ("owner", "attribute", "after", "watched", "expected"),
     [
         ("workbench.release.ledger.ledger:Ledger", "reserve", True, False, "void"),
-        ("workbench.release.model", "_card", False, False, "void"),
-        ("workbench.release.model", "_card", False, True, "lost"),
+        ("workbench.release.model.model", "_card", False, False, "void"),
+        ("workbench.release.model.model", "_card", False, True, "lost"),
         ("workbench.release.ledger.ledger:Ledger", "charge", False, False, "void"),
         ("workbench.release.ledger.ledger:Ledger", "charge", True, False, "lost"),
         ("workbench.release.parts:DrawFolder", "write", True, False, "lost"),

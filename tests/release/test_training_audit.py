@@ -26,9 +26,9 @@ from workbench.deep.model import WEIGHTS, TrainedModel, facts, weights_bytes
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import train
 from workbench.privacy.audit import LowerBound, epsilon_lower
-from workbench.release import training as release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.training import release_training
+from workbench.release.model import release_network as release
+from workbench.release.model.release_network import release_training
 
 ROWS, OWN = 2_000, 3
 NAMES = tuple(str(i) for i in range(ROWS))

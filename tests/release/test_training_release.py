@@ -16,7 +16,7 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import Mechanism
 from workbench.params import CancelledError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.training import release_training
+from workbench.release.model.release_network import release_training
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
 

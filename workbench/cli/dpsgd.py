@@ -24,10 +24,10 @@ from workbench.deep.features import Features
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
-from workbench.release.fit import columns_of, outside
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model import FinishedModel
-from workbench.release.training import NetworkRelease, TestSet, release_training
+from workbench.release.model.model import FinishedModel
+from workbench.release.model.release_learner import columns_of, outside
+from workbench.release.model.release_network import NetworkRelease, TestSet, release_training
 from workbench.signals import Notice
 
 _IMAGES = ("-ubyte", "-ubyte.gz", ".npz", ".bin", ".bin.gz")

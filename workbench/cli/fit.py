@@ -13,8 +13,8 @@ from workbench.learners import LEARNERS, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.fit import columns_of, outside, release_fit
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.release_learner import columns_of, outside, release_fit
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)

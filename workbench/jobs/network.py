@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
     from workbench.data.table import Table
     from workbench.deep.features import Features
     from workbench.deep.plan import DpSgdPlan
-    from workbench.release.model import ModelRelease
+    from workbench.release.model.model import ModelRelease
 
 PROCESS = 80_000_000
 """Bytes of the new process before it has used PyTorch: Python and the reader of tables (measured, Linux, CPU)."""
@@ -22,7 +22,7 @@ PROCESS = 80_000_000
 
 @dataclass(frozen=True, eq=False)
 class NetworkTask:
-    """What is to be trained; the arguments of :func:`workbench.release.training.release_training`.
+    """What is to be trained; the arguments of :func:`workbench.release.model.release_network.release_training`.
 
     Attributes:
         plan: what to do.
@@ -69,7 +69,7 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
     """Charge, train and release ``task`` in a process of its own.
 
     Raises:
-        WorkbenchError: as :func:`workbench.release.training.release_training`, or its process died.
+        WorkbenchError: as :func:`workbench.release.model.release_network.release_training`, or its process died.
         MemoryError: there was not enough memory.
     """
     return apart(release_here, task, emit, cancel)
@@ -78,8 +78,8 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model import FinishedModel
-    from workbench.release.training import release_training
+    from workbench.release.model.model import FinishedModel
+    from workbench.release.model.release_network import release_training
 
     cancel.check()
     with Ledger.open() as ledger:

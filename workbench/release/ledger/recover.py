@@ -219,7 +219,7 @@ def reopened_table(found: FinishedDraw) -> tuple[DrawFile, dict[str, Any]] | Non
 
 def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | None:
     """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
-    from workbench.release.model import read_card, verify_model
+    from workbench.release.model.model import read_card, verify_model
 
     part = _reopened(DrawFolder.reopened, found)
     try:

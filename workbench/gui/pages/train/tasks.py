@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkOutcome
     from workbench.release.ledger.records import Release
-    from workbench.release.model import ModelRelease
+    from workbench.release.model.model import ModelRelease
     from workbench.sanitize.plan import Plan
 
 PREFLIGHT = "preflight"
@@ -118,7 +118,7 @@ def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Pre
     from workbench.jobs.network import PROCESS
     from workbench.learners import NAIVE_BAYES
     from workbench.release.delta_limit import require_small_delta
-    from workbench.release.fit import columns_of, fit_cost, outside
+    from workbench.release.model.release_learner import columns_of, fit_cost, outside
 
     inputs, goal = columns_of(plan, target)
     warnings = outside(inputs, goal)
@@ -190,7 +190,7 @@ def train_model(
 
 def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     """Return what the Release page shows of a model that was published."""
-    from workbench.release.model import CARD
+    from workbench.release.model.model import CARD
 
     done = getattr(result, "model", result)
     return ReleasedStep(
@@ -219,8 +219,8 @@ def released(
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkTask, train_network
     from workbench.learners import NAIVE_BAYES
-    from workbench.release.fit import columns_of, outside, release_fit
     from workbench.release.ledger.ledger import Ledger
+    from workbench.release.model.release_learner import columns_of, outside, release_fit
     from workbench.sanitize.origin import require_confirmed
 
     cancel.check()
@@ -278,7 +278,7 @@ def charge_after_stop(folder: Path, former: Sequence[Release]) -> str:
 
 def _features(plan: Plan, target: str) -> Features:
     from workbench.deep.features import Features
-    from workbench.release.fit import columns_of
+    from workbench.release.model.release_learner import columns_of
 
     inputs, goal = columns_of(plan, target)
     return Features(tuple(c.facts() for c in inputs), goal.facts())

@@ -17,7 +17,7 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model import ModelRelease, Trained, release_model
+from workbench.release.model.model import ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed

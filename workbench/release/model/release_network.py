@@ -20,7 +20,7 @@ from workbench.privacy.accounting.event import Cost, exact
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model import Charger, FinishedModel, ModelRelease, Trained, release_model
+from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import Event, Metric

@@ -1,0 +1,1 @@
+"""A released model or network with its card."""
