@@ -15,11 +15,11 @@ import apart_work
 import psutil
 import pytest
 
-from workbench.jobs.apart import apart
 from workbench.params import BudgetRefusedError, CancelledError, WorkbenchError
+from workbench.processes.isolated_process import apart
+from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Memory, Progress, ignore
-from workbench.studies.worker import WorkerFaultError
 
 HERE = Path(__file__).parent
 
@@ -122,7 +122,7 @@ def test_it_ends_in_order_when_this_process_is_killed(tmp_path):
         import sys
         sys.path.insert(0, {str(HERE)!r})
         import apart_work
-        from workbench.jobs.apart import apart
+        from workbench.processes.isolated_process import apart
         from workbench.signals.cancel import CancelToken
 
         if __name__ == "__main__":

@@ -8,9 +8,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
 
 from workbench.data.read import read_table
+from workbench.processes.executor import cores
 from workbench.sanitize.plan import Column, Plan
 from workbench.studies.curve import CurvePlan, run_curve
-from workbench.studies.executor import cores
 from workbench.studies.metrics import classification_metrics
 from workbench.studies.regimes import StudyData
 

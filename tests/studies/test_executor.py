@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # the workers inherit it
 import executor_tasks as tasks
 
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
+from workbench.processes.executor import cores, run_tasks
+from workbench.processes.worker import WorkerFaultError
 from workbench.signals.cancel import CancelToken
-from workbench.studies.executor import cores, run_tasks
-from workbench.studies.worker import WorkerFaultError
 
 
 def workers_alive() -> list[str]:
@@ -116,7 +116,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         "import sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "import executor_tasks as tasks\n"
-        "from workbench.studies.executor import run_tasks\n"
+        "from workbench.processes.executor import run_tasks\n"
         "from workbench.signals.cancel import CancelToken\n"
         "if __name__ == '__main__':\n"
         "    for task, _ in run_tasks(tasks.slower_first, None, range(100000), jobs=2, cancel=CancelToken()):\n"

@@ -14,6 +14,7 @@ from workbench.cli.tables import add_data, add_output, columns_text, not_here, r
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
 from workbench.paths import user_data
+from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
 from workbench.render.curve_figure import curve_figure
 from workbench.render.offscreen import check_plot_path, write_figure
@@ -21,7 +22,6 @@ from workbench.render.palette import THEMES
 from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
-from workbench.studies.executor import MOST_JOBS, cores
 from workbench.studies.journal import Journal
 from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import StudyData

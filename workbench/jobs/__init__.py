@@ -3,6 +3,6 @@
 from workbench.jobs.job import Job
 from workbench.jobs.mailbox import Mailbox
 from workbench.jobs.runner import Run, outcome, run_to_end, start
-from workbench.jobs.trace import trace_of
+from workbench.processes.redacted_traceback import trace_of
 
 __all__ = ["Job", "Mailbox", "Run", "outcome", "run_to_end", "start", "trace_of"]

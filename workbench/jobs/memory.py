@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from workbench.processes.executor import worker_processes
 from workbench.signals.events import Memory
-from workbench.studies.executor import worker_processes
 
 INTERVAL = 0.5
 """Seconds between two samples: asking the system is not free."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.jobs.apart import apart
+from workbench.processes.isolated_process import apart
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 

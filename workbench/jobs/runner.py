@@ -14,8 +14,8 @@ from workbench.jobs.job import Job
 from workbench.jobs.mailbox import Mailbox
 from workbench.jobs.memory import MemoryGauge
 from workbench.jobs.progress import TimeLeft
-from workbench.jobs.trace import chain, trace_of
 from workbench.params import CancelledError, WorkbenchError
+from workbench.processes.redacted_traceback import chain, trace_of
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Event, Failed, Finished, Progress, Terminal, ignore
 

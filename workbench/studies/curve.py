@@ -19,10 +19,10 @@ import workbench
 from workbench.learners import learner
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
+from workbench.processes.executor import run_tasks
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.studies.executor import run_tasks
 from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import classification_metrics
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions

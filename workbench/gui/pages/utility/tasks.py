@@ -108,8 +108,8 @@ def study(
     cancel: CancelToken,
 ) -> Snapshot:
     """Run the study and leave snapshots on the way; runs in a worker."""
+    from workbench.processes.executor import cores
     from workbench.studies.curve import CurveResult, majority, run_curve
-    from workbench.studies.executor import cores
     from workbench.studies.regimes import StudyData
     from workbench.studies.rows import Tally
 

@@ -18,12 +18,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
-from workbench.jobs.trace import trace_of
 from workbench.params import WorkbenchError
+from workbench.processes.executor import begin, close, no_ctrl_c_at_birth
+from workbench.processes.redacted_traceback import trace_of
+from workbench.processes.worker import NICE, WorkerFaultError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Event, Memory
-from workbench.studies.executor import begin, close, no_ctrl_c_at_birth
-from workbench.studies.worker import NICE, WorkerFaultError
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""The other end of the pipe: a process that does one task after another for :mod:`workbench.studies.executor`.
+"""The other end of the pipe: a process that does one task after another for :mod:`workbench.processes.executor`.
 
 This module imports nothing but the standard library, because a worker sets the thread limits below before the
 numeric libraries are loaded: they read them once, when they load.

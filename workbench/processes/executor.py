@@ -14,8 +14,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar, cast
 
 from workbench.params import ParameterError, WorkbenchError
+from workbench.processes.worker import serve
 from workbench.signals.cancel import CancelToken
-from workbench.studies.worker import serve
 
 S = TypeVar("S")
 T = TypeVar("T")
