@@ -13,7 +13,7 @@ from workbench.cli import main
 from workbench.data.columns.matrix import matrix
 from workbench.data.columns.values import codes
 from workbench.data.samples.sample_tables import sample_table
-from workbench.learners.naive_bayes import NaiveBayes
+from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.release.ledger.ledger import Ledger
 
 FIT = ["fit", "sample:iris", "--target", "species", "--model", "naive-bayes", "--epsilon", "2"]

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.model_selection import train_test_split
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
 from workbench.privacy.central import NoNoise, StudyNoise
 
 DIABETES = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import EMPTY
-from workbench.learners.naive_bayes import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
 from workbench.learners.sums import grid_size, moment_sums, on_grid, square_complement
 
 TARGET = Attribute(name="y", kind="category", domain=("n", "p"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
-from workbench.learners.naive_bayes import NAIVE_BAYES
+from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 

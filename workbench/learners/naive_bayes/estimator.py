@@ -43,7 +43,7 @@ from workbench.learners.base import (
     table_shape,
 )
 from workbench.learners.denoise import class_sizes
-from workbench.learners.likelihood import (
+from workbench.learners.naive_bayes.likelihood import (
     CellDensity,
     ClassSizes,
     Density,

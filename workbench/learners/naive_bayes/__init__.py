@@ -1,0 +1,1 @@
+"""Private naive Bayes for numbers and names."""
