@@ -14,7 +14,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, identity, run_curve
 from workbench.studies.journal import Journal
 from workbench.studies.regimes import Regime, StudyData
-from workbench.studies.rows import Row, Tally
+from workbench.studies.results import Row, Tally
 
 BOUNDS = Plan(
     epsilon=2.0,

@@ -25,7 +25,7 @@ from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
 from workbench.studies.journal import Journal
 from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import StudyData
-from workbench.studies.rows import to_csv
+from workbench.studies.results import to_csv
 
 _JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
 _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")

@@ -9,7 +9,7 @@ from workbench.render.values import Baseline, CurveFigure, Series
 from workbench.studies.curve import SANITIZED, CurveResult
 from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import Regime
-from workbench.studies.rows import Point
+from workbench.studies.results import Point
 
 METRICS = {ACCURACY: "Accuracy", "balanced_accuracy": "Balanced accuracy", "f1": "F1"}
 UNITS = {ACCURACY: "share correct", "balanced_accuracy": "mean recall of the classes", "f1": "0 to 1"}

@@ -26,7 +26,7 @@ from workbench.signals.events import Emit, ignore
 from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import classification_metrics
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
-from workbench.studies.rows import Point, Row, Tally
+from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
     from workbench.studies.curve import CurvePlan, CurveResult
     from workbench.studies.journal import Journal
     from workbench.studies.regimes import StudyData
-    from workbench.studies.rows import Row
+    from workbench.studies.results import Row
 
 KEY = "curve"
 EVERY = 0.25
@@ -111,7 +111,7 @@ def study(
     from workbench.processes.executor import cores
     from workbench.studies.curve import CurveResult, majority, run_curve
     from workbench.studies.regimes import StudyData
-    from workbench.studies.rows import Tally
+    from workbench.studies.results import Tally
 
     data = StudyData.read(table, bounds, target)
     cancel.check()
@@ -194,7 +194,7 @@ def _write_csv(result: CurveResult, path: Path) -> None:
     from workbench.release.atomic import PartFile, write_error
     from workbench.render.values import PRIVATE_BADGE
     from workbench.studies.curve import in_order
-    from workbench.studies.rows import to_csv
+    from workbench.studies.results import to_csv
 
     rows = in_order(result.plan, result.rows)
     with PartFile(path) as part:
