@@ -20,7 +20,7 @@ TOP_LEVEL = {
     *("README.md", "packaging", "pyproject.toml", "resources", "tests", "workbench"),
 }
 CATALOGUES = {
-    "workbench/privacy/mechanisms": "MECHANISMS",
+    "workbench/privacy/local/mechanisms": "MECHANISMS",
     "workbench/learners": "LEARNERS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
@@ -167,13 +167,16 @@ def pinned(tree: Tree) -> Iterator[str]:
 def catalogues(tree: Tree) -> Iterator[str]:
     """What is found by a list is in the list: mechanisms, learners, commands, figures, pages."""
     for folder, name in CATALOGUES.items():
-        here = [f for f in tree.python(folder) if f.parent == PurePosixPath(folder)]
-        modules = {file.stem: ast.parse(tree.text(file)) for file in here}
+        here = {f.stem: f for f in tree.python(folder) if f.parent == PurePosixPath(folder)}
+        # A folder with its __init__ is one module of the list, too.
+        below = [f for f in tree.python(folder) if f.name == "__init__.py" and f.parent.parent == PurePosixPath(folder)]
+        here |= {f.parent.name: f for f in below}
+        modules = {stem: ast.parse(tree.text(file)) for stem, file in here.items()}
         place, listing = next(
             ((stem, found) for stem, module in modules.items() if (found := assigned(module, name))), ("__init__", None)
         )
         kind = element_of(listing) if listing else ""
-        listed = modules_of(modules[place], listing) if listing else set()
+        listed = modules_of(modules[place], listing, folder) if listing else set()
         for stem in sorted(modules):
             if describes(modules[stem], name.removesuffix("S"), kind) and stem not in listed:
                 yield f"{folder}/{stem}.py is not listed in {name} of {folder}/{place}.py; add it there"
@@ -199,7 +202,7 @@ def element_of(listing: ast.Assign | ast.AnnAssign) -> str:
     return found[1] if found else ""
 
 
-def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> set[str]:
+def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign, folder: str) -> set[str]:
     """Return the names of the modules that the entries of a catalogue come from.
 
     An entry names its module by its import (``from folder.grr import GRR`` or ``from folder import grr``, then
@@ -209,8 +212,8 @@ def modules_of(module: ast.Module, listing: ast.Assign | ast.AnnAssign) -> set[s
     for node in ast.walk(module):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                of_the_folder = (node.module or "").rpartition(".")[2]
-                origins[alias.asname or alias.name] = alias.name if alias.name.islower() else of_the_folder
+                inside = (node.module or "").removeprefix(folder.replace("/", ".") + ".").partition(".")[0]
+                origins[alias.asname or alias.name] = alias.name if alias.name.islower() else inside
     found: set[str] = set()
     for node in ast.walk(listing.value) if listing.value else ():
         if isinstance(node, ast.Name) and node.id in origins:

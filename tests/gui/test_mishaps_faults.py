@@ -46,7 +46,7 @@ class FaultyPage(PageFrame):
         raise KeyError(f"no such person: {row['name']}")
 
 
-FAULTY = Page(name="faulty", title="Faulty", help="A page with a bug", make=FaultyPage)
+FAULTY = Page(name="faulty", title="Faulty", help="A page with a bug", make=f"{__name__}:FaultyPage")
 
 
 @pytest.fixture

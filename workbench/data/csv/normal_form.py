@@ -1,10 +1,10 @@
 """Rewrite the bytes of a file with comment lines, blanks around cells or a two-character delimiter into plain CSV.
 
-The fast check of :mod:`workbench.data.csv.precheck` and the fast parser know one byte between cells and nothing else. So the
-lines and blanks that are no part of the table are taken out first, and a delimiter of two characters becomes one byte
-that the file does not hold. Quote marks are counted for that: what stands after an odd number of them is inside a
-cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes only where it
-touches a delimiter or a line end; so the check refuses it and the exact reader has its say.
+The fast check (:mod:`workbench.data.csv.precheck`) and the fast parser know one byte between cells and nothing else.
+So the lines and blanks that are no part of the table are taken out first, and a delimiter of two characters becomes
+one byte that the file does not hold. Quote marks are counted for that: what stands after an odd number of them is
+inside a cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes
+only where it touches a delimiter or a line end; so the check refuses it and the exact reader decides.
 """
 
 from __future__ import annotations

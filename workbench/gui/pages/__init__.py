@@ -1,7 +1,14 @@
-"""Every page of the window, in the order of the rail; a new one is its file and a line in this list.
+"""Every page of the window, in the order of the rail; a new one is its folder and a line in this list.
 
-A file of this folder declares one page: a subclass of :class:`workbench.gui.pages.base.PageFrame` and its descriptor::
+A folder declares one page: its descriptor in ``__init__``, and a subclass of
+:class:`workbench.gui.pages.base.PageFrame`, which the descriptor names and which is imported when the page is first
+shown::
 
+    # ledger/__init__.py
+    PAGE = Page(name="ledger", title="Ledger", help="…", about="…", keys="…",
+                make="workbench.gui.pages.ledger.page:LedgerPage", step=False)
+
+    # ledger/page.py
     class LedgerPage(PageFrame):
         \"\"\"…\"\"\"
 
@@ -12,26 +19,17 @@ A file of this folder declares one page: a subclass of :class:`workbench.gui.pag
             session.account_changed.connect(self.refresh)
 
         def _verify(self) -> None:
-            verify_ledger(self.session, self.jobs)  # an action of workbench/gui/actions
+            verify_ledger(self.session, self.jobs)  # from ledger/tasks.py
 
-    PAGE = Page(name="ledger", title="Ledger", help="…", make=LedgerPage, step=False)
-
-The module is imported before the window's first paint, so it imports neither polars, numpy, pyqtgraph nor any engine
-at its top: those are imported in functions, or in a module that ``make`` imports (a larger page keeps its parts in a
-folder of its own beside this one, as ``workbench/gui/datapage``). The widget itself is made when it is first shown. A
-page is a thin view over the session: it edits through ``session.edit…``, starts work through an action, and follows
-signals; it does no arithmetic on data, opens no file and starts no thread.
+A descriptor is imported before the window's first paint, so its ``__init__`` imports neither polars, numpy, pyqtgraph
+nor any engine. A page is a thin view over the session: it edits through ``session.edit…``, starts work through its
+``tasks``, and follows signals; it does no arithmetic on data, opens no file and starts no thread. No page imports
+another: what two of them need is a widget, a part of the session, or in the engine.
 """
 
 from __future__ import annotations
 
+from workbench.gui.pages import data, ledger, preview, protect, release, train, utility
 from workbench.gui.pages.base import Page
-from workbench.gui.pages.data import page as data
-from workbench.gui.pages.ledger import page as ledger
-from workbench.gui.pages.preview import page as preview
-from workbench.gui.pages.protect import page as protect
-from workbench.gui.pages.release import page as release
-from workbench.gui.pages.train import page as train
-from workbench.gui.pages.utility import page as utility
 
 PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, train.PAGE, release.PAGE, ledger.PAGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -19,13 +20,15 @@ GAP = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The descriptor of a page; a file of ``workbench/gui/pages`` declares one as ``PAGE``.
+    """The descriptor of a page; the ``__init__`` of a folder of ``gui/pages`` declares one as ``PAGE``.
 
     Attributes:
         name: one lower-case word: the page's object name is ``page_NAME``, its button in the rail ``rail_NAME``.
         title: what a person reads in the rail and above the page.
         help: one sentence, the tooltip in the rail.
-        make: makes the page's widget, when it is first shown.
+        make: ``module:Class`` of the page's widget, imported when it is first shown.
+        about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
+        keys: what its keys do, in a sentence or two.
         state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         step: whether it is a step of the main job, above the line; else a tool, below it.
     """
@@ -33,9 +36,19 @@ class Page:
     name: str
     title: str
     help: str
-    make: Callable[[Session, JobCenter], PageFrame]
+    make: str
+    about: str = ""
+    keys: str = ""
     state: Callable[[Session], State] = lambda session: "empty"
     step: bool = True
+
+    def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
+        """Make the page's widget."""
+        module, _, name = self.make.partition(":")
+        made = getattr(importlib.import_module(module), name)(session, jobs)
+        if not isinstance(made, PageFrame):
+            raise TypeError(f"{self.make} is not a PageFrame")
+        return made
 
 
 class PageFrame(QWidget):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
@@ -43,24 +42,31 @@ def open_table(
     jobs: JobCenter,
     source: str,
     options: ReadOptions | None = None,
-    on_failure: Callable[[BaseException], None] | None = None,
     *,
     replace_invalid: bool = False,
-) -> JobHandle:
-    """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open.
+) -> JobHandle | None:
+    """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open; the one way of doing it.
+
+    Another table takes the place of the plan, so unsaved work is asked about first: ``None`` is returned where the
+    person is still to answer, or wants to keep it. The same table read again keeps what was declared of its columns.
 
     Args:
-        session: where the table goes.
+        session: where the table goes; its ``opening_failed`` tells of an error.
         jobs: where it is read.
         source: what to read.
         options: what the person states about the file over the guess.
-        on_failure: called with the error; without it the window tells of it.
         replace_invalid: whether the plan is to replace invalid values from the beginning: then rows with another
             number of cells can be read.
     """
+
+    def again() -> None:
+        open_table(session, jobs, source, options, replace_invalid=replace_invalid)
+
     former = session.opened
-    # Read again in another dialect, the table is the same one: what was declared of a column stays.
-    kept = session.plan if former is not None and former.source == source else None
+    same = former is not None and former.source == source
+    if not same and not session.may_leave(again):
+        return None
+    kept = session.plan if same else None
 
     def apply(result: tuple[OpenTable, DraftPlan]) -> None:
         opened, plan = result
@@ -74,7 +80,12 @@ def open_table(
         return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
 
     job = Job("Opening", work, about=name)
-    return jobs.start(job, key=KEY, on_result=apply, on_failure=on_failure)
+
+    def failed(error: BaseException) -> None:
+        session.report(error)
+        session.opening_failed.emit(source, options, error)
+
+    return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)
 
 
 def load(

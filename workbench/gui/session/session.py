@@ -173,6 +173,7 @@ class Session(QObject):
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
         open_asked: (path) open that table or project.
+        opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
             spent on, or is empty for whole rows.
     """
@@ -186,6 +187,7 @@ class Session(QObject):
     told = Signal(str, str)
     page_asked = Signal(str)
     open_asked = Signal(str)
+    opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -13,8 +13,8 @@ from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.data.page import DataPage
 from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.project.recent_files import RecentFiles
 from workbench.gui.project.restore_panel import RestorePanel
@@ -79,7 +79,7 @@ class MainWindow(QMainWindow):
         self.gauges = self._gauge_column()
         self.jobs_panel = JobsPanel(self.jobs)
         self._arrange()
-        self.menus = Menus(self)
+        self.menus = Menus(self, self)
         self.session.told.connect(self._tell)
         self.session.table_changed.connect(self._banner.hide)  # what was said was about the former table
         self.session.page_asked.connect(self.show_page)
@@ -106,21 +106,19 @@ class MainWindow(QMainWindow):
     def show_page(self, name: str) -> None:
         """Show the page called ``name``, making it where this is the first time."""
         if name not in self._made:
-            made = self._pages[name].make(self.session, self.jobs)
+            made = self._pages[name].widget(self.session, self.jobs)
             self._made[name] = made
             self._stack.addWidget(made)
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
 
     def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME`` on the Data page; a ``.toml`` file is a project."""
-        self.show_page("data")
+        """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
+        self.show_page(next(iter(self._pages)))
         if source.lower().endswith(".toml"):
             self.project.open(Path(source))
             return
-        data_page = self._made["data"]
-        assert isinstance(data_page, DataPage)
-        data_page.open(source)
+        open_table(self.session, self.jobs, source)
 
     def page_names(self) -> list[str]:
         """Return the names of the pages in the order of the rail."""

@@ -4,18 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QScrollArea
 
+from workbench.gui.pages.base import PageFrame
 from workbench.gui.project.open_table import open_table
-from workbench.gui.style.theme import MODES
+from workbench.gui.project.project import Project
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.session.settings import Settings
+from workbench.gui.shell.help_panel import HelpPanel
+from workbench.gui.shell.rail import Rail
+from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import ask_for_table
-from workbench.gui.widgets.explain import asked_at, of_plan
+from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
 
-if TYPE_CHECKING:
-    from workbench.gui.shell.main_window import MainWindow
+
+class Shell(Protocol):
+    """What the menus need of the window that they belong to."""
+
+    session: Session
+    jobs: JobCenter
+    project: Project
+    settings: Settings
+    theme: ThemeSwitch
+    rail: Rail
+    gauges: QScrollArea
+    explain_panel: ExplainPanel
+    help_panel: HelpPanel
+
+    @property
+    def page(self) -> PageFrame:
+        """The page that is shown."""
+
+    def open(self, source: str) -> None:
+        """Open a table or a project."""
+
+    def show_page(self, name: str) -> None:
+        """Show the page called ``name``."""
+
+    def run_page(self) -> None:
+        """Do what Ctrl+Return asks for."""
+
+    def escape(self) -> None:
+        """Do what Esc asks for."""
 
 
 class Menus:
@@ -25,8 +59,9 @@ class Menus:
         actions: every action by its object name.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: QMainWindow, shell: Shell) -> None:
         self._window = window
+        self._shell = shell
         self.actions: dict[str, QAction] = {}
         self._recent = QMenu("Open &Recent", window)
         self._recent.setObjectName("menu_recent")
@@ -42,7 +77,7 @@ class Menus:
         menu.addMenu(self._recent)
         self._add(menu, "reload", "&Reload Table", self._reload, QKeySequence.StandardKey.Refresh)
         menu.addSeparator()
-        project = self._window.project
+        project = self._shell.project
         self._add(menu, "open_project", "Open &Project…", project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
         self._add(menu, "save", "&Save Project", project.save, QKeySequence.StandardKey.Save)
         self._add(menu, "save_as", "Save Project &As…", project.save_as, QKeySequence("Ctrl+Shift+S"))
@@ -51,7 +86,7 @@ class Menus:
 
     def _edit(self) -> None:
         menu = self._window.menuBar().addMenu("&Edit")
-        stack = self._window.session.undo_stack
+        stack = self._shell.session.undo_stack
         for name, action, key in (
             ("undo", stack.createUndoAction(self._window, "&Undo"), "Ctrl+Z"),
             ("redo", stack.createRedoAction(self._window, "&Redo"), "Ctrl+Shift+Z"),
@@ -61,25 +96,25 @@ class Menus:
             menu.addAction(action)
             self.actions[name] = action
         menu.addSeparator()
-        self._add(menu, "run", "Run This &Page", self._window.run_page, QKeySequence("Ctrl+Return"))
-        self._add(menu, "cancel", "&Cancel", self._window.escape, QKeySequence("Esc"))
+        self._add(menu, "run", "Run This &Page", self._shell.run_page, QKeySequence("Ctrl+Return"))
+        self._add(menu, "cancel", "&Cancel", self._shell.escape, QKeySequence("Esc"))
 
     def _view(self) -> None:
         menu = self._window.menuBar().addMenu("&View")
-        for position, name in enumerate(self._window.page_names(), start=1):
-            title = self._window.rail.buttons[name].text()
+        for position, name in enumerate(self._shell.rail.buttons, start=1):
+            title = self._shell.rail.buttons[name].text()
             key = QKeySequence(f"Ctrl+{position % 10}") if position <= 10 else QKeySequence()
-            self._add(menu, f"page_{name}", title, partial(self._window.show_page, name), key)
+            self._add(menu, f"page_{name}", title, partial(self._shell.show_page, name), key)
         menu.addSeparator()
         gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)
-        gauges.setChecked(self._window.settings.load("gauges") != "hidden")
+        gauges.setChecked(self._shell.settings.load("gauges") != "hidden")
         themes = menu.addMenu("&Colours")
         group = QActionGroup(self._window)
         for mode in MODES:
             action = self._add(themes, f"theme_{mode}", mode.capitalize(), partial(self._choose_theme, mode))
             action.setCheckable(True)
-            action.setChecked(mode == self._window.theme.mode)
+            action.setChecked(mode == self._shell.theme.mode)
             group.addAction(action)
 
     def _help(self) -> None:
@@ -89,8 +124,8 @@ class Menus:
         self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
         menu.addSeparator()
         self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
-        session = self._window.session
-        session.explain_asked.connect(self._window.help_panel.hide)
+        session = self._shell.session
+        session.explain_asked.connect(self._shell.help_panel.hide)
         session.explain_asked.connect(self._show_gauges)
 
     def _add(
@@ -116,19 +151,19 @@ class Menus:
         """Ask for a file and open it."""
         path = ask_for_table(self._window)
         if path:
-            self._window.open(path)
+            self._shell.open(path)
 
     def _reload(self) -> None:
-        opened = self._window.session.opened
+        opened = self._shell.session.opened
         if opened is not None:
-            open_table(self._window.session, self._window.jobs, opened.source, opened.options)
-        elif self._window.settings.recent:
-            self._window.open(self._window.settings.recent[0])
+            open_table(self._shell.session, self._shell.jobs, opened.source, opened.options)
+        elif self._shell.settings.recent:
+            self._shell.open(self._shell.settings.recent[0])
 
     def _list_recent(self) -> None:
         self._recent.clear()
-        for path in self._window.settings.recent:
-            self._recent.addAction(path.replace("&", "&&"), partial(self._window.open, path))
+        for path in self._shell.settings.recent:
+            self._recent.addAction(path.replace("&", "&&"), partial(self._shell.open, path))
         if self._recent.isEmpty():
             self._recent.addAction("No recent files").setEnabled(False)
         else:
@@ -136,39 +171,39 @@ class Menus:
             self._recent.addAction("Clear", self._clear_recent)
 
     def _clear_recent(self) -> None:
-        recent = self._window.session.recent
+        recent = self._shell.session.recent
         if recent is not None:
             recent.clear()
 
     def _toggle_gauges(self) -> None:
-        self._window.gauges.setVisible(self.actions["gauges"].isChecked())
+        self._shell.gauges.setVisible(self.actions["gauges"].isChecked())
 
     def _choose_theme(self, mode: str) -> None:
-        self._window.theme.set_mode(mode)
-        self._window.settings.theme = mode
+        self._shell.theme.set_mode(mode)
+        self._shell.settings.theme = mode
 
     def _show_gauges(self) -> None:
         """Show the column on the right, where what was asked for appears."""
-        self._window.gauges.show()
+        self._shell.gauges.show()
         self.actions["gauges"].setChecked(True)
 
     def _show_help(self) -> None:
         """Explain the ε that has the focus, else say what the page is for."""
         asked = asked_at(QApplication.focusWidget())
         if asked is not None:
-            self._window.session.explain(asked.epsilon, asked.delta, asked.about)
+            self._shell.session.explain(asked.epsilon, asked.delta, asked.about)
         else:
             self._show_page_help()
 
     def _show_page_help(self) -> None:
-        name = self._window.page.objectName().removeprefix("page_")
-        page = self._window.rail.buttons[name].page
-        self._window.explain_panel.hide()
-        self._window.help_panel.show_page(name, page.title, page.help)
+        name = self._shell.page.objectName().removeprefix("page_")
+        page = self._shell.rail.buttons[name].page
+        self._shell.explain_panel.hide()
+        self._shell.help_panel.show_page(page)
         self._show_gauges()
 
     def _explain(self) -> None:
         """Explain the ε that has the focus, else that of the plan."""
-        session = self._window.session
+        session = self._shell.session
         found = asked_at(QApplication.focusWidget()) or of_plan(session)
         session.explain(found.epsilon, found.delta, found.about)

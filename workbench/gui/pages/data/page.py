@@ -15,11 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.data import PAGE
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import OpenTable, Session, State
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
 from workbench.gui.widgets.copy_rows import CopyRows
@@ -59,7 +60,7 @@ class DataPage(PageFrame):
         self.header.addWidget(self._open_button)
         self._start = StartPanel(session, jobs)
         self._start.open_asked.connect(self.ask_for_table)
-        self._start.sample_chosen.connect(lambda name: self.open(f"sample:{name}"))
+        self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self.table = AttributeTable(session)
         self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
         CopyRows(self.table, session, private=True)  # it says how many values are missing
@@ -82,6 +83,7 @@ class DataPage(PageFrame):
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
         self._next = self.set_primary("Protect →", "to_protect", self._go_on, ONWARD_TIP)
+        session.opening_failed.connect(self._opening_failed)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -92,24 +94,11 @@ class DataPage(PageFrame):
         """Ask for a file and open it."""
         path = ask_for_table(self)
         if path:
-            self.open(path)
-
-    def open(self, source: str) -> None:
-        """Open a path or ``sample:NAME``, unless the person wants to keep what is not saved."""
-        if not self.session.may_leave(lambda: self.open(source)):
-            return
-        open_table(self.session, self.jobs, source, on_failure=lambda error: self._opening_failed(source, error))
+            open_table(self.session, self.jobs, path)
 
     def _read_again(self, options: ReadOptions, *, replaced: bool = False) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
-        open_table(
-            self.session,
-            self.jobs,
-            source,
-            options,
-            on_failure=lambda error: self._opening_failed(source, error, options),
-            replace_invalid=replaced,
-        )
+        open_table(self.session, self.jobs, source, options, replace_invalid=replaced)
 
     def _read_replaced(self) -> None:
         """Read the file once more, with rows that do not fit as empty ones."""
@@ -117,9 +106,8 @@ class DataPage(PageFrame):
         if options is not None:
             self._read_again(options, replaced=True)
 
-    def _opening_failed(self, source: str, error: BaseException, options: ReadOptions | None = None) -> None:
-        """Tell what is wrong with the file, show the place, and offer to correct how it is read."""
-        self.session.report(error)
+    def _opening_failed(self, source: str, options: ReadOptions | None, error: BaseException) -> None:
+        """Show the place in the file that is wrong, and offer to correct how it is read."""
         if source.lower().endswith((".csv", ".tsv", ".txt")):
             self._failed_source = source
             self._show_view("dialect")
@@ -336,20 +324,3 @@ def _summary(opened: OpenTable) -> str:
     if opened.table.dialect is not None:
         return f"{size}  ·  {in_words(opened.table.dialect)}"
     return f"{size}  ·  a sample that comes with the program" if opened.is_sample else size
-
-
-def _state(session: Session) -> State:
-    if session.opened is None:
-        return "empty"
-    plan = session.plan
-    open_still = session.opened.table.doubts or any(p.column for p in plan.problems()) or plan.guesses()
-    return "needs" if open_still else "ready"
-
-
-PAGE = Page(
-    name="data",
-    title="Data",
-    help="Open a table and declare what is publicly known about its attributes",
-    make=DataPage,
-    state=_state,
-)

@@ -10,7 +10,8 @@ from pathlib import Path
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.lines_model import Cell, LinesTable
 from workbench.gui.pages.ledger.tasks import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
 from workbench.gui.session.job_center import JobCenter
@@ -279,12 +280,3 @@ def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str
         status,
         Cell(file or "–", "text" if file else "muted", line.output),
     )
-
-
-PAGE = Page(
-    name="ledger",
-    title="Ledger",
-    help="Every release of every dataset, caps and what remains, with a chain that shows any change",
-    make=LedgerPage,
-    step=False,
-)

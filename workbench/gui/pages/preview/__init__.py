@@ -1,1 +1,26 @@
 """The Preview page: one private draw of the plan beside the original."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    if session.opened is None or not session.plan.ready:
+        return "empty"
+    return "ready" if session.plan.protected else "empty"
+
+
+PAGE = Page(
+    name="preview",
+    title="Preview",
+    help="See one draw of the plan beside the original: private, free and never released",
+    make="workbench.gui.pages.preview.page:PreviewPage",
+    state=_state,
+    about=(
+        "See one draw of the plan beside the original, how each attribute is spread, and what is left of the "
+        "correlations. Looking is free: a preview is never released, and a release never shows what was looked at."
+    ),
+    keys="Arrow keys move through the rows and the pairs. Nothing here can be copied.",
+)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
-from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import Session, State
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row
 from workbench.gui.widgets.formatting import count
 
@@ -265,18 +266,3 @@ class PreviewPage(PageFrame):
         part = 100 * column.changed / column.rows if column.rows else 0.0
         share = f"{part:.3g} %"
         self._say(SPREAD, f"{share} changed", f"{share} of {count(column.rows, 'row')} changed in this draw")
-
-
-def _state(session: Session) -> State:
-    if session.opened is None or not session.plan.ready:
-        return "empty"
-    return "ready" if session.plan.protected else "empty"
-
-
-PAGE = Page(
-    name="preview",
-    title="Preview",
-    help="See one draw of the plan beside the original: private, free and never released",
-    make=PreviewPage,
-    state=_state,
-)

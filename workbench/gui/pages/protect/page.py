@@ -10,9 +10,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.protect import PAGE
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import Session, State
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
@@ -184,18 +185,3 @@ class ProtectPage(PageFrame):
 
     def _go_on(self) -> None:
         self.session.go("preview")
-
-
-def _state(session: Session) -> State:
-    if session.opened is None:
-        return "empty"
-    return "ready" if session.plan.ready and session.plan.protected else "needs"
-
-
-PAGE = Page(
-    name="protect",
-    title="Protect",
-    help="Choose how each attribute is protected and how ε is split over them",
-    make=ProtectPage,
-    state=_state,
-)

@@ -11,7 +11,8 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
-from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.release_card import ReleasedCard
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
@@ -27,7 +28,7 @@ from workbench.gui.pages.release.tasks import (
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, State, sentence
+from workbench.gui.session.session import Session, sentence
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
@@ -352,18 +353,3 @@ def _outside(sentences: tuple[str, ...]) -> str:
     if not sentences:
         return ""
     return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in sentences)
-
-
-def _state(session: Session) -> State:
-    if session.opened is None:
-        return "empty"
-    return "ready" if session.has_released(session.plan) else "needs"
-
-
-PAGE = Page(
-    name="release",
-    title="Release",
-    help="Publish the sanitised table: what, at which cost, what stands outside the guarantee, and one button",
-    make=ReleasePage,
-    state=_state,
-)

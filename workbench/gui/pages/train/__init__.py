@@ -1,1 +1,25 @@
 """The Train page: private models and networks."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.pages.run_page import has_run
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if has_run(session, "fit", "dpsgd") else "empty"
+
+
+PAGE = Page(
+    name="train",
+    title="Train",
+    help="Train a private model or network, see what it costs before it starts, and release it",
+    make="workbench.gui.pages.train.page:TrainPage",
+    state=_state,
+    about=(
+        "Train a private model. What it costs, its noise, its steps and its memory are known before it starts; the "
+        "charge is made first, and training ends before the cap is passed."
+    ),
+    keys="The figures of a run are private. Only the finished model is released.",
+)

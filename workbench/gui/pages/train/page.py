@@ -9,11 +9,11 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.budget import first_words
-from workbench.gui.pages.base import Page
-from workbench.gui.pages.run_page import RunPage, has_run, what_keeps_from_release
+from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
+from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, State, sentence
+from workbench.gui.session.session import Session, sentence
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -213,16 +213,3 @@ class TrainPage(RunPage):
     def _beyond(self, found: actions.Preflight) -> bool:
         left = self.session.account.remaining
         return left is not None and found.epsilon > left
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, "fit", "dpsgd") else "empty"
-
-
-PAGE = Page(
-    name="train",
-    title="Train",
-    help="Train a private model or network, see what it costs before it starts, and release it",
-    make=TrainPage,
-    state=_state,
-)

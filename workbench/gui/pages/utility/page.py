@@ -10,11 +10,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
-from workbench.gui.pages.base import Page
-from workbench.gui.pages.run_page import RunPage, has_run, what_is_missing
+from workbench.gui.pages.run_page import RunPage, what_is_missing
+from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, State
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, button, label, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
@@ -281,16 +281,3 @@ class UtilityPage(RunPage):
         figure = self.figure
         if figure is not None and self._snapshot is not None:
             save_curve(self.session, self.jobs, self._snapshot, figure, Path(path))
-
-
-def _state(session: Session) -> State:
-    return "ready" if has_run(session, "curve") else "empty"
-
-
-PAGE = Page(
-    name="utility",
-    title="Utility",
-    help="Accuracy against ε: without privacy, on a sanitised table, with a private model",
-    make=UtilityPage,
-    state=_state,
-)
