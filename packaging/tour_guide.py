@@ -11,8 +11,7 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMessageBox, QPushButton, QWidget
 
-from workbench.gui.app import application, settle
-from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.app import application, main_window, settle
 
 PATIENCE_S = 60.0
 LOOK_MS = 20
@@ -38,7 +37,7 @@ class Guide:
         self._number = 0
         self.taken = "none"
         self.app = application()
-        self.window = MainWindow()
+        self.window = main_window()
         self.window.theme.set_mode(theme)
         self._size = QSize(*size)
         self.window.resize(self._size)

@@ -19,7 +19,7 @@ from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, QPoint, Qt, QTime
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from workbench.gui.app import application, settle
+from workbench.gui.app import application, main_window, settle
 from workbench.gui.shell.main_window import MainWindow
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
@@ -63,7 +63,7 @@ class Heartbeat(QObject):
 def shown_window(width: int = 1280, height: int = 800) -> Iterator[MainWindow]:
     """Yield the main window as the program shows it, with its libraries loaded."""
     application()
-    window = MainWindow()
+    window = main_window()
     window.resize(width, height)
     window.show()
     QTest.qWaitForWindowExposed(window)

@@ -17,7 +17,7 @@ from workbench.data.read import read_table
 from workbench.deep.features import TableData
 from workbench.deep.model import TrainedModel
 from workbench.privacy.accounting.neighbours import replace_one
-from workbench.release.model.model import read_card
+from workbench.release.model.card import read_card
 from workbench.release.table.certificate import checksum
 
 PLAN = """

@@ -24,7 +24,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from workbench.gui.app import application
+from workbench.gui.app import application, main_window
 from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs.mailbox import Mailbox
 from workbench.release.table import release_table as export
@@ -83,7 +83,7 @@ def nothing_left_behind(
 @pytest.fixture
 def window(qtbot: QtBot) -> Iterator[MainWindow]:
     """A shown main window of 1280 by 800; at the end its jobs are stopped and it is closed."""
-    made = MainWindow()
+    made = main_window()
     made.show()
     qtbot.waitExposed(made)
     yield made

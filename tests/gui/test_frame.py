@@ -25,9 +25,10 @@ FIRST_PAINT = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from workbench.gui.app import application
+from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 app = application()
-window = MainWindow()
+window = main_window()
 window.show()
 app.processEvents()
 print(*(name for name in sys.argv[1:] if name in sys.modules))
@@ -48,9 +49,10 @@ PAGES_AFTER_LOADING = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from workbench.gui.app import application, settle
+from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 app = application()
-window = MainWindow()
+window = main_window()
 window.show()
 settle(window, None)
 while window.jobs.running:

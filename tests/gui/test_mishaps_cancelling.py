@@ -7,7 +7,7 @@ from mishaps import PATIENCE, big_table, retype, statuses, text_of
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.project.open_table import open_table
-from workbench.release.model.model import verify_model
+from workbench.release.model.card import verify_model
 from workbench.release.table.verify import verify_release
 from workbench.signals.events import Cancelled, Progress
 

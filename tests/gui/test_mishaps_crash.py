@@ -15,8 +15,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.app import settle
-from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.app import main_window, settle
 from workbench.paths import user_data, user_state
 from workbench.release.ledger.ledger import Ledger
 from workbench.render.palette import DARK, LIGHT
@@ -29,12 +28,13 @@ from decimal import Decimal
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit
 from workbench.gui.app import application, settle
+from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 from workbench.paths import user_state
 from workbench.release.table import release_table as export
 
 app = application()
-window = MainWindow()
+window = main_window()
 window.show()
 settle(window, sys.argv[1])
 
@@ -141,7 +141,7 @@ def test_an_edited_plan_is_offered_once_after_a_kill_and_comes_back(window, town
     assert window.project.unsaved
     assert not window.findChild(QWidget, "restore_panel").isVisible()
     window.autosave.finish()
-    again = MainWindow()
+    again = main_window()
     settle_and_wait(again, idle)
     assert not again.restore_panel.isVisibleTo(again)
     again.close()
@@ -269,7 +269,7 @@ class SystemColours(QObject):
 def test_the_colours_follow_the_system_while_the_window_runs(qapp, qtbot, monkeypatch):
     system = SystemColours()
     monkeypatch.setattr(QGuiApplication, "styleHints", lambda *_: system)
-    window = MainWindow()
+    window = main_window()
     qtbot.addWidget(window)
     assert window.session.theme == LIGHT
     for scheme, theme in ((Qt.ColorScheme.Dark, DARK), (Qt.ColorScheme.Light, LIGHT), (Qt.ColorScheme.Dark, DARK)):

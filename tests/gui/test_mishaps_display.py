@@ -10,6 +10,7 @@ from fits import misfits
 from mishaps import retype
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 
+from workbench.gui.app import main_window
 from workbench.gui.pages.release.tasks import look_before_release, release_plan
 from workbench.gui.shell.main_window import PATIENCE_MS, MainWindow
 from workbench.gui.widgets.parameter_form import Form
@@ -195,7 +196,7 @@ def test_the_window_remembers_a_size_that_fits_its_display(window, idle):
     window.resize(*LARGE)
     window.move(5000, 4000)
     window.close()
-    again = MainWindow()
+    again = main_window()
     again.show()
     available = again.screen().availableGeometry()
     assert available.intersects(again.frameGeometry())

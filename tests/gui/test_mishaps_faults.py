@@ -16,6 +16,7 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QLabel
 
 from workbench.data import columnar
+from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.release.tasks import Outlook, look_before_release, release_plan
@@ -89,6 +90,7 @@ import sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel
 from workbench.gui import app
+from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 
 def bug():
@@ -101,7 +103,7 @@ def look():
     window.close()
 
 application = app.application()
-window = MainWindow()
+window = main_window()
 window.show()
 app.report_faults(window)
 QTimer.singleShot(0, bug)
@@ -187,7 +189,7 @@ def fails_at(window, target, press, idle, answer, qtbot, words="the disk is too 
 
 def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle, answer, qtbot, tmp_path):
     """The second window learns at the door what the first has spent since it looked."""
-    other = MainWindow()
+    other = main_window()
     other.show()
     qtbot.waitExposed(other)
     other.open("sample:people")
@@ -216,7 +218,7 @@ def test_two_windows_share_one_ledger_and_neither_overspends(people, press, idle
 
 
 def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people, press, idle, answer, qtbot, tmp_path):
-    other = MainWindow()
+    other = main_window()
     other.show()
     other.open("sample:people")
     idle(other)

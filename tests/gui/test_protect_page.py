@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, 
 from workbench.gui.pages.protect.share_edits import evenly, settled, split, with_lock, with_share
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
 from workbench.params import ParameterError
-from workbench.sanitize.budget_split import total
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 AGE, SEX, ZIP, INCOME = 2, 3, 4, 5
@@ -67,7 +66,7 @@ def test_a_typed_share_is_locked_and_the_others_make_room(protect, qtbot, idle):
     assert plan.column("age").epsilon == Decimal("0.3")
     assert text(protect, AGE, LOCK) == "locked"
     assert [text(protect, row, SHARE) for row in (AGE, SEX, INCOME)] == ["0.3", "0.175", "0.175"]
-    assert total(plan.plan()) == Decimal(1)
+    assert plan.plan().row_epsilon() == Decimal(1)
     idle(protect)
     assert all(protect.page.shares.current(row) for row in (AGE, SEX, INCOME))
 

@@ -12,6 +12,7 @@ from hands import CTRL, Hands
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication
 
+from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow
 from workbench.release.ledger.ledger import Ledger
 
@@ -25,7 +26,7 @@ def start(qtbot) -> Iterator[Callable[[], Hands]]:
     made: list[MainWindow] = []
 
     def start() -> Hands:
-        window = MainWindow()
+        window = main_window()
         made.append(window)
         window.show()
         qtbot.waitExposed(window)

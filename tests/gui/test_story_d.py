@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
-from workbench.release.model.model import read_card, verify_model  # noqa: E402
+from workbench.release.model.card import read_card, verify_model  # noqa: E402
 
 PATIENT = 60_000
 DELTA = 1e-5

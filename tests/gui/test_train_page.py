@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import verify_model
+from workbench.release.model.card import verify_model
 
 needs_torch = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"

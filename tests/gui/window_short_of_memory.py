@@ -20,8 +20,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 
-from workbench.gui.app import application
-from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.app import application, main_window
 
 PATIENCE = 100.0
 ROWS, COLUMNS = 8_000, 20
@@ -61,7 +60,7 @@ def table(folder: Path) -> Path:
 def main(folder: Path) -> None:
     """Train until the memory ends, then another model in the same window."""
     application()
-    window = MainWindow()
+    window = main_window()
     window.show()
     errors: list[str] = []
     window.session.told.connect(lambda level, text: errors.append(text) if level == "error" else None)

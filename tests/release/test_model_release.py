@@ -17,7 +17,8 @@ from workbench.release import parts
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import recover
 from workbench.release.model import model
-from workbench.release.model.model import FinishedModel, ModelRelease, Trained, read_card, release_model, verify_model
+from workbench.release.model.card import read_card, verify_model
+from workbench.release.model.model import FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.table.certificate import checksum
 from workbench.release.table.verify import verify_in_ledger
 

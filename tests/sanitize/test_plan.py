@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import InputError, ParameterError
-from workbench.sanitize.budget_split import floor_double, shares, total
+from workbench.sanitize.budget_split import floor_double
 from workbench.sanitize.plan import Column, Plan, load_plan
 
 AGE = {"name": "Age", "kind": "integer", "lower": 0, "upper": 120}
@@ -112,7 +112,7 @@ mechanism = "grr"
 """
     )
     made = load_plan(path)
-    assert shares(made) == {"Age": Decimal("0.5"), "Born": Decimal("1.25"), "Outcome": Decimal("1.25")}
+    assert made.shares() == {"Age": Decimal("0.5"), "Born": Decimal("1.25"), "Outcome": Decimal("1.25")}
     assert made.column("Age").grid().labels == tuple(map(str, range(121)))
     assert made.column("Born").grid().labels[-1] == "1999-12-31"
 
@@ -135,10 +135,10 @@ columns = st.lists(
 @given(columns, st.floats(1, 1000))
 def test_shares_sum_exactly_to_epsilon(made: list[Column], epsilon: float) -> None:
     whole = Plan(epsilon=epsilon, columns=tuple(made))
-    split = shares(whole)
+    split = whole.shares()
     assert set(split) == {c.name for c in made}
     if any(c.epsilon is None for c in made):
-        assert sum(split.values()) == Decimal(repr(epsilon)) == total(whole)
+        assert sum(split.values()) == Decimal(repr(epsilon)) == whole.row_epsilon()
     for column in made:
         if column.epsilon is not None:
             assert split[column.name] == Decimal(repr(column.epsilon))
@@ -157,4 +157,4 @@ def test_a_plan_comes_back_from_its_toml(
 
 def test_a_tenth_is_a_tenth() -> None:
     ten = [{"name": f"c{i}", "kind": "boolean", "epsilon": 0.1} for i in range(10)]
-    assert total(plan(*ten)) == Decimal(1)
+    assert plan(*ten).row_epsilon() == Decimal(1)

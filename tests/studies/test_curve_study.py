@@ -97,9 +97,8 @@ def test_the_private_regime_never_sees_the_sanitised_draw(data: StudyData) -> No
 
 def test_the_whole_row_costs_epsilon_as_the_plan_divides_it(data: StudyData) -> None:
     plan = data.plan(Regime.parse("sanitized:bounded-laplace"), 4.0)
-    from workbench.sanitize.budget_split import shares
 
-    split = {name: float(share) for name, share in shares(plan).items()}
+    split = {name: float(share) for name, share in plan.shares().items()}
     assert sum(split.values()) == pytest.approx(4.0)
     # 0.5 of 2 is fixed, the rest is split 2 : 1, and a study keeps these proportions at every ε.
     assert split == pytest.approx({"Size": 1.0, "Colour": 2.0, "Kind": 1.0})

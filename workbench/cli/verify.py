@@ -10,7 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.model import is_model, read_card, verify_model
+from workbench.release.model.card import is_model, read_card, verify_model
 from workbench.release.table.certificate import read_certificate
 from workbench.release.table.open_release import located
 from workbench.release.table.verify import CANNOT_KNOW, verify_in_ledger, verify_release

@@ -8,6 +8,7 @@ from types import TracebackType
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+from workbench.gui.pages import PAGES
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
 from workbench.jobs import Job, trace_of
@@ -51,13 +52,18 @@ def run(data: str | None = None) -> int:
         data: a path or ``sample:NAME`` to open at once.
     """
     app = application()
-    window = MainWindow()
+    window = main_window()
     window.show()
     report_faults(window)
     # After the first paint: a timer of 0 ms fires when the events that wait, the paint among them, are done.
     # Without a receiver: PySide tells nobody of a fault in a call that has one.
     QTimer.singleShot(0, lambda: settle(window, data))
     return app.exec()
+
+
+def main_window() -> MainWindow:
+    """Return the window with every page."""
+    return MainWindow(PAGES)
 
 
 def application() -> QApplication:

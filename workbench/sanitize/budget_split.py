@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST
 
-if TYPE_CHECKING:
-    from workbench.sanitize.plan import Plan
-
 _DIGITS = Decimal("1e-12")
 _EXACT_DIGITS = 400  # sums of any shares as written; the usual 28 could round the smallest away
 
 
-def shares(plan: Plan) -> dict[str, Decimal]:
-    """Return each protected column's share of ``plan.epsilon``.
+class Claim(Protocol):
+    """What a protected column asks of ε: a fixed share, or a part by weight of what the fixed ones leave."""
+
+    @property
+    def name(self) -> str:
+        """The column."""
+
+    @property
+    def epsilon(self) -> float | Decimal | None:
+        """Its fixed share."""
+
+    @property
+    def weight(self) -> float:
+        """Its weight where none is fixed."""
+
+
+def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decimal]:
+    """Return each protected column's share of ``epsilon``.
 
     Fixed shares are taken as they are written; what is left is split by weight, in units of 1e-12, and the first
     unfixed column takes the remainder, so that the sum is the plan's ε exactly whenever a column is not fixed.
@@ -28,17 +42,17 @@ def shares(plan: Plan) -> dict[str, Decimal]:
     Raises:
         ParameterError: the fixed shares exceed ε, or leave too little for the others.
     """
-    total, least = exact(plan.epsilon), exact(EPSILON_LEAST)
-    fixed = {c.name: exact(c.epsilon) for c in plan.protected if c.epsilon is not None}
-    left = total - sum(fixed.values(), Decimal(0))
-    open_columns = [c for c in plan.protected if c.epsilon is None]
+    whole, least = exact(epsilon), exact(EPSILON_LEAST)
+    fixed = {c.name: exact(c.epsilon) for c in claims if c.epsilon is not None}
+    left = whole - sum(fixed.values(), Decimal(0))
+    open_columns = [c for c in claims if c.epsilon is None]
     if left < 0:
         raise ParameterError(
-            f"the fixed shares sum to {float(total - left):g}, above epsilon = {plan.epsilon:g}", mend="lower a share"
+            f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}", mend="lower a share"
         )
     if open_columns and left < least * len(open_columns):
         raise ParameterError(
-            f"the fixed shares leave {float(left):g} of epsilon = {plan.epsilon:g} for {len(open_columns)} columns",
+            f"the fixed shares leave {float(left):g} of epsilon = {float(whole):g} for {len(open_columns)} columns",
             f"first of them {open_columns[0].name}",
             "lower a fixed share or raise epsilon",
         )
@@ -58,15 +72,15 @@ def shares(plan: Plan) -> dict[str, Decimal]:
         small = next((c.name for c in open_columns if split[c.name] < least), None)
         if small is not None:
             raise ParameterError(f"the share of column {small} is below {EPSILON_LEAST:g}", mend="raise its weight")
-    return {c.name: fixed[c.name] if c.name in fixed else split[c.name] for c in plan.protected}
+    return {c.name: fixed[c.name] if c.name in fixed else split[c.name] for c in claims}
 
 
-def total(plan: Plan) -> Decimal:
-    """Return the ε of one row's whole record: the sum of the shares (below ``plan.epsilon`` only if all are fixed)."""
+def total(epsilon: float | Decimal, claims: Sequence[Claim]) -> Decimal:
+    """Return the ε of one row's whole record: the sum of the shares (below ``epsilon`` only if all are fixed)."""
     with localcontext() as context:
         context.prec = _EXACT_DIGITS
         # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
-        return sum(shares(plan).values(), Decimal(0)).normalize() + 0
+        return sum(shares(epsilon, claims).values(), Decimal(0)).normalize() + 0
 
 
 def floor_double(share: Decimal) -> float:

@@ -18,7 +18,7 @@ from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import Facts, facts
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.sanitize.budget_split import floor_double, shares
+from workbench.sanitize.budget_split import floor_double
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
 USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
@@ -74,7 +74,7 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
 
 def each_protected_column(plan: Plan) -> Iterator[ProtectedColumn]:
     """Yield what :func:`protected_columns` returns, one at a time: whoever keeps none needs the memory of one table."""
-    split = shares(plan)
+    split = plan.shares()
     for column in plan.protected:
         yield _protected(column, split[column.name])
 
@@ -91,7 +91,7 @@ def fits(plan: Plan, most: int) -> bool:
 
 def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     """Return one protected column of ``plan`` as :func:`protected_columns` does, without calibrating the others."""
-    return _protected(plan.column(name), shares(plan)[name])
+    return _protected(plan.column(name), plan.shares()[name])
 
 
 def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, Facts], ...]:

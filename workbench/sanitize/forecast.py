@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any
 
-from workbench.sanitize.budget_split import total
 from workbench.sanitize.calibrated import ProtectedColumn, candidates, protected_columns
 from workbench.sanitize.plan import Column, Plan
 
@@ -68,7 +67,7 @@ def forecast(plan: Plan) -> Forecast:
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
-    row = total(plan)
+    row = plan.row_epsilon()
     return Forecast(
         epsilon_row=row,
         epsilon_total=charge_of(plan),
@@ -83,7 +82,7 @@ def charge_of(plan: Plan) -> Decimal:
     """Return the ε a release of ``plan`` is charged: k rows of one person cost k times one row."""
     with localcontext() as context:
         context.prec = 400
-        return total(plan) * plan.rows_per_person
+        return plan.row_epsilon() * plan.rows_per_person
 
 
 def outside_guarantee(plan: Plan) -> tuple[str, ...]:

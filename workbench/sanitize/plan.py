@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from workbench.params.nested import nested
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.sanitize.account_name import LONGEST_NAME, checked_name
+from workbench.sanitize.budget_split import shares, total
 
 AUTO = "auto"
 UNFILLED = "?"
@@ -152,9 +154,15 @@ class Plan(Parameters):
             seen.add(column.name)
         if not self.columns:
             raise ParameterError("the plan names no columns", mend="add a [[column]] for each column of the table")
-        from workbench.sanitize.budget_split import shares
+        self.shares()
 
-        shares(self)
+    def shares(self) -> dict[str, Decimal]:
+        """Return each protected column's share of ε (:func:`workbench.sanitize.budget_split.shares`)."""
+        return shares(self.epsilon, self.protected)
+
+    def row_epsilon(self) -> Decimal:
+        """Return the ε of one row's whole record: the sum of the shares."""
+        return total(self.epsilon, self.protected)
 
     @property
     def replaces_invalid(self) -> bool:

@@ -19,7 +19,6 @@ from workbench.params.field import did_you_mean
 from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
-from workbench.sanitize.budget_split import shares
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.splits import seed_of
@@ -165,7 +164,7 @@ def _fitting(column: Column, chosen: str) -> str:
 
 def _weights(bounds: Plan) -> list[float]:
     """Return each column's part of ε; a column published as it is gets the mean of the protected ones'."""
-    parts: Mapping[str, float] = {name: float(share) for name, share in shares(bounds).items()}
+    parts: Mapping[str, float] = {name: float(share) for name, share in bounds.shares().items()}
     usual = sum(parts.values()) / len(parts) if parts else 1.0
     return [parts.get(c.name, usual) for c in bounds.columns]
 

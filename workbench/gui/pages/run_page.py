@@ -156,7 +156,7 @@ def unconfirmed(session: Session) -> str:
     found = session.plan.guesses()
     if not found:
         return ""
-    from workbench.gui.pages.data.facts import GUESSED_FACTS
+    from workbench.gui.session.draft_edits import GUESSED_FACTS
     from workbench.sanitize.origin import refusal
 
     return sentence(refusal(found, mend="confirm them on the Data page", words=GUESSED_FACTS))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from workbench.gui.project.recent_files import RecentFiles
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme

@@ -11,14 +11,13 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QStackedWid
 
 from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
-from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
-from workbench.gui.project.recent_files import RecentFiles
 from workbench.gui.project.restore_panel import RestorePanel
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.shell.banner import Banner
@@ -49,7 +48,7 @@ class MainWindow(QMainWindow):
         quiet: fires in a moment in which nobody waits for the window; stopped when it closes.
     """
 
-    def __init__(self, pages: Sequence[Page] = PAGES) -> None:
+    def __init__(self, pages: Sequence[Page]) -> None:
         super().__init__()
         self.setObjectName("main_window")
         self.setWindowTitle("Privacy workbench")
@@ -61,7 +60,7 @@ class MainWindow(QMainWindow):
         self.session.recent = RecentFiles(self.settings, self)
         self.project = Project(self.session, self.jobs, self)
         self.autosave = Autosave(self.session, self.jobs, self.project)
-        self.theme = ThemeSwitch(self.session, self)
+        self.theme = ThemeSwitch(self, self.session.set_theme)
         self.theme.set_mode(self.settings.theme)
         self._pages = {page.name: page for page in pages}
         self._made: dict[str, PageFrame] = {}

@@ -148,7 +148,7 @@ QSplitter::handle { background: transparent; }
 
 def stylesheet(theme: Theme) -> str:
     """Return the style sheet in the colours of ``theme``."""
-    from workbench.gui.style.theme import mixed
+    from workbench.gui.style.colours import mixed
 
     dark = theme.name == "dark"
     colours = {k: getattr(theme, k) for k in ("window", "surface", "text", "muted", "line", "selection")}

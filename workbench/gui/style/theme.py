@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from workbench.gui.session.session import Session
+from workbench.gui.style.colours import mixed
 from workbench.gui.style.stylesheet import stylesheet
 from workbench.render.fonts import font
 from workbench.render.palette import DARK, LIGHT, Theme
@@ -14,13 +16,6 @@ from workbench.render.palette import DARK, LIGHT, Theme
 MODES = ("system", "light", "dark")
 BASE = 14
 """Pixels of the base font: 10.5 points at 96 dots per inch."""
-
-
-def mixed(one: str, other: str, share: float) -> str:
-    """Return the colour that is ``share`` of ``other`` and the rest of ``one``."""
-    a, b = QColor(one), QColor(other)
-    pairs = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
-    return QColor(*(round(x + (y - x) * share) for x, y in pairs)).name()
 
 
 def palette(theme: Theme) -> QPalette:
@@ -71,10 +66,10 @@ class ThemeSwitch(QObject):
         mode: ``system``, ``light`` or ``dark``.
     """
 
-    def __init__(self, session: Session, window: QWidget) -> None:
+    def __init__(self, window: QWidget, shown: Callable[[Theme], object]) -> None:
         super().__init__(window)
         self.mode = "system"
-        self._session, self._window = session, window
+        self._window, self._shown = window, shown
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 
     def set_mode(self, mode: str) -> None:
@@ -93,4 +88,4 @@ class ThemeSwitch(QObject):
         assert isinstance(app, QApplication)
         app.setPalette(palette(theme))
         self._window.setStyleSheet(stylesheet(theme))
-        self._session.set_theme(theme)
+        self._shown(theme)

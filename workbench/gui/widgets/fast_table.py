@@ -49,7 +49,7 @@ _RIGHT = _ONE_LINE | Qt.AlignmentFlag.AlignRight.value
 
 def tint(theme: Theme) -> str:
     """Return the colour behind a changed cell."""
-    from workbench.gui.style.theme import mixed
+    from workbench.gui.style.colours import mixed
 
     return mixed(theme.surface, theme.warn, TINT)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QColor
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.cell_delegates import Index
 
 if TYPE_CHECKING:
     import polars as pl
 
-Index = QModelIndex | QPersistentModelIndex
 BLOCK = 128
 """Rows of one column that are fetched at once."""
 

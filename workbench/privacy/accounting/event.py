@@ -68,6 +68,6 @@ Charge = Callable[[Cost], None]
 """Called by work that costs budget, before it reads data; raises BudgetRefusedError where the cap forbids it."""
 
 
-def exact(epsilon: float) -> Decimal:
+def exact(epsilon: float | Decimal) -> Decimal:
     """Return the decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
-    return Decimal(repr(float(epsilon)))
+    return epsilon if isinstance(epsilon, Decimal) else Decimal(repr(float(epsilon)))

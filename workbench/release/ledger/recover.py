@@ -22,6 +22,7 @@ from workbench.release.atomic import sole_user, write_whole
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
+from workbench.release.model.card import read_card, verify_model
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
 from workbench.release.table.certificate import certificate_path, read_certificate
 
@@ -219,8 +220,6 @@ def reopened_table(found: FinishedDraw) -> tuple[DrawFile, dict[str, Any]] | Non
 
 def reopened_model(found: FinishedDraw) -> tuple[DrawFolder, dict[str, Any]] | None:
     """Return the finished model of an earlier run and its card, or ``None`` where it is not as certified."""
-    from workbench.release.model.model import read_card, verify_model
-
     part = _reopened(DrawFolder.reopened, found)
     try:
         card = read_card(found.part)

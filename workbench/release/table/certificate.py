@@ -19,7 +19,6 @@ from workbench.privacy.accounting.neighbours import RELATION
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account, Release
 from workbench.release.statements import table_statement
-from workbench.sanitize.budget_split import total
 from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 from workbench.sanitize.forecast import charge_of, outside_guarantee
@@ -133,7 +132,7 @@ def guarantee(plan: Plan) -> dict[str, Any]:
         "statement": table_statement(plan),
         "epsilon": decimal_text(charged),
         "delta": "0",
-        "epsilon_row": decimal_text(total(plan)),
+        "epsilon_row": decimal_text(plan.row_epsilon()),
         "rows_per_person": plan.rows_per_person,
         # Every mechanism here is local: replacing a row's values costs the same ε as emptying it.
         "replace_one": {"epsilon": float(charged), "delta": 0.0},

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.pages.data.facts import (
-    FROM_DATA,
-    ROLE_MEANING,
-    changes,
-    in_short,
-    kind_changes,
-    protect_changes,
-    read,
-    role_changes,
-    written,
-)
+from workbench.gui.pages.data.facts import ROLE_MEANING, changes, in_short, kind_changes, read, role_changes, written
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
 from workbench.gui.session.error_text import in_the_window
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.cell_delegates import Index
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-Index = QModelIndex | QPersistentModelIndex
 TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Distribution")
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
 HELP = (

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QComboBox,
     QHeaderView,
     QLineEdit,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QTableView,
     QWidget,
@@ -23,57 +19,14 @@ from workbench.gui.pages.data.attribute_model import MISSING as MISSING_COLUMN
 from workbench.gui.pages.data.histogram import HistogramDelegate
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
 
-Index = QModelIndex | QPersistentModelIndex
 WIDTHS = {NAME: 146, ROLE: 122, KIND: 96, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}
 ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 
 SQUEEZE = 40
 """Pixels that the names give at most to a narrow window."""
-
-
-class ChoiceDelegate(QStyledItemDelegate):
-    """Edits a cell by a list of words, which is open at once."""
-
-    def __init__(self, choices: Sequence[str], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._choices = choices
-
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
-        """Return the list."""
-        combo = QComboBox(parent)
-        combo.setObjectName("choice_editor")
-        combo.addItems(list(self._choices))
-        combo.activated.connect(lambda: self._done(combo))
-        QTimer.singleShot(0, combo, combo.showPopup)
-        return combo
-
-    def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Show the present word."""
-        assert isinstance(editor, QComboBox)
-        editor.setCurrentText(index.data(Qt.ItemDataRole.EditRole))
-
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
-        """Take the word."""
-        assert isinstance(editor, QComboBox)
-        if editor.currentText() != index.data(Qt.ItemDataRole.EditRole):
-            model.setData(index, editor.currentText())
-
-    def _done(self, combo: QComboBox) -> None:
-        self.commitData.emit(combo)
-        self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
-
-
-class InkDelegate(QStyledItemDelegate):
-    """Keeps the colour of a cell where its row is selected."""
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Draw what is selected in the ink of what is not."""
-        super().initStyleOption(option, index)
-        ink = index.data(Qt.ItemDataRole.ForegroundRole)
-        if ink is not None:
-            option.palette.setColor(QPalette.ColorRole.HighlightedText, ink)
 
 
 class FactDelegate(InkDelegate):

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
-from workbench.gui.pages.data.facts import FROM_DATA, ROLE_MEANING, protect_changes
+from workbench.gui.pages.data.facts import ROLE_MEANING
 from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import OPEN, DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
 from workbench.gui.widgets.formatting import count

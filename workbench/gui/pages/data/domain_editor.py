@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.facts import FROM_DATA, NAMES
+from workbench.gui.pages.data.facts import NAMES
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError

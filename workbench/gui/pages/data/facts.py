@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import protect_changes
 from workbench.params import ParameterError
 from workbench.params.field import RealField, TextsField
 
@@ -16,12 +17,6 @@ _NAME = re.compile(r'(?:^|[,\n])[ \t]*(?:(")((?:[^"]|"")*)"[ \t]*(?=[,\n]|\Z)|([
 SHOWN = 24
 """Values of a list that are shown where it is not edited."""
 
-FROM_DATA = (
-    "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
-    "Declare them from public knowledge instead, if you can."
-)
-
-
 ROLE_MEANING = {
     None: "No role: for a column that neither points to a person nor harms one.",
     "identifier": "Identifier: it says by itself who somebody is; best dropped.",
@@ -30,10 +25,6 @@ ROLE_MEANING = {
     "target": "Target: what models learn to predict from the other columns.",
 }
 """What each role says, as one line."""
-
-
-GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
-"""What the window calls the facts that a draft takes from the rows."""
 
 
 def written(column: DraftColumn, fact: str) -> str:
@@ -124,16 +115,6 @@ def kind_changes(column: DraftColumn, kind: str) -> dict[str, Any]:
         out |= {"lower": None, "upper": None}
     if kind != "category":
         out |= {"domain": None, "other": None}
-    return out
-
-
-def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
-    """Return what protecting a column changes; one that was dropped unseen takes the kind that was ``guessed``."""
-    role = None if column.role == "identifier" else column.role
-    out: dict[str, Any] = {"action": "protect", "role": role}
-    if column.kind is None:
-        left = tuple(fact for fact in column.guessed if fact not in ("action", "kind"))
-        out |= {"kind": guessed, "guessed": ("kind", *left)}
     return out
 
 

@@ -302,7 +302,7 @@ class DataPage(PageFrame):
 
 
 def _guessed_in_words(plan: DraftPlan) -> str:
-    from workbench.gui.pages.data.facts import GUESSED_FACTS
+    from workbench.gui.session.draft_edits import GUESSED_FACTS
     from workbench.sanitize.origin import listed
 
     return listed(plan.guesses(), GUESSED_FACTS)

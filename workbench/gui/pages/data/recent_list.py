@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from workbench.gui.project.recent_files import RecentFiles
 from workbench.gui.project.recent_tasks import look_for
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 SHOWN = 5

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.cell_delegates import Index
 
-Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 EXACT = Qt.ItemDataRole.UserRole
 """The role by which the model tells what is copied of a cell: its figure is shown rounded, and used with all digits."""

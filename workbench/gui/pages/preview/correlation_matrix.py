@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEven
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from workbench.gui.session.session import Session
-from workbench.gui.style.theme import mixed
+from workbench.gui.style.colours import mixed
 from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font

@@ -8,13 +8,13 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.facts import FROM_DATA
 from workbench.gui.pages.protect.purpose import PurposeChoice
 from workbench.gui.pages.protect.response_chart import Becoming
 from workbench.gui.pages.protect.share_edits import with_share
 from workbench.gui.pages.protect.share_model import KEPT, ShareModel
 from workbench.gui.pages.protect.tasks import Candidate, Outlook
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, named, row
 from workbench.gui.widgets.explain import explain_button

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.widgets.formatting import at_least, entered
 from workbench.params import ParameterError
-
-if TYPE_CHECKING:
-    from workbench.sanitize.plan import Column
 
 LEAST = Decimal("1e-6")
 """The least share a table can be built for."""
@@ -29,20 +25,8 @@ def split(draft: DraftPlan) -> dict[str, Decimal]:
         ParameterError: the locked shares exceed ε, or leave too little for the others.
     """
     from workbench.sanitize.budget_split import shares
-    from workbench.sanitize.plan import Plan
 
-    if not draft.protected:
-        return {}
-    columns = tuple(_bare(c.name, None if c.epsilon is None else float(c.epsilon), c.weight) for c in draft.protected)
-    return shares(Plan(epsilon=float(draft.epsilon), columns=columns))
-
-
-@lru_cache(maxsize=4096)
-def _bare(name: str, epsilon: float | None, weight: float) -> Column:
-    """Return a column that needs no facts: the split depends on locks and weights alone."""
-    from workbench.sanitize.plan import Column
-
-    return Column(name=name, kind="boolean", epsilon=epsilon, weight=weight)
+    return shares(draft.epsilon, draft.protected) if draft.protected else {}
 
 
 def with_share(draft: DraftPlan, name: str, share: Decimal, *, lock: bool) -> DraftPlan:

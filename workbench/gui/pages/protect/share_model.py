@@ -5,19 +5,19 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor
 
-from workbench.gui.pages.data.facts import FROM_DATA, protect_changes
 from workbench.gui.pages.protect.share_edits import split, with_action, with_lock, with_share
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.explain import Asked, of_one_row
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.params import ParameterError
 
-Index = QModelIndex | QPersistentModelIndex
 TITLES = ("Attribute", "Action", "Mechanism", "Share of ε", "Lock", "Expected error")
 NAME, ACTION, MECHANISM, SHARE, LOCK, ERROR = range(6)
 HELP = (

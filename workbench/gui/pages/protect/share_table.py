@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.gui.pages.data.attribute_table import ChoiceDelegate, InkDelegate
 from workbench.gui.pages.protect.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
 from workbench.gui.widgets.explain import Explainable
 
-Index = QModelIndex | QPersistentModelIndex
 WIDTHS = {NAME: 106, ACTION: 76, MECHANISM: 226, SHARE: 113, LOCK: 80, ERROR: 128}
 """What a window of 1280 needs: a figure that is cut reads as another one, a name does not."""
 

@@ -12,6 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
+from workbench.sanitize.usefulness import hardly_survives
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -25,9 +26,6 @@ columns are forecast, and the next step of a drag makes this forecast needless."
 
 BARE = 0.05
 """Part of a constant answer's error below which nearly every value leaves as it is."""
-
-HARDLY = 0.98
-"""Part of a constant answer's error from which a mechanism says hardly more than it."""
 
 BARS = 41
 """Most bars of an example."""
@@ -146,11 +144,6 @@ class Outlook:
     def relevant(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose asks about, in words."""
         return self.statistic_in_words(candidate.statistic) if self.for_statistics else self.in_words(candidate.error)
-
-
-def hardly_survives(error: float, constant_error: float) -> bool:
-    """Return whether a released value with this expected error says hardly more than a constant answer."""
-    return not error < HARDLY * constant_error
 
 
 def forecast_columns(

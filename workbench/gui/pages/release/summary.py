@@ -9,13 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
-from workbench.gui.pages.protect.tasks import hardly_survives
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
+from workbench.sanitize.usefulness import hardly_survives
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftColumn

@@ -34,7 +34,7 @@ def verify(
 def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.model import is_model, read_card, verify_model
+    from workbench.release.model.card import is_model, read_card, verify_model
     from workbench.release.table.certificate import read_certificate
     from workbench.release.table.open_release import located
     from workbench.release.table.verify import verify_in_ledger, verify_release

@@ -190,7 +190,7 @@ def train_model(
 
 def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     """Return what the Release page shows of a model that was published."""
-    from workbench.release.model.model import CARD
+    from workbench.release.model.card import CARD
 
     done = getattr(result, "model", result)
     return ReleasedStep(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.widgets.basic import named
+from workbench.gui.widgets.cell_delegates import Index
 from workbench.render.palette import STYLES
 from workbench.render.ticks import plain_number
 from workbench.render.values import CurveFigure
@@ -22,7 +23,6 @@ TIPS = (
     "How much a repeat differs from the mean",
 )
 SIGNS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "triangle-down": "▼", "": "–"}
-Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,25 @@
+"""Edits of a draft that several pages make, and what is said of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.gui.session.draft import DraftColumn
+
+FROM_DATA = (
+    "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
+    "Declare them from public knowledge instead, if you can."
+)
+
+GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
+"""What the window calls the facts that a draft takes from the rows."""
+
+
+def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
+    """Return what protecting a column changes; one that was dropped unseen takes the kind that was ``guessed``."""
+    role = None if column.role == "identifier" else column.role
+    out: dict[str, Any] = {"action": "protect", "role": role}
+    if column.kind is None:
+        left = tuple(fact for fact in column.guessed if fact not in ("action", "kind"))
+        out |= {"kind": guessed, "guessed": ("kind", *left)}
+    return out

@@ -1,0 +1,112 @@
+"""The card of a released model, read and verified."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workbench.params import InputError, ParameterError
+from workbench.params.codec import read_json
+from workbench.paths import resources
+from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.accounting.neighbours import group, replace_one
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.parts import PRIVATE
+from workbench.release.table.certificate import VERSION, account_problems, checksum, other_version
+
+CARD = "card.json"
+FORMAT = "privacy-workbench-model-card"
+
+
+def is_model(path: Path) -> bool:
+    """Return whether ``path`` is the folder of a released model."""
+    return os.path.isfile(path / CARD)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """Return the card of a released model.
+
+    Raises:
+        InputError: it cannot be read or is not a card of a known version.
+    """
+    card = read_json(folder / CARD, "model card")
+    if not isinstance(card, dict) or card.get("format") != FORMAT:
+        raise InputError("this is not a model card of the workbench", str(folder / CARD))
+    if card.get("version") != VERSION:
+        raise other_version("model card", card, folder / CARD)
+    problems = card_problems(card)
+    if problems:
+        raise InputError(f"the model card is malformed: {problems[0]}", str(folder / CARD))
+    return card
+
+
+def verify_model(folder: Path) -> list[str]:
+    """Return a sentence for every fault of the model in ``folder``."""
+    try:
+        card = read_card(folder)
+    except InputError as error:
+        return [str(error)]
+    problems = []
+    if card["checksum"] != checksum(card):
+        problems.append("the card was changed after it was written: its checksum differs")
+    for name, digest in card["files"].items():
+        file = folder / name
+        if Path(name).name != name or not os.path.isfile(file):
+            problems.append(f"the file {name} is missing")
+        elif sha256_of(file) != digest:
+            problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
+    known = {*card["files"], CARD, PRIVATE}
+    problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
+    guarantee = card["guarantee"]
+    epsilon, delta = replace_one(float(guarantee["epsilon"]), float(guarantee["delta"]))
+    claimed = guarantee["replace_one"]
+    if not (math.isclose(claimed["epsilon"], epsilon) and math.isclose(claimed["delta"], delta)):
+        problems.append("the replace-one figures do not follow from the zero-out ones")
+    return problems + account_problems(card) + _cost_problems(card)
+
+
+def _cost_problems(card: dict[str, Any]) -> list[str]:
+    """Return a sentence where the ε of the card is less than what the card says was done costs.
+
+    The queries of a learner sum to its ε exactly. A training run's ε is recomputed from noise multiplier, sample rate
+    and steps, by the accountant the card names.
+    """
+    told, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    try:
+        people = int(told.get("rows_per_person", 1))
+        if "queries" in told:
+            asked = sum((Decimal(q["epsilon"]) for q in told["queries"]), Decimal(0)) * people
+            return [] if asked == claimed else [f"the queries on the card cost epsilon = {asked}, it claims {claimed}"]
+        if "noise_multiplier" in told:
+            from workbench.privacy.accounting.accountant import loss
+
+            event = PoissonGaussian(told["sample_rate"], told["noise_multiplier"], told["steps"])
+            row = loss(event, told["delta_row"], told["accountant"]).epsilon
+            cost, delta = group(row, told["delta_row"] if told["steps"] else 0.0, people)
+            # Charges are rounded up in their sixth decimal: less than the cost is never a rounding.
+            if float(claimed) < cost * (1 - 1e-9):
+                return [f"the steps on the card cost epsilon = {cost:.6g}, it claims {claimed}"]
+            least = float(card["guarantee"]["delta"])
+            return [] if least >= delta * (1 - 1e-9) else [f"the steps cost delta = {delta:.6g}, the card has {least}"]
+    except (KeyError, TypeError, ValueError, ArithmeticError, ParameterError) as error:
+        return [f"the training facts on the card cannot be recomputed ({type(error).__name__})"]
+    return []
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = (resources() / "schemas" / "card.v2.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def card_problems(card: Any) -> list[str]:
+    """Return what in ``card`` its schema refuses, the place first."""
+    import jsonschema
+
+    return [f"{e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(_schema()).iter_errors(card)]
