@@ -197,7 +197,7 @@ def test_a_table_found_in_two_accounts_makes_them_one_with_the_sum(ledger: Ledge
 
 
 def test_what_is_published_does_not_follow_the_rows(path: Path, tmp_path: Path) -> None:
-    """The review's neighbours: with one changed row the certificate's mark and sum differed with probability 1."""
+    """With one changed row the certificate's mark and sum differed with probability 1."""
     told = []
     for name, table in (("same", table_of(60)), ("other", edited_row(table_of(60)))):
         with Ledger.open(path.with_name(f"{name}.sqlite")) as ledger:
