@@ -12,8 +12,9 @@ from workbench.gui.gauges.budget import first_words
 from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
