@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
+from workbench.gui.pages import PAGES
 from workbench.gui.session.session import AccountView
-from workbench.gui.shell.help_panel import PAGES as HELP
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.accounting.posterior import posterior
 
@@ -176,13 +176,14 @@ def test_a_key_and_the_menu_explain_the_plan_from_anywhere(people, qtbot):
 
 
 def test_help_says_what_each_page_is_for_and_leaves_by_escape(people, qtbot):
-    for name in people.page_names():
-        people.show_page(name)
-        people.rail.buttons[name].setFocus()
+    assert [page.name for page in PAGES] == people.page_names()
+    for page in PAGES:
+        people.show_page(page.name)
+        people.rail.buttons[page.name].setFocus()
         qtbot.keyClick(people, Qt.Key.Key_F1)
         what = people.findChild(QLabel, "help_what")
         assert what.isVisible()
-        assert what.text() == HELP[name][0] or name not in HELP
+        assert what.text() == page.about
         assert len(what.text()) > 40
     qtbot.keyClick(people, Qt.Key.Key_Escape)
     assert not people.help_panel.isVisible()

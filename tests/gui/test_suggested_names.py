@@ -9,7 +9,7 @@ import pytest
 from mishaps import retype
 from PySide6.QtWidgets import QLineEdit
 
-from workbench.gui.widgets.basic import output_name as suggesting
+from workbench.gui.widgets import output_name as suggesting
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ GRR = "MECHANISM_FILE = True\nGRR = Mechanism(name='grr')\n"
 SOUND = {
     "workbench/__init__.py": '"""A sound little workbench."""\n',
     "workbench/privacy/__init__.py": '"""What a mechanism is."""\n',
-    "workbench/privacy/mechanisms/__init__.py": '"""Mechanisms, one file each."""\n'
+    "workbench/privacy/local/mechanisms/__init__.py": '"""Mechanisms, one file each."""\n'
     "from workbench.privacy.local.mechanisms.grr import GRR as ONE\n\nMECHANISMS: tuple[Mechanism, ...] = (ONE,)\n",
     "workbench/privacy/local/mechanisms/grr.py": GRR,
     "workbench/privacy/local/mechanisms/base.py": "class Mechanism: ...\n",
