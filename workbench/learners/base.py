@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError, Parameters
+from workbench.params.remedies import declare
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import CentralNoise, NoNoise
 
@@ -198,7 +199,7 @@ def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np
             raise InputError(
                 "the value is missing",
                 f"row {int(np.argmax(missing)) + 1}, column {attribute.name}",
-                'fill it in, or declare missing = "own-value"',
+                ("fill it in", declare("missing", "own-value")),
             )
     return columns
 

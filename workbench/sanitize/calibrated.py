@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.params import ParameterError
+from workbench.params.remedies import PROTECT, Remedy
 from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import Facts, facts
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
@@ -67,7 +68,8 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
     if not plan.protected:
         raise ParameterError(
             "the plan protects no column: it would publish the table as it is",
-            mend='write action = "protect" for a column',
+            mend=Remedy(PROTECT, 'write action = "protect" for a column'),
+            code="nothing-protected",
         )
     return tuple(each_protected_column(plan))
 
@@ -130,7 +132,7 @@ def _protected(column: Column, share: Decimal) -> ProtectedColumn:
     try:
         randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
     except ParameterError as error:
-        raise ParameterError(error.what, f"column {column.name}", error.mend) from None
+        raise error.at(f"column {column.name}") from None
     return ProtectedColumn(column, made, share, wanted, randomiser)
 
 

@@ -220,8 +220,8 @@ class Form(QWidget):
         try:
             return self._class(**values)
         except ParameterError as error:
-            # The combination is refused: told below the first field that the sentence names.
-            key = next((k for k in self._problems if k in error.what), next(iter(self._problems)))
+            # The combination is refused: told below the field that it is about.
+            key = error.field if error.field in self._problems else next(iter(self._problems))
             self._problems[key].setText(error.what)
             self._problems[key].show()
             mark_wrong(self._fields[key], wrong=True)

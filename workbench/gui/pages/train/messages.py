@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.gui.pages.train.tasks import Preflight
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
+
+if TYPE_CHECKING:
+    from workbench.release.model.preflight import Preflight
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 NO_STEPS = (

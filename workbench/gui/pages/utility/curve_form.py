@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
+from workbench.gui.session.error_text import sentence
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.learners import LEARNERS
 from workbench.params import ParameterError
@@ -101,7 +102,7 @@ class CurveSetup(Card):
                 mark_wrong(field, wrong=False)
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
-                problem = problem or _told(error)
+                problem = problem or sentence(error)
         if not problem:
             names = {"sanitized": f"sanitized:{self.mechanism.currentData()}"}
             regimes = tuple(names.get(key, key) for key, box in self._regimes.items() if box.isChecked())
@@ -110,7 +111,7 @@ class CurveSetup(Card):
                     raise ParameterError("no way of training is chosen", mend="tick at least one")
                 plan = CurvePlan(model=self.model.currentData(), regimes=regimes, **values)
             except ParameterError as error:
-                problem = _told(error)
+                problem = sentence(error)
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         return plan
@@ -124,8 +125,3 @@ def _check(text: str, name: str, tip: str) -> QCheckBox:
     box = named(QCheckBox(text), name, text, tip)
     box.setChecked(True)
     return box
-
-
-def _told(error: ParameterError) -> str:
-    text = f"{error.what}; {error.mend}" if error.mend else error.what
-    return f"{text[:1].upper()}{text[1:]}."
