@@ -14,9 +14,10 @@ import numpy as np
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
+from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import duchi_sd, facts
-from workbench.privacy.local.mechanisms import MECHANISMS, mechanism
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
 
@@ -61,10 +62,10 @@ class CellOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in MECHANISMS))
+    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in mechanisms.MECHANISMS))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
-    own = {name: m.parameters for m in MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
+    own = {name: m.parameters for m in mechanisms.MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
     for name, parameters in own.items():
         add_options(parser, parameters, name)
     parser.add_argument("--table", type=Path, metavar="FILE.npy", help="save the m × k table of float64 probabilities")

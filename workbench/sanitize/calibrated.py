@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.params import ParameterError
+from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import MOST_CELLS, Cells
 from workbench.privacy.local.error_profile import Facts, facts
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
-from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
+from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.budget_split import floor_double
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
@@ -104,7 +105,7 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
             mean or frequency, what has none last.
     """
     key, epsilon = _Key(cells), floor_double(share)
-    fitting = [(m, _facts(m.name, key, epsilon)) for m in MECHANISMS if not m.refusal(cells)]
+    fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
 
     def rank(option: tuple[Mechanism, Facts]) -> tuple[float, float]:
         error, variance = option[1].expected_absolute_error, option[1].statistic_variance
