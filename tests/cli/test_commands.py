@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import PLAN, Run, names, runner, sanitize, written
+from command_cases import PLAN, Run, names, sanitize
 
 from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
@@ -17,21 +17,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.verify import CANNOT_KNOW
 
 SANITIZE = sanitize()
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table and its plan."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    monkeypatch.chdir(made)
-    return made
 
 
 # -- plan -------------------------------------------------------------------------------------------------------------

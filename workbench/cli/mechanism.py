@@ -15,8 +15,9 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
 from workbench.privacy.local import mechanisms
-from workbench.privacy.local.cells import MOST_CELLS, Cells
-from workbench.privacy.local.error_profile import duchi_sd, facts
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import duchi_sd, error_profile
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
@@ -81,7 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if (value := getattr(options, f"{chosen.parameters.__name__}.{name}", None)) is not None
     }
     randomiser = chosen.build(cells, epsilon, **own)
-    known = facts(randomiser, cells)
+    known = error_profile(randomiser, cells)
     if options.table is not None:
         _save(options.table, randomiser.probabilities())
     return {

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
+from workbench.privacy.local.limits import MOST_CELLS
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
@@ -16,8 +17,6 @@ DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
 DECLARED, GUESS = "declared", "guess"
 """Where the facts of a column come from: a person who knows them, or the rows, which nobody has confirmed yet."""
-
-MOST_CELLS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)

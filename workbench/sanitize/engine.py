@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.grid import CellArray
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 from workbench.privacy.entropy import Entropy, permutation
+from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
