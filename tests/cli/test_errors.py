@@ -254,7 +254,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     ),
     "a ledger that is not there": (
         ["ledger", "verify", "--ledger", "no.sqlite"],
-        "there is no such ledger (no.sqlite)",
+        "there is no such file (no.sqlite)",
     ),
     "rows to forecast of nought": (
         [*FORECAST, "0"],

@@ -81,7 +81,7 @@ WALK: list[tuple[list[str], int]] = [
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
     (["ledger", "show", *LEDGER], 0),
-    (["ledger", "show", "--ledger", f"{CLEAR}"], 0),
+    (["ledger", "show", "--ledger", f"{CLEAR}"], 2),
     (["samples"], 0),
     (["gui", f"--sample={CLEAR}"], 2),
     ([f"sani{CLEAR}tize"], 2),

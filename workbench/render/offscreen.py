@@ -34,7 +34,7 @@ def write_figure(
     scale: float = SCALE,
     theme: str = "light",
 ) -> None:
-    """Draw ``figure`` into ``path``; the file appears whole or not at all.
+    """Draw ``figure`` into ``path``; the file appears whole or not at all, and with a badge nobody else can read it.
 
     Args:
         figure: what to draw.
@@ -165,7 +165,9 @@ def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> N
             raise OSError(writer.errorString())
     # The whole figure is in memory before the first byte is written, then the name appears at once.
     part = _part(path)
-    with part.open("wb") as file:
+    # A figure with a badge is private: nobody else may read its file.
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if figure.badge else 0o666)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(memory.data().data())
         file.flush()
         os.fsync(file.fileno())
