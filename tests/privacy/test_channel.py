@@ -78,7 +78,7 @@ def test_no_unbiased_mean_is_found_where_there_is_none() -> None:
 
 
 def test_facts_of_names_are_of_the_whole_table() -> None:
-    """The table of the review: its true chance of a change is .367, where two of its cells say .30."""
+    """A table over names that is not symmetric: its true chance of a change is .367, where two of its cells say .30."""
     chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
     table = MechanismTable(integer_rows(chances), claim=2.0)
     known = error_profile(table, Cells(size=3))
