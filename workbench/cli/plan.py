@@ -18,8 +18,8 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.errors import one_line
 from workbench.params.field import RealField
+from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.atomic import write_output
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled
@@ -39,7 +39,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confirm", type=Path, metavar="PLAN", help=_CONFIRM)
     parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
     parser.add_argument("--target", metavar="COL", help="the column to predict")
-    names = ", ".join(m.name for m in MECHANISMS)
+    names = ", ".join(m.name for m in mechanisms.MECHANISMS)
     parser.add_argument(
         "--mechanism", default=AUTO, metavar="M", help=f"for every column it fits: {names}, or auto (default)"
     )

@@ -134,12 +134,6 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
     return tuple(shares)
 
 
-def at_most(share: Decimal) -> float:
-    """Return the largest double that is not above ``share``: the noise is calibrated to it."""
-    value = float(share)
-    return value if Decimal(value) <= share else float(np.nextafter(value, 0.0))
-
-
 def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
     """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
     rate = epsilon / sensitivity

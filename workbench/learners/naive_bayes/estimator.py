@@ -33,7 +33,6 @@ from workbench.learners.base import (
     NOISES,
     Learner,
     PrivateEstimator,
-    at_most,
     checked_classes,
     checked_columns,
     checked_schema,
@@ -56,7 +55,7 @@ from workbench.learners.naive_bayes.likelihood import (
 from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
 from workbench.params import ParameterError, Parameters, real
-from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact
+from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact, floor_double
 from workbench.privacy.central import CentralNoise
 
 _FORMAT = 1
@@ -155,7 +154,7 @@ class _Schema:
                 form,
                 column,
                 length,
-                grid_size(self.rows, math.inf if share is None else at_most(share)) if form == "moments" else 1,
+                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
                 share,
                 per_class and form == "moments",
             )

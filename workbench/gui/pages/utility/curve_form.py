@@ -9,7 +9,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.learners import LEARNERS
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanisms import MECHANISMS
+from workbench.privacy.local import mechanisms
 from workbench.render.curve_figure import METRICS
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
@@ -42,7 +42,7 @@ class CurveSetup(Card):
         self.mechanism = named(
             QComboBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
         )
-        for name in (AUTO, *(m.name for m in MECHANISMS)):
+        for name in (AUTO, *(m.name for m in mechanisms.MECHANISMS)):
             self.mechanism.addItem(name, name)
         self.mechanism.setCurrentIndex(self.mechanism.findData("staircase"))
         self.epsilons = named(
