@@ -21,8 +21,8 @@ from workbench.privacy.accounting.event import exact
 
 def test_every_descriptor_of_the_folder_is_listed() -> None:
     modules = [
-        importlib.import_module(f"workbench.learners.{m.name}")
-        for m in pkgutil.iter_modules(workbench.learners.__path__)
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(workbench.learners.__path__, "workbench.learners.")
     ]
     declared = {id(v): v for module in modules for v in vars(module).values() if isinstance(v, Learner)}
     assert {entry.name for entry in declared.values()} == {entry.name for entry in LEARNERS}
