@@ -34,17 +34,23 @@ class Field:
 
     Attributes:
         help: one line for a person, without a final full stop.
+        title: its name in a form, where the attribute's name is not enough.
         symbol: the letter the literature uses (ε, δ, σ), or empty.
         unit: the unit of the value, or empty.
         optional: whether ``None`` (not given) is a value.
         flag: the command-line option where it is not the attribute's name.
+        empty: what a form's field says while it is left empty.
+        seldom: whether it is seldom changed; a form shows it below the others.
     """
 
     help: str = ""
+    title: str = ""
     symbol: str = ""
     unit: str = ""
     optional: bool = False
     flag: str = ""
+    empty: str = ""
+    seldom: bool = False
 
     def check(self, value: Any, name: str) -> Any:
         """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
