@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.learners import LEARNERS
 from workbench.params import ParameterError
 from workbench.privacy.local.mechanisms import MECHANISMS
@@ -30,7 +31,7 @@ class CurveSetup(Card):
     def __init__(self) -> None:
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
-        self.model = named(QComboBox(), "curve_model", "Model", "The model that every regime trains")
+        self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
         for entry in LEARNERS:
             self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
         self._regimes = {
@@ -39,7 +40,7 @@ class CurveSetup(Card):
             "private": _check("private model", "regime_private", "A model that adds noise to what it learns"),
         }
         self.mechanism = named(
-            QComboBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
+            ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
         )
         for name in (AUTO, *(m.name for m in MECHANISMS)):
             self.mechanism.addItem(name, name)
@@ -54,7 +55,7 @@ class CurveSetup(Card):
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
         )
         self.repeats.setFixedWidth(56)
-        self.measure = named(QComboBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
+        self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         for key, title in METRICS.items():
             self.measure.addItem(title, key)
         self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
