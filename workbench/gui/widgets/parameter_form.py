@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError, Parameters
@@ -149,7 +150,7 @@ class Form(QWidget):
             box.toggled.connect(self._edited)
             return box
         if isinstance(spec, ChoiceField):
-            combo = named(QComboBox(), object_name)
+            combo = named(ChoiceBox(), object_name)
             if spec.optional:
                 combo.addItem(GIVEN_LATER, None)
             for word in spec.choices:
