@@ -50,9 +50,8 @@ class ModelForms(Card):
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
         self.setFixedWidth(WIDTH)
-        self._models: dict[str, Learner | Network] = {
-            entry.name: entry for entry in (*learners.LEARNERS, *networks.NETWORKS)
-        }
+        models: tuple[Learner | Network, ...] = (*learners.LEARNERS, *networks.NETWORKS)
+        self._models = {entry.name: entry for entry in models}
         self._forms = {name: _form(entry) for name, entry in self._models.items()}
         self.model = next(iter(self._models))
         self.segments: dict[str, QPushButton] = {}
