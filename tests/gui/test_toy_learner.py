@@ -23,7 +23,6 @@ from workbench.deep.networks import NETWORKS
 from workbench.learners.base import (
     Learner,
     PrivateEstimator,
-    at_most,
     checked_columns,
     noise_kind,
     split_epsilon,
@@ -31,7 +30,7 @@ from workbench.learners.base import (
 )
 from workbench.learners.tasks import REGRESSION
 from workbench.params import ParameterError, Parameters, integer, real
-from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact, floor_double
 from workbench.privacy.central import NoNoise
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import read_card, verify_model
@@ -77,7 +76,7 @@ class BinMeans(PrivateEstimator):
         filled, bins = ~np.isnan(steps), self._bins(X)
         exact_sizes = np.bincount(bins[filled], minlength=self.parameters.bins)
         exact_sums = np.bincount(bins[filled], steps[filled], minlength=self.parameters.bins)
-        budgets = [at_most(event.epsilon) for event in self.events()] or [np.inf, np.inf]
+        budgets = [floor_double(event.epsilon) for event in self.events()] or [np.inf, np.inf]
         sizes = self.noise.integers([int(v) for v in exact_sizes], 1, budgets[0])
         sums = self.noise.integers([int(v) for v in exact_sums], STEPS, budgets[1])
         shares = [min(max(s / STEPS / max(n, 1), 0.0), 1.0) for s, n in zip(sums, sizes, strict=True)]

@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         context.emit(Notice("info", f"{left_out} rows have no valid {options.target} and are left out of the study"))
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
-    with PartFile(options.output) as part, _journal(plan, data, context) as journal:
+    with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
         result = run_curve(plan, data, jobs=jobs, emit=context.emit, cancel=context.cancel, journal=journal)
         try:
             part.stream.write(to_csv(result.rows).encode())

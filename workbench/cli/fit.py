@@ -11,12 +11,15 @@ from workbench import learners
 from workbench.cli.command import Command, Context
 from workbench.cli.models import add_parameters, one_of, read_parameters
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
+from workbench.cli.training import stopped_words
 from workbench.learners import Learner, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.release_learner import columns_of, outside, release_fit
+from workbench.release.model.preflight import preflight
+from workbench.release.model.release_learner import columns_of, release_fit
+from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice, Progress
 
 _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
@@ -55,10 +58,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context, plan)
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
+    found = preflight(chosen, parameters, plan, options.target, plan.rows_of(table).rows)
 
-    with Ledger.open(options.ledger) as ledger:
+    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    with stopped, Ledger.open(options.ledger) as ledger:
         done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger, context.emit)
-    for sentence in outside(features, target):
+    for sentence in found.warnings:
         context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     return {
         "model": chosen.name,

@@ -120,9 +120,13 @@ class DpSgdPlan(Parameters):
         super().__post_init__()
         network(self.network)
         if self.noise is None and self.epsilon is None:
-            raise ParameterError("neither noise nor epsilon is given", mend="give --noise S or --epsilon E")
+            raise ParameterError(
+                "neither noise nor epsilon is given", mend="give --noise S or --epsilon E", field="epsilon"
+            )
         if self.momentum and self.optimizer == "adam":
-            raise ParameterError("adam has a momentum of its own", mend="leave momentum out, or use sgd")
+            raise ParameterError(
+                "adam has a momentum of its own", mend="leave momentum out, or use sgd", field="momentum"
+            )
 
     def schedule(self, rows: int, rows_per_person: int = 1) -> Schedule:
         """Return what this plan means for a table of ``rows`` rows; calibrates the noise where it is not given.

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import KINDS, Attribute
 from workbench.learners.tasks import CLASSIFICATION, EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
+from workbench.params.remedies import declare
 from workbench.privacy.accounting.event import Charge, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
 
@@ -67,7 +68,8 @@ class Learner:
                 raise ParameterError(
                     f"{self.title} cannot use a column of kind {attribute.kind}",
                     f"column {attribute.name}",
-                    'write action = "drop" for it, or choose another model',
+                    ("drop it", "choose another model"),
+                    code="column-kind",
                 )
 
     def private(
@@ -188,12 +190,6 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
     return tuple(shares)
 
 
-def at_most(share: Decimal) -> float:
-    """Return the largest double that is not above ``share``: the noise is calibrated to it."""
-    value = float(share)
-    return value if Decimal(value) <= share else float(np.nextafter(value, 0.0))
-
-
 def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
     """Return 2b/(1−b)², b = e^(−ε/Δ): the variance of discrete Laplace noise, 0 at ε = ∞."""
     rate = epsilon / sensitivity
@@ -253,7 +249,7 @@ def checked_columns(X: ArrayLike, attributes: Sequence[Attribute]) -> NDArray[np
             raise InputError(
                 "the value is missing",
                 f"row {int(np.argmax(missing)) + 1}, column {attribute.name}",
-                'fill it in, or declare missing = "own-value"',
+                ("fill it in", declare("missing", "own-value")),
             )
     return columns
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
+from workbench.params.remedies import declare
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -72,7 +73,8 @@ def _needs_classes(target: Attribute) -> None:
         raise ParameterError(
             f"the target is declared as {target.kind}, not category or boolean",
             f"column {target.name}",
-            'declare its classes: kind = "category" and domain = [ … ]',
+            (declare("kind", "category", more=" and domain = [ … ]"), "choose another target or model"),
+            code="target-kind",
         )
     target.values()
 
@@ -82,7 +84,8 @@ def _needs_numbers(target: Attribute) -> None:
         raise ParameterError(
             f"the target is declared as {target.kind or 'nothing'}, not as numbers",
             f"column {target.name}",
-            "choose a column of numbers, or a model that predicts classes",
+            ("choose a column of numbers as the target", "choose a model that predicts classes"),
+            code="target-kind",
         )
     target.bounds()
 

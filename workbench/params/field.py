@@ -57,7 +57,9 @@ class Field:
         if value is None:
             if self.optional:
                 return None
-            raise ParameterError(f"{name} is missing", mend=f"give {self.expected()}")
+            raise ParameterError(
+                f"{name} is missing", mend=f"give {self.expected()}", code="bad-value", field=name.lstrip("-")
+            )
         return self._check(value, name)
 
     def parse(self, string: str, name: str) -> Any:
@@ -72,7 +74,12 @@ class Field:
         """Make the error for ``value``; long values are shortened."""
         shown = repr(value) if isinstance(value, str) else str(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
-        return ParameterError(f"{name} = {shown} is not {self.expected()}", mend=f"give {self.expected()}")
+        return ParameterError(
+            f"{name} = {shown} is not {self.expected()}",
+            mend=f"give {self.expected()}",
+            code="bad-value",
+            field=name.lstrip("-"),
+        )
 
     def _check(self, value: Any, name: str) -> Any:
         raise NotImplementedError
@@ -112,7 +119,12 @@ class _Number(Field):
         """Check ``value``; a number in quotes is told so."""
         if isinstance(value, str) and _REAL.match(value.strip()):
             bare = value.strip()
-            raise ParameterError(f"{name} = {value!r} is text", mend=f"write it without quotes: {name} = {bare}")
+            raise ParameterError(
+                f"{name} = {value!r} is text",
+                mend=f"write it without quotes: {name} = {bare}",
+                code="bad-value",
+                field=name,
+            )
         return super().check(value, name)
 
     def _in_range(self, value: float) -> bool:
@@ -254,37 +266,6 @@ class TextsField(Field):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecordsField(Field):
-    """A list of parameter sets of one class (the columns of a plan)."""
-
-    of: type[Parameters]
-    named: str = "name"
-
-    def expected(self) -> str:
-        """Say what a value must be."""
-        return f"a list of {self.of.__name__} tables"
-
-    def _check(self, value: Any, name: str) -> tuple[Any, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise self.refuse(value, name)
-        out = []
-        for position, item in enumerate(value, start=1):
-            if isinstance(item, self.of):
-                out.append(item)
-            elif isinstance(item, Mapping):
-                title = item.get(self.named)
-                place = f"{name} {title!r}" if isinstance(title, str) else f"{name} number {position}"
-                out.append(self.of.from_plain(item, where=place))
-            else:
-                raise self.refuse(item, f"{name} number {position}")
-        return tuple(out)
-
-    def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
-        return [item.to_plain() for item in value]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Parameters:
     """A frozen set of declared parameters; every subclass is checked when it is made."""
 
@@ -324,7 +305,7 @@ class Parameters:
             return cls(**{keys[k]: v for k, v in values.items()})
         except ParameterError as error:
             place = ", ".join(w for w in (where, error.where) if w)
-            raise ParameterError(error.what, place, error.mend) from None
+            raise error.at(place) from None
 
     @classmethod
     def key_of(cls, name: str) -> str:
@@ -392,8 +373,3 @@ def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
 def texts(*, default: Any = _REQUIRED, **spec: Any) -> Any:
     """Declare a parameter that is a list of different texts."""
     return _declare(TextsField(**spec), default)
-
-
-def records(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is a list of parameter sets."""
-    return _declare(RecordsField(of=of, **spec), default)

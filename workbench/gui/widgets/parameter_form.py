@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError, Parameters
@@ -149,7 +150,7 @@ class Form(QWidget):
             box.toggled.connect(self._edited)
             return box
         if isinstance(spec, ChoiceField):
-            combo = named(QComboBox(), object_name)
+            combo = named(ChoiceBox(), object_name)
             if spec.optional:
                 combo.addItem(GIVEN_LATER, None)
             for word in spec.choices:
@@ -215,8 +216,8 @@ class Form(QWidget):
         try:
             return self._class(**values)
         except ParameterError as error:
-            # The combination is refused: told below the first field that the sentence names.
-            key = next((k for k in self._problems if k in error.what), next(iter(self._problems)))
+            # The combination is refused: told below the field that it is about.
+            key = error.field if error.field in self._problems else next(iter(self._problems))
             self._problems[key].setText(error.what)
             self._problems[key].show()
             mark_wrong(self._fields[key], wrong=True)

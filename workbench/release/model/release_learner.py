@@ -12,6 +12,7 @@ from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator
 from workbench.learners.tasks import task
 from workbench.params import ParameterError, Parameters
+from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
@@ -90,14 +91,16 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
     goal = plan.column(target)
     features = tuple(c for c in plan.columns if c.action != "drop" and c.name != target)
     if goal.action == "drop":
-        raise ParameterError(f"the plan drops the target {target!r}", mend='write action = "protect" for it')
+        mend = Remedy(PROTECT, 'write action = "protect" for it')
+        raise ParameterError(f"the plan drops the target {target!r}", mend=mend, code="no-target")
     if not features:
         raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
     if goal.missing == "own-value" and not plan.replaces_invalid:
         raise ParameterError(
             f"a row without a {'number' if goal.numeric else 'class'} cannot be learned from",
             f"column {target}",
-            'write missing = "refuse" for the target, or invalid = "replace" at the top of the plan',
+            (Remedy(DECLARE, 'write missing = "refuse" for the target', {"key": "missing"}), REPLACE_VALUES),
+            field="missing",
         )
     # Where invalid values are replaced, a row with nothing to predict is empty: missing is no class of its own.
     goal = dataclasses.replace(goal, missing="refuse")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.pages.train.tasks import Preflight
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 
 if TYPE_CHECKING:
     from workbench.deep.networks import Network
     from workbench.learners import Learner
+    from workbench.release.model.preflight import Preflight
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."

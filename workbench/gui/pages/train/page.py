@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
@@ -12,8 +12,9 @@ from workbench.gui.gauges.budget import first_words
 from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -21,6 +22,9 @@ from workbench.gui.widgets.formatting import at_least, at_most
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.params import WorkbenchError
 from workbench.signals.events import Finished
+
+if TYPE_CHECKING:
+    from workbench.release.model.preflight import Preflight
 
 WAIT_MS = 250
 """How long a form must rest before its cost is worked out again."""
@@ -40,7 +44,7 @@ class TrainPage(RunPage):
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked))
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
-        self._preflight: actions.Preflight | None = None
+        self._preflight: Preflight | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
         for segment in self.forms.segments.values():
@@ -126,7 +130,7 @@ class TrainPage(RunPage):
         """Return what would be trained, to be compared: a cost or a consent is for that and for nothing else."""
         return self.session.opened, self.session.plan, self.forms.model, self.forms.value()
 
-    def _show_forecast(self, what: object, found: actions.Preflight) -> None:
+    def _show_forecast(self, what: object, found: Preflight) -> None:
         if what == self._what():
             self._preflight = found
             self.refresh()
@@ -197,7 +201,7 @@ class TrainPage(RunPage):
         self.show_buttons(missing, ready=ready, done=done)
         self.set_note(missing or self._note_text(found))
 
-    def _note_text(self, found: actions.Preflight | None) -> str:
+    def _note_text(self, found: Preflight | None) -> str:
         from workbench.gui.pages.train.messages import NOT_BACK
 
         if self.running:
@@ -213,6 +217,6 @@ class TrainPage(RunPage):
             )
         return " ".join(found.warnings) or "Start asks once more before it charges anything."
 
-    def _beyond(self, found: actions.Preflight) -> bool:
+    def _beyond(self, found: Preflight) -> bool:
         left = self.session.account.remaining
         return left is not None and found.epsilon > left

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.pages.train.messages import broken_off
-from workbench.gui.pages.train.tasks import Preflight
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, label, row
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice
+
+if TYPE_CHECKING:
+    from workbench.release.model.preflight import Preflight
 
 
 class RunCard(Card):

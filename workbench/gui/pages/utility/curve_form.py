@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from workbench import learners
+from workbench.gui.session.error_text import sentence
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanisms import MECHANISMS
+from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
@@ -37,7 +39,7 @@ class CurveSetup(Card):
     def __init__(self) -> None:
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
-        self.model = named(QComboBox(), "curve_model", "Model", "The model that every regime trains")
+        self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
         for entry in learners.LEARNERS:
             self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
             self.model.setItemData(self.model.count() - 1, f"{entry.about} For {entry.task}.", TOOLTIP)
@@ -47,9 +49,9 @@ class CurveSetup(Card):
             "private": _check("private model", "regime_private", TIPS["private"]),
         }
         self.mechanism = named(
-            QComboBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
+            ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
         )
-        for name in (AUTO, *(m.name for m in MECHANISMS)):
+        for name in (AUTO, *(m.name for m in mechanisms.MECHANISMS)):
             self.mechanism.addItem(name, name)
         self.mechanism.setCurrentIndex(self.mechanism.findData("staircase"))
         self.epsilons = named(
@@ -62,7 +64,7 @@ class CurveSetup(Card):
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
         )
         self.repeats.setFixedWidth(56)
-        self.measure = named(QComboBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
+        self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
         self._problem = label("", "problem", wrap=True, name="curve_problem")
@@ -130,7 +132,7 @@ class CurveSetup(Card):
                 mark_wrong(field, wrong=False)
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
-                problem = problem or _told(error)
+                problem = problem or sentence(error)
         if not problem:
             names = {"sanitized": f"sanitized:{self.mechanism.currentData()}"}
             regimes = tuple(names.get(key, key) for key, box in self._regimes.items() if box.isChecked())
@@ -139,7 +141,7 @@ class CurveSetup(Card):
                     raise ParameterError("no way of training is chosen", mend="tick at least one")
                 plan = CurvePlan(model=self.model.currentData(), regimes=regimes, **values)
             except ParameterError as error:
-                problem = _told(error)
+                problem = sentence(error)
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         return plan
@@ -153,8 +155,3 @@ def _check(text: str, name: str, tip: str) -> QCheckBox:
     box = named(QCheckBox(text), name, text, tip)
     box.setChecked(True)
     return box
-
-
-def _told(error: ParameterError) -> str:
-    text = f"{error.what}; {error.mend}" if error.mend else error.what
-    return f"{text[:1].upper()}{text[1:]}."

@@ -204,7 +204,7 @@ def _write_csv(result: CurveResult, path: Path) -> None:
     from workbench.studies.results import to_csv
 
     rows = in_order(result.plan, result.rows)
-    with PartFile(path) as part:
+    with PartFile(path, private=True) as part:
         try:
             part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(rows)}".encode())
             part.publish()
