@@ -146,7 +146,7 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     qtbot.waitUntil(problem.isVisible)  # naive Bayes stands first, and predicts classes
     assert "declared as real" in problem.text()
     chooser = iris.findChild(QWidget, "train_model_bin-means")
-    assert chooser.toolTip() == f"{TOY.title}. {TOY.about}"
+    assert chooser.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
     press(iris, "train_model_bin-means")
     parts = iris.findChild(QLineEdit, "train_bin_means_bins")
     assert parts.toolTip() == "Parts of the third column's range"
@@ -175,6 +175,24 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     assert [run.title for run in iris.session.runs] == [TOY.title]
     with Ledger.open() as book:
         assert [release.body["work"] for release in book.releases()] == ["fit bin-means"]
+
+
+def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch):
+    more = tuple(replace(TOY, name=f"toy-{i}", title=f"Toy {i}") for i in range(9))
+    monkeypatch.setattr(learners, "LEARNERS", (*learners.LEARNERS, *more))
+    press(window, "sample_iris")
+    idle(window)
+    window.session.set_target("petal_width")
+    press(window, "rail_train")
+    assert window.width() == 1280  # as many buttons would have made it wider
+    chooser = window.findChild(QComboBox, "train_model")
+    assert chooser.count() == len(learners.LEARNERS) + len(NETWORKS)
+    chooser.setFocus()
+    for _ in range(4):
+        qtbot.keyClick(chooser, Qt.Key.Key_Down)
+    assert chooser.currentText() == "Toy 2"
+    assert window.findChild(QWidget, "train_toy_2_epsilon").isVisible()
+    qtbot.waitUntil(lambda: window.findChild(QLabel, "fact_cost").text() == "ε = 1")
 
 
 def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
@@ -234,7 +252,7 @@ def test_help_names_it(command: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "bin-means (Means of parts)" in told
     if command == "fit":
         assert "bin-means: Means of parts" in told
-        assert f"{TOY.about} For regression." in told
+        assert f"{TOY.about} It predicts a column of numbers with declared bounds." in told
         assert "--bins BINS parts of the third column's range (default 5)" in told
 
 

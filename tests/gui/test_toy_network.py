@@ -45,7 +45,7 @@ def train(window, press, idle):
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_train")
-    assert window.findChild(QWidget, "train_model_narrow").toolTip() == f"{TOY.title}. {TOY.about}"
+    assert window.findChild(QWidget, "train_model_narrow").toolTip() == f"{TOY.title}. {TOY.about} {TOY.needs}"
     press(window, "train_model_narrow")
     return window
 

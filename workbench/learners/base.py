@@ -56,6 +56,12 @@ class Learner:
     short: str = ""
     relation: str = "zero-out"
 
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence or two."""
+        columns = "" if self.kinds == KINDS else f" It learns from columns of kind {', '.join(self.kinds)}."
+        return f"{task(self.task).needs}{columns}"
+
     def require(self, attributes: Sequence[Attribute], target: Attribute) -> None:
         """Check that the columns are what this learner can use.
 

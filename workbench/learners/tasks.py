@@ -32,6 +32,7 @@ class Task:
         read: returns y (n,) of a table: what is to be predicted in each row.
         filled: says which rows of y have something to predict, (n,); the others are empty.
         noun: what a row has to predict, to say that it is absent.
+        needs: what the table must have, in a sentence.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Task:
     read: Callable[[Table, Attribute], NDArray[Any]]
     filled: Callable[[NDArray[Any]], NDArray[np.bool_]]
     noun: str
+    needs: str
 
 
 def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
@@ -101,10 +103,17 @@ def _has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 TASKS: tuple[Task, ...] = (
-    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class"),
-    Task(REGRESSION, _needs_numbers, numbers_of, _has_number, "number"),
+    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class", "It predicts a column of classes."),
+    Task(
+        REGRESSION,
+        _needs_numbers,
+        numbers_of,
+        _has_number,
+        "number",
+        "It predicts a column of numbers with declared bounds.",
+    ),
     # Groups are found without the target: its classes only tell a study how good they are.
-    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class"),
+    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class", "It finds groups of rows."),
 )
 
 
