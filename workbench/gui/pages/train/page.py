@@ -47,8 +47,7 @@ class TrainPage(RunPage):
         self._preflight: Preflight | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
-        for segment in self.forms.segments.values():
-            self.header.addWidget(segment)
+        self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.before, spacing=12)
         column.addWidget(self.going, 1)
