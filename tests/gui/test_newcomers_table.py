@@ -92,7 +92,7 @@ def test_bounds_the_wrong_way_round_raise_no_banner_and_the_rest_is_kept(hands):
     hands.type_in_cell(TABLE, "Alter", "Lower bound", "120")
     hands.type_in_cell(TABLE, "Alter", "Upper bound", "0")
     assert hands.cell(TABLE, "Alter", "Lower bound").startswith("✕ 120")
-    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or mend them."
+    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or correct them."
 
     def kept() -> bool:
         files = list((user_state() / "unsaved").glob("*"))
@@ -177,7 +177,7 @@ def test_a_dropped_column_needs_no_mending():
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ('mend it, add it to the domain, or write other = "…"', "“a value not listed”"),
+        ('correct it, add it to the domain, or write other = "…"', "“a value not listed”"),
         ('declare date_order = "day-first" or date_order = "month-first"', "“day or month first”"),
         ("name its encoding with --encoding", "“How it is read”"),
     ],

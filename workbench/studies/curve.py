@@ -141,7 +141,7 @@ def run_curve(
         level: what :func:`majority` gives, where the caller has it.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
         InputError: the table is too small to be split.
         ParameterError: a share of ε is too small for a mechanism.
     """

@@ -1,4 +1,4 @@
-"""Which cells are missing, and how a cell that cannot be used is told."""
+"""Which cells are missing, and the errors about cells that cannot be used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from workbench.data.table import Table
 from workbench.params import InputError
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
-"""Words that stand for no value in a column of numbers or dates, in any case; among names they are names."""
+"""Words for a missing value in a column of numbers or dates, in any case; among names they are names."""
 
 OR_REPLACE = 'or count such values as missing: invalid = "replace" in the plan'
-"""The way out of every refused cell: a plan that refuses none."""
+"""The alternative to every refused cell: a plan that refuses none."""
 
 
 def missing_numbers(cells: pl.Series) -> pl.Series:
@@ -40,7 +40,7 @@ def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> No
 def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: str) -> None:
     """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``.
 
-    Where the table replaces invalid values nothing is refused, and the caller takes these cells as missing.
+    If the table replaces invalid values nothing is refused, and the caller treats these cells as missing.
     """
     if table.replaces_invalid:
         return

@@ -1,8 +1,8 @@
-"""The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row.
+"""The cells of a column as numbers or as indices into a public domain; an error names the row that cannot be read.
 
-What a cell says depends on that cell and on declared facts alone, never on another row: every statement about the
-privacy of one row rests on that. Where the table replaces invalid values (``Table.replaces_invalid``) nothing is
-refused: whatever would be is missing, so that every table with the columns can be read.
+The value of a cell depends only on that cell and on declared facts, never on another row: every statement about the
+privacy of one row relies on that. If the table replaces invalid values (``Table.replaces_invalid``) nothing is refused:
+such cells are missing, so that every table with these columns can be read.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     (``datetime.date.toordinal``). Values outside the declared bounds are returned as they are.
 
     Raises:
-        InputError: a cell is missing and the attribute refuses that; a cell is no finite number, or not a whole one
-            where whole ones are declared. The message names column, row and value.
+        InputError: a cell is missing and the attribute refuses that; a cell is not a finite number, or not a whole
+            one although whole numbers are declared. The message names column, row and value.
         ParameterError: the attribute is not numeric.
     """
     if not attribute.numeric:
@@ -50,11 +50,13 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         refuse_missing(table, attribute, missing)
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
-        refuse_first(table, attribute, bad, "is not a finite number", f"mend it, leave the cell empty, {OR_REPLACE}")
+        refuse_first(table, attribute, bad, "is not a finite number", f"correct it, leave the cell empty, {OR_REPLACE}")
         values = values.set(~finite, None)
     if attribute.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
-        refuse_first(table, attribute, broken, "is not a whole number", f'mend it, write kind = "real", {OR_REPLACE}')
+        refuse_first(
+            table, attribute, broken, "is not a whole number", f'correct it, write kind = "real", {OR_REPLACE}'
+        )
         values = values.set(broken, None) if broken.any() else values
     out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
     return out + 0.0  # a writable copy, with −0 as 0
@@ -77,7 +79,7 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         mend = "write true or false, declare a domain"
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
-        mend = 'mend it, add it to the domain, write other = "…"'
+        mend = 'correct it, add it to the domain, write other = "…"'
         if attribute.other is not None:
             index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
     outside = (index.is_null() & cells.is_not_null()).arg_true()
