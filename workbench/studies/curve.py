@@ -31,7 +31,7 @@ from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
 MOST_REGIMES = 7
-"""More lines in one picture cannot be told apart."""
+"""Most lines in one picture: more cannot be distinguished."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class CurveResult:
     Attributes:
         plan: what was compared.
         rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
-        points: what the repeats say together, by regime, ε and metric.
+        points: summaries of the repeats, by regime, ε and metric.
         majority: mean accuracy on the held-out rows of always naming the largest class of the training rows.
         table_rows: number of rows of the table.
     """
@@ -128,17 +128,17 @@ def run_curve(
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
     level: float | None = None,
 ) -> CurveResult:
-    """Train and ask every model of ``plan``.
+    """Train and evaluate every model of ``plan``.
 
     Args:
         plan: what to compare.
         data: the rows.
         jobs: number of worker processes; the figures do not depend on it.
-        emit: told of progress.
-        cancel: honoured at once; what is finished stays in the journal.
-        journal: what an earlier run of the same study finished, and where this one keeps what it finishes.
-        on_rows: given the rows of each fit as it ends, those of the journal first.
-        level: what :func:`majority` gives, where the caller has it.
+        emit: receives progress.
+        cancel: stops at once; finished fits stay in the journal.
+        journal: the finished fits of an earlier run of the same study; this run adds its own.
+        on_rows: receives the rows of each fit as it ends, those of the journal first.
+        level: the value of :func:`majority`, if the caller has it.
 
     Raises:
         CancelledError: a stop was requested.
@@ -150,7 +150,7 @@ def run_curve(
     for way in plan.ways:
         if way.kind == "sanitized":
             for epsilon in plan.epsilons:
-                data.plan(way, epsilon)  # a share that is too small is told before any work
+                data.plan(way, epsilon)  # report a share that is too small before any work
     figures: dict[Fit, Figures] = {}
     label = f"curve: {learner(plan.model).title}"
 
