@@ -79,9 +79,12 @@ PLANS: dict[str, tuple[str, str]] = {
     "not TOML": ("epsilon = = 3", "the plan is not TOML: "),
     "bounds the wrong way round (age)": (
         PLAN.replace("upper = 120", "upper = -3"),
-        "lower = 0 is not below upper = -3",
+        "the lower bound 0 is not below the upper bound -3",
     ),
-    "equal bounds (age)": (PLAN.replace("upper = 120", "upper = 0"), "lower = 0 is not below upper = 0"),
+    "equal bounds (age)": (
+        PLAN.replace("upper = 120", "upper = 0"),
+        "the lower bound 0 is not below the upper bound 0",
+    ),
     "no upper bound (age)": (PLAN.replace("upper = 120\n", ""), "the upper bound is not declared"),
     "epsilon 0": (PLAN.replace("3.0", "0"), "epsilon = 0 is not a number"),
     "a negative epsilon": (PLAN.replace("3.0", "-1"), "epsilon = -1 is not a number"),

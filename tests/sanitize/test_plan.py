@@ -24,7 +24,7 @@ def plan(*columns: dict, **others: object) -> Plan:
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ({"name": "Age", "kind": "integer", "lower": 120, "upper": 0}, "is not below upper"),
+        ({"name": "Age", "kind": "integer", "lower": 120, "upper": 0}, "is not below the upper bound"),
         ({"name": "Age", "kind": "integer", "lower": 0}, "the upper bound is not declared"),
         ({"name": "Age", "kind": "integer", "lower": 0.5, "upper": 3}, "are not whole"),
         ({"name": "Age"}, "the kind is not declared"),

@@ -90,6 +90,7 @@ class _Reading:
             f"or {self.seconds} s of the processor",
             self.source,
             mend,
+            code="damaged-file",
         )
 
     def damaged(self) -> InputError:
@@ -98,6 +99,7 @@ class _Reading:
             f"the file is not a {self.format} file, or it is damaged",
             self.source,
             "export it again, or give a CSV file",
+            code="damaged-file",
         )
 
     def _time(self) -> str:

@@ -137,7 +137,8 @@ class Table:
             guesses = " and ".join(doubt.guess for doubt in self.doubts)
             readings = ", ".join(doubt.readings() for doubt in self.doubts)
             each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
-            raise InputError(f"{guesses}, which one row can change: {readings}", self.source, f"state {each}")
+            what = f"{guesses}, which one row can change: {readings}"
+            raise InputError(what, self.source, f"state {each}", code="doubtful-file")
 
     def column(self, name: str) -> pl.Series:
         """Return the cells of one column, shape (n,).
@@ -155,7 +156,12 @@ class Table:
             if name not in known:
                 near = did_you_mean(name, self.names)
                 listed = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
-                raise InputError(f"there is no column {name!r}{near}", self.source, f"the columns are {listed}")
+                raise InputError(
+                    f"there is no column {name!r}{near}",
+                    self.source,
+                    f"the columns are {listed}",
+                    code="unknown-column",
+                )
 
     def row_name(self, index: int) -> str:
         """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import EMPTY, discrete_laplace_variance
+from workbench.learners.base import discrete_laplace_variance
 from workbench.learners.sums import histogram, moment_sums, on_grid
+from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import PureDp, floor_double
 

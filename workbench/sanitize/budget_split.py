@@ -47,13 +47,18 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
     open_columns = [c for c in claims if c.epsilon is None]
     if left < 0:
         raise ParameterError(
-            f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}", mend="lower a share"
+            f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}",
+            mend="lower a share",
+            code="shares-exceed",
+            field="epsilon",
         )
     if open_columns and left < least * len(open_columns):
         raise ParameterError(
             f"the fixed shares leave {float(left):g} of epsilon = {float(whole):g} for {len(open_columns)} columns",
             f"first of them {open_columns[0].name}",
             "lower a fixed share or raise epsilon",
+            code="shares-exceed",
+            field="epsilon",
         )
     # Each different weight once: fractions are slow, and most of hundreds of columns have the same weight.
     times = Counter(c.weight for c in open_columns)

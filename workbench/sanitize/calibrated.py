@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workbench.data.columns.grid import Grid
 from workbench.params import ParameterError
+from workbench.params.remedies import PROTECT, Remedy
 from workbench.privacy.accounting.event import floor_double
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
@@ -23,7 +24,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
-USELESS = "writing one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
+USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
     if not plan.protected:
         raise ParameterError(
             "the plan protects no column: it would publish the table unchanged",
-            mend='write action = "protect" for a column',
+            mend=Remedy(PROTECT, 'write action = "protect" for a column'),
+            code="nothing-protected",
         )
     return tuple(each_protected_column(plan))
 
@@ -132,7 +134,7 @@ def _protected(column: Column, share: Decimal) -> ProtectedColumn:
     try:
         randomiser = _randomiser(wanted.name, _Key(made.cells), floor_double(share))
     except ParameterError as error:
-        raise ParameterError(error.what, f"column {column.name}", error.mend) from None
+        raise error.at(f"column {column.name}") from None
     return ProtectedColumn(column, made, share, wanted, randomiser)
 
 

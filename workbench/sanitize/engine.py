@@ -74,6 +74,7 @@ def check_columns(plan: Plan, table: Table) -> None:
                 f"the plan's column {name!r} is not in the table{did_you_mean(name, table.names)}",
                 table.source,
                 "rename it in the plan or remove it",
+                code="unknown-column",
             )
     for name in table.names:
         if name not in planned:
@@ -81,6 +82,7 @@ def check_columns(plan: Plan, table: Table) -> None:
                 f"the plan does not say what to do with the column {name!r}",
                 table.source,
                 'add a [[column]] with action = "protect", "drop" or "keep"',
+                code="unplanned-column",
             )
 
 

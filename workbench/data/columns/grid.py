@@ -15,6 +15,7 @@ from workbench.data.columns.values import codes, numbers
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.params.remedies import DECLARE, Remedy
 from workbench.privacy.local.cells import CellArray, Cells
 from workbench.privacy.local.limits import MOST_CELLS
 
@@ -81,12 +82,17 @@ def grid(attribute: Attribute) -> Grid:
     own_missing = attribute.missing == "own-value"
     if attribute.kind is None:
         raise ParameterError(
-            "the kind is not declared", f"column {attribute.name}", 'write kind = "integer", "real", "category" …'
+            "the kind is not declared",
+            f"column {attribute.name}",
+            Remedy(DECLARE, 'write kind = "integer", "real", "category" …', {"key": "kind"}),
+            code="facts-open",
+            field="kind",
         )
     if not attribute.numeric:
         domain = attribute.values()
         if attribute.cells is not None and not attribute.counted:
-            raise ParameterError("cells is for numbers, and this is a " + attribute.kind, f"column {attribute.name}")
+            what = f"cells is for numbers, and this is a {attribute.kind}"
+            raise ParameterError(what, f"column {attribute.name}", field="cells")
         return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
     lower, upper = attribute.bounds()
     if attribute.kind == "real":

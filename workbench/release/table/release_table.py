@@ -74,7 +74,10 @@ def format_of(target: Path) -> str:
     """Return the format that the suffix of ``target`` names, or raise :class:`InputError`."""
     if target.suffix.lower() not in FORMATS:
         raise InputError(
-            f"the output's suffix {target.suffix!r} is not known", str(target), f"use one of {', '.join(FORMATS)}"
+            f"the output's suffix {target.suffix!r} is not known",
+            str(target),
+            f"use one of {', '.join(FORMATS)}",
+            code="output-format",
         )
     return FORMATS[target.suffix.lower()]
 
