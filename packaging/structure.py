@@ -1,8 +1,9 @@
 """The structure of the program by its imports: ``python packaging/structure.py [PACKAGE] [--arrows]``.
 
-A room is a folder or a file directly in the package (the pages of the window are rooms of their own). An arrow is that
-one room imports another. A room stands one floor above the highest that it imports. A circle is a set of rooms that
-import each other; an arrow inside a circle runs up. Only the standard library is needed.
+A room is a folder or a file directly in the package (the pages of the window are rooms of their own). An arrow means
+that one room imports another. A room stands one floor above the highest room that it imports. A circle is a set of
+rooms, or of files, that import each other. The exit code is 1 where there is a circle of files, a circle of rooms in
+the package, or a page that imports another. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ OPENED = {"workbench.gui.pages"}
 
 
 def main(arguments: list[str]) -> int:
-    """Print rooms, floors, arrows and circles of a package; return 1 where there is a circle of files."""
+    """Print rooms, floors, arrows and circles of a package; return 1 where something is tied that should not be."""
     package = next((a for a in arguments if not a.startswith("-")), "workbench")
     modules = modules_of(ROOT / "workbench")
     arrows: dict[str, set[str]] = defaultdict(set)
@@ -41,12 +42,30 @@ def main(arguments: list[str]) -> int:
     tied = circles(set(modules), files)
     for ring in (*rings, *tied):
         sys.stdout.write(f"circle: {', '.join(sorted(ring))}\n")
+    between = pages_that_meet(files)
+    for one, other in between:
+        sys.stdout.write(f"a page imports another: {one} -> {other}\n")
     count = sum(len(found) for found in arrows.values())
     sys.stdout.write(
         f"{package}: {len(rooms)} rooms, {max(floors.values(), default=0)} floors, {count} arrows, "
         f"{len(rings)} circles of rooms; {len(tied)} circles of files in the whole program\n"
     )
-    return 1 if tied else 0
+    return 1 if tied or rings or between else 0
+
+
+def pages_that_meet(files: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """Return the modules of one page that import a module of another; a page is a folder below an opened one."""
+    found = []
+    for opened in sorted(OPENED):
+        below = {name: name.removeprefix(opened + ".").split(".") for name in files if name.startswith(opened + ".")}
+        page_of = {name: parts[0] for name, parts in below.items() if len(parts) > 1}
+        found += [
+            (name, other)
+            for name in sorted(page_of)
+            for other in sorted(files[name])
+            if other in page_of and page_of[other] != page_of[name]
+        ]
+    return found
 
 
 def modules_of(folder: Path) -> dict[str, Path]:

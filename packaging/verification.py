@@ -24,6 +24,7 @@ def checks(environment: Environment) -> list[Step]:
         ("mypy", [python, "-m", "mypy", "workbench", "packaging"]),
         ("lint-imports", [str(environment.program("lint-imports"))]),
         ("house rules", [python, "packaging/house_rules.py"]),
+        ("structure", [python, "packaging/structure.py", "workbench.gui"]),
     ]
 
 

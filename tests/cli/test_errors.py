@@ -4,25 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from command_cases import PLAN, TABLE, Run, names, runner, sanitize, written
+from command_cases import PLAN, TABLE, Run, names, sanitize
 
 from workbench.release.ledger.ledger import Ledger
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table and its plan."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    monkeypatch.chdir(made)
-    return made
-
 
 SANITIZE = sanitize()
 
@@ -95,9 +79,12 @@ PLANS: dict[str, tuple[str, str]] = {
     "not TOML": ("epsilon = = 3", "the plan is not TOML: "),
     "bounds the wrong way round (age)": (
         PLAN.replace("upper = 120", "upper = -3"),
-        "lower = 0 is not below upper = -3",
+        "the lower bound 0 is not below the upper bound -3",
     ),
-    "equal bounds (age)": (PLAN.replace("upper = 120", "upper = 0"), "lower = 0 is not below upper = 0"),
+    "equal bounds (age)": (
+        PLAN.replace("upper = 120", "upper = 0"),
+        "the lower bound 0 is not below the upper bound 0",
+    ),
     "no upper bound (age)": (PLAN.replace("upper = 120\n", ""), "the upper bound is not declared"),
     "epsilon 0": (PLAN.replace("3.0", "0"), "epsilon = 0 is not a number"),
     "a negative epsilon": (PLAN.replace("3.0", "-1"), "epsilon = -1 is not a number"),
@@ -270,7 +257,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     ),
     "a ledger that is not there": (
         ["ledger", "verify", "--ledger", "no.sqlite"],
-        "there is no such ledger (no.sqlite)",
+        "there is no such file (no.sqlite)",
     ),
     "rows to forecast of nought": (
         [*FORECAST, "0"],

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QLabel, QStyleOptionViewItem
 from workbench.gui.pages.data.facts import read
 from workbench.gui.session.draft import DraftColumn, DraftPlan
 from workbench.gui.session.error_text import in_the_window
-from workbench.params import ParameterError
+from workbench.params import InputError, ParameterError
+from workbench.params.remedies import REPLACE_ROWS, REPLACE_VALUES, declare, raise_cap, state_option
 from workbench.paths import user_state
 
 TABLE = "attribute_table"
@@ -175,16 +176,21 @@ def test_a_dropped_column_needs_no_mending():
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("remedy", "shown"),
     [
-        ('mend it, add it to the domain, or write other = "…"', "“a value not listed”"),
-        ('declare date_order = "day-first" or date_order = "month-first"', "“day or month first”"),
-        ("name its encoding with --encoding", "“How it is read”"),
+        (declare("other", "…"), "“a value not listed”"),
+        (declare("date_order", "day-first", "month-first"), "“day or month first”"),
+        (state_option("encoding", doing="name its encoding"), "“How it is read”"),
+        (state_option("header", "no", condition="the first row is data"), "“How it is read”"),
+        (REPLACE_VALUES, "eplace invalid values”"),
+        (REPLACE_ROWS, "eplace invalid values”"),
+        (raise_cap("delta", epsilon="3"), "raise the cap of δ on the Ledger page"),
     ],
 )
-def test_keys_of_a_file_are_called_by_their_fields(said, shown):
-    text = in_the_window(said)
+def test_keys_of_a_file_are_called_by_their_fields(remedy, shown):
+    text = in_the_window(InputError("this will not do", "row 3", ("fill it in", remedy)))
     assert shown in text
+    assert text.startswith("this will not do (row 3); fill it in, or ")
     assert "=" not in text
     assert "--" not in text
     assert "_" not in text

@@ -14,7 +14,7 @@ from workbench.gui.project.open_table import open_table
 from workbench.release.ledger.ledger import Ledger
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-PATIENCE = 120_000
+PATIENCE = 600_000
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
 
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
-from workbench.gui.session.error_text import in_the_window
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 # A missing number, a name that will not be listed, a blank line, a value beyond the bounds.
@@ -156,12 +155,3 @@ def test_a_file_that_cannot_be_cut_into_rows_offers_no_such_way(window, idle, tm
     idle(window)
     assert window.findChild(QWidget, "bad_lines").isVisible()
     assert not window.findChild(QWidget, "bad_lines_replace").isVisible()
-
-
-def test_no_key_of_a_plan_is_left_in_the_sentences_of_the_window():
-    for sentence in (
-        'fill it in, write missing = "own-value", or count such values as missing: invalid = "replace" in the plan',
-        'mend that row, or count such rows as empty: invalid = "replace" in the plan',
-    ):
-        assert "invalid =" not in in_the_window(sentence)
-        assert "eplace invalid values”" in in_the_window(sentence)

@@ -185,6 +185,7 @@ class TestVerification:
             "mypy",
             "lint-imports",
             "house rules",
+            "structure",
         ]
         assert self.lines[-1][1:] == ["-m", "pytest", "-k", "plan"]
 

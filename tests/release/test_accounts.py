@@ -90,17 +90,20 @@ def fast() -> Iterator[Ledger]:
         yield opened
 
 
-def test_every_way_of_reading_a_generated_file_is_one_account(fast: Ledger, tmp_path: Path) -> None:
-    """The review's capped tables that were released under another account: cap guessed, sanitize knew the names."""
+@pytest.mark.parametrize(
+    "numbers", [range(60), pytest.param(range(60, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
+)
+def test_every_way_of_reading_a_generated_file_is_one_account(fast: Ledger, tmp_path: Path, numbers: range) -> None:
+    """A cap is set on a table read without names, and a release reads it with the plan's names."""
     read = different = 0
-    for number in range(200):
+    for number in numbers:
         tables = ways_of_reading(generated_file(tmp_path, number), ["age", "city"], 2)
         marks = {fast.identify(table).content: fast.identify(table) for table in tables}
         assert len({fast.enter(mark) for mark in marks.values()}) <= 1, number
         read += len(tables)
         different += len(marks) > 1
-    assert read > 500
-    assert different > 50
+    assert read > 2.5 * len(numbers)
+    assert different > 0.25 * len(numbers)
 
 
 def test_every_way_of_reading_an_odd_file_is_one_account(fast: Ledger) -> None:
@@ -194,7 +197,7 @@ def test_a_table_found_in_two_accounts_makes_them_one_with_the_sum(ledger: Ledge
 
 
 def test_what_is_published_does_not_follow_the_rows(path: Path, tmp_path: Path) -> None:
-    """The review's neighbours: with one changed row the certificate's mark and sum differed with probability 1."""
+    """With one changed row the certificate's mark and sum differed with probability 1."""
     told = []
     for name, table in (("same", table_of(60)), ("other", edited_row(table_of(60)))):
         with Ledger.open(path.with_name(f"{name}.sqlite")) as ledger:

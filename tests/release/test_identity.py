@@ -39,7 +39,7 @@ def content_of(path: Path, options: ReadOptions | None = None) -> str:
 
 
 def test_the_same_bytes_are_the_same_table_however_they_are_read(tmp_path: Path) -> None:
-    """The review's five budgets of one file: one for each way of reading it."""
+    """One file is one account: five ways of reading it are not five budgets."""
     path = tmp_path / "a.csv"
     path.write_bytes('age,city\n31,Gr\xe4z\n47,"Wien"\n9,L\xefnz\n'.encode("cp1252"))
     ways = [ReadOptions(encoding=e, header="yes") for e in ("cp1252", "koi8-r", "cp437")]

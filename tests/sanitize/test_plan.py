@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import InputError, ParameterError
-from workbench.sanitize.budget_split import floor_double
+from workbench.privacy.accounting.event import floor_double
 from workbench.sanitize.plan import Column, Plan, load_plan
 
 AGE = {"name": "Age", "kind": "integer", "lower": 0, "upper": 120}
@@ -24,7 +24,7 @@ def plan(*columns: dict, **others: object) -> Plan:
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ({"name": "Age", "kind": "integer", "lower": 120, "upper": 0}, "is not below upper"),
+        ({"name": "Age", "kind": "integer", "lower": 120, "upper": 0}, "is not below the upper bound"),
         ({"name": "Age", "kind": "integer", "lower": 0}, "the upper bound is not declared"),
         ({"name": "Age", "kind": "integer", "lower": 0.5, "upper": 3}, "are not whole"),
         ({"name": "Age"}, "the kind is not declared"),

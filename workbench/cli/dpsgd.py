@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -19,15 +20,16 @@ from workbench.cli.tables import (
     read_as,
     read_data,
 )
-from workbench.data.schema import Attribute
-from workbench.deep.features import Features
+from workbench.cli.training import stopped_words
+from workbench.deep import networks
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import FinishedModel
-from workbench.release.model.release_learner import columns_of, outside
+from workbench.release.model.preflight import network_features, preflight
 from workbench.release.model.release_network import NetworkRelease, TestSet, release_training
+from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice
 
 _IMAGES = ("-ubyte", "-ubyte.gz", ".npz", ".bin", ".bin.gz")
@@ -38,7 +40,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--target", metavar="COL", help="the column of classes")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
-    add_options(parser, DpSgdPlan)
+    help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
+    parser.add_argument(
+        "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
+    )
+    add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
     parser.add_argument("--test", metavar="DATA", help="table to measure accuracy on, with the same columns")
     parser.add_argument(
         "--test-public", action="store_true", help="the test table is public: its accuracy goes on the card"
@@ -61,8 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
     facts = load_confirmed(options.bounds)
-    inputs, target = columns_of(facts, options.target)
-    features = Features(tuple(_facts(c) for c in inputs), _facts(target))
+    features = network_features(facts, options.target)
     table = read_data(options, context, facts)
     test = None
     if options.test is not None:
@@ -71,14 +76,15 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         held_out.require([a.name for a in (*features.attributes, features.target)])
         test = TestSet(held_out, options.test_public)
     table.require([a.name for a in (*features.attributes, features.target)])
+    found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
     if facts.rows_per_person > 1:
-        delta = float(plan.schedule(facts.rows_of(table).rows, facts.rows_per_person).cost().delta)
+        delta = float(found.delta)
         told = f"delta = {delta:g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
         context.emit(Notice("info", told))
-    beyond = outside(inputs, target)
-    for sentence in beyond:
+    for sentence in found.warnings:
         context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
-    with Ledger.open(options.ledger) as ledger:
+    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(
             plan,
             features,
@@ -88,16 +94,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             rows_per_person=facts.rows_per_person,
             replace_invalid=facts.replaces_invalid,
             test=test,
-            outside=beyond,
+            outside=found.warnings,
             account=facts.account,
             emit=context.emit,
             cancel=context.cancel,
         )
     return _result(done)
-
-
-def _facts(attribute: Attribute) -> Attribute:
-    return attribute.facts()
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:

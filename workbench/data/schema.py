@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
+from workbench.params.remedies import DECLARE, Remedy, declare, declare_bound
+from workbench.privacy.local.limits import MOST_CELLS
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
@@ -16,8 +18,6 @@ DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
 DECLARED, GUESS = "declared", "guess"
 """Where the facts of a column come from: a person who knows them, or the rows, which nobody has confirmed yet."""
-
-MOST_CELLS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,21 +58,25 @@ class Attribute(Parameters):
         super().__post_init__()
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise ParameterError(
-                f"lower = {self.lower:g} is not below upper = {self.upper:g}",
+                f"the lower bound {self.lower:g} is not below the upper bound {self.upper:g}",
                 f"column {self.name}",
                 "swap or mend them",
+                code="bounds-crossed",
+                field="lower",
             )
         if self.date_order is not None and self.kind not in ("date", None):
             raise ParameterError(
                 f"date_order is for dates, and this is declared as {self.kind}",
                 f"column {self.name}",
-                'remove it, or write kind = "date"',
+                ("remove it", declare("kind", "date")),
+                field="date_order",
             )
         if self.domain is not None and "" in self.domain:
             raise ParameterError(
                 'the domain holds "", which is how a missing value is written',
                 f"column {self.name}",
-                'remove it; missing = "own-value" gives missing values a cell of their own',
+                ("remove it", declare("missing", "own-value")),
+                field="domain",
             )
 
     def facts(self) -> Attribute:
@@ -91,7 +95,9 @@ class Attribute(Parameters):
                 raise ParameterError(
                     f"the {name} bound is not declared",
                     f"column {self.name}",
-                    f"write {name} = NUMBER from public facts",
+                    declare_bound(name),
+                    code="facts-open",
+                    field=name,
                 )
         assert self.lower is not None
         assert self.upper is not None
@@ -113,7 +119,11 @@ class Attribute(Parameters):
             return ("false", "true")
         if self.domain is None:
             raise ParameterError(
-                "the domain is not declared", f"column {self.name}", 'write domain = ["…", "…"] from public facts'
+                "the domain is not declared",
+                f"column {self.name}",
+                Remedy(DECLARE, 'write domain = ["…", "…"] from public facts', {"key": "domain"}),
+                code="facts-open",
+                field="domain",
             )
         if self.other is not None and self.other not in self.domain:
             return (*self.domain, self.other)

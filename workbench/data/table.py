@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +80,7 @@ class Table:
             are no rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
         replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
         digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
+        types: the types that the columns have in the file; empty of a file of text.
     """
 
     frame: pl.DataFrame
@@ -91,6 +92,7 @@ class Table:
     digest: bytes = b""
     blank_lines: Sequence[int] = ()
     replaces_invalid: bool = False
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def with_invalid_replaced(self) -> Table:
         """Return the table of which no cell is refused: blank lines are rows without a value, and so on.
@@ -135,7 +137,8 @@ class Table:
             guesses = " and ".join(doubt.guess for doubt in self.doubts)
             readings = ", ".join(doubt.readings() for doubt in self.doubts)
             each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
-            raise InputError(f"{guesses}, which one row can change: {readings}", self.source, f"state {each}")
+            what = f"{guesses}, which one row can change: {readings}"
+            raise InputError(what, self.source, f"state {each}", code="doubtful-file")
 
     def column(self, name: str) -> pl.Series:
         """Return the cells of one column, shape (n,).
@@ -153,7 +156,12 @@ class Table:
             if name not in known:
                 near = did_you_mean(name, self.names)
                 listed = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
-                raise InputError(f"there is no column {name!r}{near}", self.source, f"the columns are {listed}")
+                raise InputError(
+                    f"there is no column {name!r}{near}",
+                    self.source,
+                    f"the columns are {listed}",
+                    code="unknown-column",
+                )
 
     def row_name(self, index: int) -> str:
         """Say how a person finds the row of ``index`` (counted from 0): ``row 17``, with its line where it differs."""

@@ -34,6 +34,9 @@ _BESIDE = 12_000_000
 LIBRARIES = 370_000_000
 """Bytes that PyTorch takes when it is first used, for as long as the program runs."""
 
+PROCESS = 80_000_000
+"""Bytes of a new process before it has used PyTorch: Python and the reader of tables (measured, Linux, CPU)."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryForecast:

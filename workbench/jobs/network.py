@@ -16,9 +16,6 @@ if TYPE_CHECKING:  # a job's thread imports this; the libraries are the new proc
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.model.model import ModelRelease
 
-PROCESS = 80_000_000
-"""Bytes of the new process before it has used PyTorch: Python and the reader of tables (measured, Linux, CPU)."""
-
 
 @dataclass(frozen=True, eq=False)
 class NetworkTask:

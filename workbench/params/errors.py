@@ -1,8 +1,11 @@
-"""The errors a person can mend: one sentence that names the thing, the place and the mend."""
+"""The errors a person can do something about: the thing, the place and the ways out, as data and as one sentence."""
 
 from __future__ import annotations
 
 import re
+from typing import Self
+
+from workbench.params.remedies import Mend, joined, remedies_of
 
 
 class WorkbenchError(Exception):
@@ -13,20 +16,37 @@ class WorkbenchError(Exception):
     Attributes:
         what: the thing that is wrong, as a clause without a final full stop.
         where: the place (file, row, column, key); empty where the place is plain from ``what``.
-        mend: what to do about it; empty where nothing can be done.
+        remedies: what can be done about it; empty where nothing can.
+        code: a word for what is refused, the same whoever asked; empty where nobody needs to tell it from others.
+        field: the parameter or key it is about; empty where it is about none.
+        outcome: what the failure has cost; empty where it cost nothing.
         exit_code: the command line's exit status for this kind of error.
     """
 
     exit_code = 2
 
-    def __init__(self, what: str, where: str = "", mend: str = "") -> None:
-        self.what, self.where, self.mend = what, where, mend
+    def __init__(self, what: str, where: str = "", mend: Mend = "", *, code: str = "", field: str = "") -> None:
+        self.what, self.where, self.remedies = what, where, remedies_of(mend)
+        self.code, self.field, self.outcome = code, field, ""
         super().__init__(what, where, mend)
 
+    @property
+    def mend(self) -> str:
+        """What to do about it, as files and commands say it."""
+        return joined([remedy.text for remedy in self.remedies])
+
+    def at(self, where: str) -> Self:
+        """Return the same error with another place."""
+        return type(self)(self.what, where, self.remedies, code=self.code, field=self.field)
+
     def __str__(self) -> str:
+        return self.worded(self.mend)
+
+    def worded(self, mend: str) -> str:
+        """Return the error as one sentence in which the ways out are told as ``mend``."""
         place = f" ({self.where})" if self.where else ""
-        mend = f"; {self.mend}" if self.mend else ""
-        return one_line(f"{self.what}{place}{mend}")
+        ends = "".join(f"; {told}" for told in (mend, self.outcome) if told)
+        return one_line(f"{self.what}{place}{ends}")
 
 
 class ParameterError(WorkbenchError, ValueError):
@@ -48,8 +68,10 @@ class CancelledError(WorkbenchError):
 
     exit_code = 4
 
-    def __init__(self, what: str = "cancelled", where: str = "", mend: str = "") -> None:
-        super().__init__(what, where, mend)
+    def __init__(
+        self, what: str = "cancelled", where: str = "", mend: Mend = "", *, code: str = "", field: str = ""
+    ) -> None:
+        super().__init__(what, where, mend, code=code, field=field)
 
 
 class CheckFailedError(WorkbenchError):

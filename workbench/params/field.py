@@ -34,24 +34,32 @@ class Field:
 
     Attributes:
         help: one line for a person, without a final full stop.
+        title: its name in a form, where the attribute's name is not enough.
         symbol: the letter the literature uses (ε, δ, σ), or empty.
         unit: the unit of the value, or empty.
         optional: whether ``None`` (not given) is a value.
         flag: the command-line option where it is not the attribute's name.
+        empty: what a form's field says while it is left empty.
+        seldom: whether it is seldom changed; a form shows it below the others.
     """
 
     help: str = ""
+    title: str = ""
     symbol: str = ""
     unit: str = ""
     optional: bool = False
     flag: str = ""
+    empty: str = ""
+    seldom: bool = False
 
     def check(self, value: Any, name: str) -> Any:
         """Return ``value`` in its canonical type, or raise :class:`ParameterError` naming ``name``."""
         if value is None:
             if self.optional:
                 return None
-            raise ParameterError(f"{name} is missing", mend=f"give {self.expected()}")
+            raise ParameterError(
+                f"{name} is missing", mend=f"give {self.expected()}", code="bad-value", field=name.lstrip("-")
+            )
         return self._check(value, name)
 
     def parse(self, string: str, name: str) -> Any:
@@ -66,7 +74,12 @@ class Field:
         """Make the error for ``value``; long values are shortened."""
         shown = repr(value) if isinstance(value, str) else str(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
-        return ParameterError(f"{name} = {shown} is not {self.expected()}", mend=f"give {self.expected()}")
+        return ParameterError(
+            f"{name} = {shown} is not {self.expected()}",
+            mend=f"give {self.expected()}",
+            code="bad-value",
+            field=name.lstrip("-"),
+        )
 
     def _check(self, value: Any, name: str) -> Any:
         raise NotImplementedError
@@ -106,7 +119,12 @@ class _Number(Field):
         """Check ``value``; a number in quotes is told so."""
         if isinstance(value, str) and _REAL.match(value.strip()):
             bare = value.strip()
-            raise ParameterError(f"{name} = {value!r} is text", mend=f"write it without quotes: {name} = {bare}")
+            raise ParameterError(
+                f"{name} = {value!r} is text",
+                mend=f"write it without quotes: {name} = {bare}",
+                code="bad-value",
+                field=name,
+            )
         return super().check(value, name)
 
     def _in_range(self, value: float) -> bool:
@@ -318,7 +336,7 @@ class Parameters:
             return cls(**{keys[k]: v for k, v in values.items()})
         except ParameterError as error:
             place = ", ".join(w for w in (where, error.where) if w)
-            raise ParameterError(error.what, place, error.mend) from None
+            raise error.at(place) from None
 
     @classmethod
     def key_of(cls, name: str) -> str:

@@ -26,6 +26,8 @@ def require_small_delta(delta: Decimal, rows: int, *, rows_per_person: int = 1) 
         f"delta = {float(delta):.4g}{whose} is not below 1/rows = {1 / rows:.3g}: publishing a row picked at random "
         "would keep that promise",
         mend=_mend(rows, rows_per_person),
+        code="delta-too-large",
+        field="delta",
     )
 
 

@@ -40,5 +40,5 @@ def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
         raise CancelledError(f"cancelled without a release; {told}") from None
     except OSError as error:
         problem = write_error(error, target)
-        problem.mend = f"{problem.mend}; {told}"
+        problem.outcome = told
         raise problem from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -48,13 +47,18 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
     open_columns = [c for c in claims if c.epsilon is None]
     if left < 0:
         raise ParameterError(
-            f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}", mend="lower a share"
+            f"the fixed shares sum to {float(whole - left):g}, above epsilon = {float(whole):g}",
+            mend="lower a share",
+            code="shares-exceed",
+            field="epsilon",
         )
     if open_columns and left < least * len(open_columns):
         raise ParameterError(
             f"the fixed shares leave {float(left):g} of epsilon = {float(whole):g} for {len(open_columns)} columns",
             f"first of them {open_columns[0].name}",
             "lower a fixed share or raise epsilon",
+            code="shares-exceed",
+            field="epsilon",
         )
     # Each different weight once: fractions are slow, and of hundreds of columns most weigh the same.
     times = Counter(c.weight for c in open_columns)
@@ -81,9 +85,3 @@ def total(epsilon: float | Decimal, claims: Sequence[Claim]) -> Decimal:
         context.prec = _EXACT_DIGITS
         # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
         return sum(shares(epsilon, claims).values(), Decimal(0)).normalize() + 0
-
-
-def floor_double(share: Decimal) -> float:
-    """Return the largest double that is at most ``share``: a table built for it never exceeds the share."""
-    nearest = float(share)
-    return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)

@@ -17,6 +17,7 @@ from typing import Any
 from workbench.data.schema import DECLARED, GUESS, Attribute
 from workbench.params import InputError
 from workbench.params.codec import parse_toml
+from workbench.params.remedies import CONFIRM_GUESSES, Mend, Remedy
 from workbench.sanitize.plan import UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order")
@@ -110,7 +111,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def refusal(
-    found: Sequence[Guess], where: str = "", mend: str = "", words: Mapping[str, str] | None = None
+    found: Sequence[Guess], where: str = "", mend: Mend = "", words: Mapping[str, str] | None = None
 ) -> InputError:
     """Return the sentence with which a release by an unconfirmed guess is refused.
 
@@ -122,7 +123,8 @@ def refusal(
     """
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
     command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
-    return InputError(what, where, mend or f"if they are right and public knowledge, run {command}")
+    confirm = Remedy(CONFIRM_GUESSES, f"if they are right and public knowledge, run {command}")
+    return InputError(what, where, mend or confirm, code="unconfirmed")
 
 
 def require_confirmed(plan: Plan, where: str = "") -> None:

@@ -186,7 +186,7 @@ class Plan(Parameters):
         for column in self.columns:
             if column.name == name:
                 return column
-        raise ParameterError(f"the plan has no column {name!r}", mend="add it")
+        raise ParameterError(f"the plan has no column {name!r}", mend="add it", code="unknown-column")
 
     def published(self) -> Self:
         """Return the plan as a certificate tells of it.
@@ -218,6 +218,7 @@ def load_plan(path: Path) -> Plan:
             f'the plan has public facts that are still "?": {", ".join(open_facts[:3])}{more}',
             str(path),
             "fill them in from what is publicly known, not from the rows",
+            code="facts-open",
         )
     return Plan.from_plain(raw, where=str(path))
 

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing
+from workbench.data.columns.missing import missing_numbers, refuse_first, refuse_missing
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.params.remedies import REPLACE_VALUES, declare
 
 _EPOCH = 719_163  # datetime.date(1970, 1, 1).toordinal(): polars counts days from there
 _TIME = r"(?:[T ][0-9]{1,2}:[0-9]{2}.*)?\s*$"
@@ -21,7 +22,7 @@ _YEAR_FIRST = r"^\s*(?P<year>[0-9]{4})[-/.](?P<month>[0-9]{1,2})[-/.](?P<day>[0-
 _COMPACT = r"^\s*(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})\s*$"
 _DAY_FIRST = r"^\s*(?P<day>[0-9]{1,2})[-/.](?P<month>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
 _MONTH_FIRST = r"^\s*(?P<month>[0-9]{1,2})[-/.](?P<day>[0-9]{1,2})[-/.](?P<year>[0-9]{4})" + _TIME
-_MEND = f"write it as 2024-01-31, {OR_REPLACE}"
+_MEND = ("write it as 2024-01-31", REPLACE_VALUES)
 
 
 def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
@@ -51,7 +52,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
                 attribute,
                 last,
                 "has its year last, and nobody declared whether the day or the month stands first",
-                f'write date_order = "day-first" or date_order = "month-first" in the plan, {OR_REPLACE}',
+                (declare("date_order", "day-first", "month-first", more=" in the plan"), REPLACE_VALUES),
             )
             last &= False  # reached where invalid values are replaced: such a date is missing
         days = pl.Series("days", [None], pl.Float64).new_from_index(0, len(cells))

@@ -12,18 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.values import codes, numbers
-from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
-from workbench.privacy.local.cells import Cells
+from workbench.params.remedies import DECLARE, Remedy
+from workbench.privacy.local.cells import CellArray, Cells
+from workbench.privacy.local.limits import MOST_CELLS
 
 REAL_CELLS = 501
 """Default number of cells of a real attribute: a fifth of a percent of its range."""
 
 LONG_RANGE_CELLS = 1024
 """Most cells of an integer range too long for one cell a number; the step is then 1, 2 or 5 times a power of ten."""
-
-CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +82,17 @@ def grid(attribute: Attribute) -> Grid:
     own_missing = attribute.missing == "own-value"
     if attribute.kind is None:
         raise ParameterError(
-            "the kind is not declared", f"column {attribute.name}", 'write kind = "integer", "real", "category" …'
+            "the kind is not declared",
+            f"column {attribute.name}",
+            Remedy(DECLARE, 'write kind = "integer", "real", "category" …', {"key": "kind"}),
+            code="facts-open",
+            field="kind",
         )
     if not attribute.numeric:
         domain = attribute.values()
         if attribute.cells is not None and not attribute.counted:
-            raise ParameterError("cells is for numbers, and this is a " + attribute.kind, f"column {attribute.name}")
+            what = f"cells is for numbers, and this is a {attribute.kind}"
+            raise ParameterError(what, f"column {attribute.name}", field="cells")
         return Grid(attribute, Cells(size=len(domain), missing=own_missing), domain)
     lower, upper = attribute.bounds()
     if attribute.kind == "real":

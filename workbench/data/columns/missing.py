@@ -7,12 +7,10 @@ import polars as pl
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.remedies import REPLACE_VALUES, Mend, declare
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
 """Words that stand for no value in a column of numbers or dates, in any case; among names they are names."""
-
-OR_REPLACE = 'or count such values as missing: invalid = "replace" in the plan'
-"""The way out of every refused cell: a plan that refuses none."""
 
 
 def missing_numbers(cells: pl.Series) -> pl.Series:
@@ -33,11 +31,11 @@ def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> No
     index = int(first[0])
     word = table.column(attribute.name)[index]
     told = "the value is missing" if word is None else f"the value is missing ({shown(word)})"
-    mend = f'fill it in, write missing = "own-value", {OR_REPLACE}'
-    raise InputError(told, table.place(attribute.name, index), mend)
+    mend = ("fill it in", declare("missing", "own-value"), REPLACE_VALUES)
+    raise InputError(told, table.place(attribute.name, index), mend, code="value-missing", field=attribute.name)
 
 
-def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: str) -> None:
+def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: Mend) -> None:
     """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``.
 
     Where the table replaces invalid values nothing is refused, and the caller takes these cells as missing.
@@ -49,7 +47,9 @@ def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, 
         return
     index = int(first[0])
     value = table.column(attribute.name)[index]
-    raise InputError(f"{shown(value)} {told}", table.place(attribute.name, index), mend)
+    raise InputError(
+        f"{shown(value)} {told}", table.place(attribute.name, index), mend, code="value-refused", field=attribute.name
+    )
 
 
 def shown(value: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from workbench.data.columns.missing import OR_REPLACE, refuse_first, shown
+from workbench.data.columns.missing import refuse_first, shown
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.remedies import REPLACE_VALUES, Mend, state_option
 
 
 def doubles(cells: pl.Series, mark: str | None) -> pl.Series:
@@ -41,17 +42,16 @@ def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None
         return
     index = int(first[0])
     fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
-    told, mend = "is not a number", f"mend it, declare the column as a category, {OR_REPLACE}"
+    told = "is not a number"
+    mend: Mend = ("mend it", "declare the column as a category", REPLACE_VALUES)
     if fitting and table.decimal is not None:
-        mend = f"write it with {table.decimal} as its decimal mark, {OR_REPLACE}"
+        mend = (f"write it with {table.decimal} as its decimal mark", REPLACE_VALUES)
     elif fitting and table.dialect is None:
-        mend = f"write it with a decimal point and no other mark, {OR_REPLACE}"
+        mend = ("write it with a decimal point and no other mark", REPLACE_VALUES)
     elif fitting:
         place = table.place(attribute.name, index)
-        options = " or ".join(f"--decimal {mark}" for mark in fitting)
-        raise InputError(
-            f"{shown(cells[index])} is a number only if its decimal mark is stated", place, f"say {options}"
-        )
+        what = f"{shown(cells[index])} is a number only if its decimal mark is stated"
+        raise InputError(what, place, state_option("decimal", *fitting))
     refuse_first(table, attribute, unread, told, mend)
 
 

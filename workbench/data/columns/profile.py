@@ -24,9 +24,11 @@ from workbench.data.columns.missing import MISSING_WORDS
 from workbench.data.columns.numerals import doubles
 from workbench.data.columns.values import numbers
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
-from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.remedies import DECLARE, Remedy, declare, list_values
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 
@@ -67,10 +69,25 @@ _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """Something in a column that a person should look at: a word for it and the reason for it."""
+    """Something in a column that a person should look at.
+
+    Attributes:
+        what: a word for it.
+        why: what was seen.
+        mend: what to declare; ``None`` where there is more than one thing to do.
+    """
 
     what: str
-    reason: str
+    why: str
+    mend: Remedy | None = None
+
+    @property
+    def reason(self) -> str:
+        """What was seen and what to declare, as files and commands say it."""
+        return f"{self.why}; {self.mend}" if self.mend is not None else self.why
+
+
+DATE_ORDER = Remedy(DECLARE, "declare date_order", {"key": "date_order"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +198,7 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
             raise InputError(
                 "day and month of its dates cannot be told apart",
                 f"column {column.name}",
-                'declare date_order = "day-first" or date_order = "month-first"',
+                declare("date_order", "day-first", "month-first"),
             )
         lower, upper = _rounded_outward(column.lower, column.upper, column.kind)
         return Attribute(
@@ -199,7 +216,7 @@ def attribute_from_data(column: ColumnProfile) -> Attribute:
         raise InputError(
             f"the column has {column.distinct} different values, more than {MOST_CELLS}",
             f"column {column.name}",
-            "drop the column, or declare a domain with other",
+            ("drop the column", list_values(other=True)),
         )
     domain = None if column.kind == "boolean" else column.values
     return Attribute(name=column.name, kind=column.kind, domain=domain, missing=missing, bounds_origin="data")
@@ -249,9 +266,9 @@ def _dates(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading, l
     x = numbers(table, Attribute(name=name, kind="date", missing="own-value", date_order=order or "day-first"))
     told = []
     if last and order is None:
-        told.append(Suspicion("date-order", "day and month cannot be told apart; declare date_order"))
+        told.append(Suspicion("date-order", "day and month cannot be told apart", DATE_ORDER))
     elif last:
-        told.append(Suspicion("date-order", f"the year stands last, and the order looks {order}; declare date_order"))
+        told.append(Suspicion("date-order", f"the year stands last, and the order looks {order}", DATE_ORDER))
     if values.str.contains(":", literal=True).any():
         told.append(Suspicion("time", "the time of day is left out"))
     return "date", _Reading(x[~np.isnan(x)], last, order), told

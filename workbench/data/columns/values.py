@@ -12,12 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.dates import day_numbers
-from workbench.data.columns.missing import OR_REPLACE, missing_numbers, refuse_first, refuse_missing, shown
+from workbench.data.columns.missing import missing_numbers, refuse_first, refuse_missing, shown
 from workbench.data.columns.numerals import doubles, refuse_unread
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
+from workbench.params.remedies import DECLARE, REPLACE_VALUES, Remedy, add_value, declare, list_values
 
 TRUTH_WORDS = {"false": 0, "true": 1, "no": 0, "yes": 1, "0": 0, "1": 1}
 """The words of a boolean column without a declared domain, in any case, and their index in (false, true)."""
@@ -38,7 +39,8 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         raise ParameterError(
             f"the column is declared as {attribute.kind or 'nothing'}, not as numbers",
             f"column {attribute.name}",
-            'write kind = "integer", "real" or "date"',
+            Remedy(DECLARE, 'write kind = "integer", "real" or "date"', {"key": "kind"}),
+            field="kind",
         )
     if attribute.kind == "date":
         return day_numbers(table, attribute)
@@ -50,11 +52,15 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         refuse_missing(table, attribute, missing)
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
-        refuse_first(table, attribute, bad, "is not a finite number", f"mend it, leave the cell empty, {OR_REPLACE}")
+        refuse_first(
+            table, attribute, bad, "is not a finite number", ("mend it", "leave the cell empty", REPLACE_VALUES)
+        )
         values = values.set(~finite, None)
     if attribute.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
-        refuse_first(table, attribute, broken, "is not a whole number", f'mend it, write kind = "real", {OR_REPLACE}')
+        refuse_first(
+            table, attribute, broken, "is not a whole number", ("mend it", declare("kind", "real"), REPLACE_VALUES)
+        )
         values = values.set(broken, None) if broken.any() else values
     out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
     return out + 0.0  # a writable copy, with −0 as 0
@@ -74,10 +80,10 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
     if attribute.kind == "boolean" and attribute.domain is None:
         cells = cells.str.strip_chars().str.to_lowercase()
         index = cells.replace_strict(TRUTH_WORDS, default=None, return_dtype=pl.Int64)
-        mend = "write true or false, declare a domain"
+        mend: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
-        mend = 'mend it, add it to the domain, write other = "…"'
+        mend = ("mend it", add_value(), declare("other", "…"))
         if attribute.other is not None:
             index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
     outside = (index.is_null() & cells.is_not_null()).arg_true()
@@ -87,7 +93,9 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         raise InputError(
             f"{shown(value)} is not in the domain{did_you_mean(value[:80], domain)}",
             table.place(attribute.name, row),
-            f"{mend}, {OR_REPLACE}",
+            (*mend, REPLACE_VALUES),
+            code="value-refused",
+            field=attribute.name,
         )
     out: NDArray[np.int64] = index.fill_null(len(domain)).to_numpy()
     return out

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.data.csv.legacy_encodings import SEVERAL_BYTES, likely
 from workbench.params import InputError
+from workbench.params.remedies import state_option
 from workbench.signals.cancel import CancelToken
 
 Bytes = NDArray[np.uint8]
@@ -58,7 +59,7 @@ def refuse_other_formats(view: Bytes, source: str) -> None:
     head = view[:16].tobytes()
     for mark, what, mend in _OTHER_FORMATS:
         if head.startswith(mark):
-            raise InputError(f"the file is {what}, not a text table", source, mend)
+            raise InputError(f"the file is {what}, not a text table", source, mend, code="wrong-file-type")
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,9 @@ def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) ->
         start = error.start if isinstance(error, UnicodeDecodeError) else 0
         line = raw.count(b"\n", 0, start) + 1
         raise InputError(
-            f"the file is not written in {encoding}", f"{source}, line {line}", "name its encoding with --encoding"
+            f"the file is not written in {encoding}",
+            f"{source}, line {line}",
+            state_option("encoding", doing="name its encoding"),
         ) from None
     return text.removeprefix("\ufeff")
 

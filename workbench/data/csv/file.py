@@ -23,6 +23,7 @@ from workbench.data.csv.reading_hints import notices_about, options_that_mend
 from workbench.data.csv.strict_reader import MalformedError, Record, line_of, records
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.remedies import REPLACE_ROWS, STATE_OPTION, Remedy, state_option
 from workbench.signals.cancel import CancelToken
 
 _SAMPLE_BYTES = 1 << 17
@@ -31,6 +32,9 @@ _SAMPLE_LINES = 20
 _BATCH = 20_000
 _LF = 10
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+
+RIGHT_DELIMITER = state_option("delimiter", doing="name the right delimiter")
+NO_QUOTES = state_option("quote", "none", condition="quote marks are plain text")
 
 
 class DelimitedFile:
@@ -91,7 +95,11 @@ class DelimitedFile:
             if end is None:
                 there = line + (at < len(self._body))
                 told = f"the file has {there} lines, and {lines} are to be skipped"
-                raise InputError(told, self._source, "say --skip-lines with a smaller number")
+                raise InputError(
+                    told,
+                    self._source,
+                    Remedy(STATE_OPTION, "say --skip-lines with a smaller number", {"option": "skip-lines"}),
+                )
             at = end.end()
         self._body, self._mapped = self._body[at:], False
 
@@ -128,7 +136,7 @@ class DelimitedFile:
             raise InputError(
                 f"{cells}, and {given} stated",
                 f"{self._source}, line {first.line}",
-                "say --names with one name for each, or name the right delimiter with --delimiter",
+                (Remedy(STATE_OPTION, "say --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
             )
         return list(stated)
 
@@ -191,7 +199,7 @@ class DelimitedFile:
                 raise InputError(
                     f"the header names the column {name!r} twice",
                     place,
-                    "rename one of them, or say --header no if the first row is data",
+                    ("rename one of them", state_option("header", "no", condition="the first row is data")),
                 )
             out.append(name)
         return out
@@ -317,22 +325,21 @@ class DelimitedFile:
         row = f"row {number}" if number else "the header"
         quote = dialect.quote
         line = line_of(body, fault.line - self._options.skip_lines)
-        mends = options_that_mend(fault, line, self._found, dialect, self._options)
+        mends: list[str | Remedy] = [*options_that_mend(fault, line, self._found, dialect, self._options)]
         if fault.what == "ragged":
             other = "the header" if dialect.header else "row 1"
             cells = f"{fault.cells} cell" + ("s" if fault.cells != 1 else "")
             what = f"{row} has {cells}, {other} has {width}"
-            mends = ["mend that row", *(mends or ["name the right delimiter with --delimiter"])]
-            mends.append('count such rows as empty: invalid = "replace" in the plan')
+            mends = ["mend that row", *(mends or [RIGHT_DELIMITER])]
+            mends.append(REPLACE_ROWS)
         elif fault.what == "unterminated":
             what = f"a quoted cell of {row} is never closed"
-            mends = [*mends, f"close it with {quote}", "say --quote none if quote marks are plain text"]
+            mends = [*mends, f"close it with {quote}", NO_QUOTES]
         else:
             what = f"a stray quote mark {quote} stands in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
-            mends = [*mends, around, "say --quote none if quote marks are plain text"]
-        mend = ", ".join(mends[:-1]) + f", or {mends[-1]}"
-        return InputError(what, f"{self._source}, line {fault.line}", mend)
+            mends = [*mends, around, NO_QUOTES]
+        return InputError(what, f"{self._source}, line {fault.line}", mends, code=fault.what)
 
 
 def _blank_lines_at_end(body: Bytes) -> bytes:

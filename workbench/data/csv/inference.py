@@ -16,6 +16,7 @@ from workbench.data.csv.dialect import Dialect
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
+from workbench.params.remedies import Mend, state_option
 
 
 def _shows(mark: str, other: str) -> str:
@@ -46,11 +47,14 @@ def with_guessed_decimal(table: Table, name: str) -> Table:
     dialect = table.dialect or Dialect()
     points, commas = (cells.str.contains(SHOWS[mark]).fill_null(value=False) for mark in (".", ","))
     if points.any() and commas.any():
-        raise _two_ways(table, name, points, commas, "", "write all decimals with the same mark, or say --decimal")
+        raise _two_ways(
+            table, name, points, commas, "", ("write all decimals with the same mark", state_option("decimal"))
+        )
     if not (points.any() or commas.any()):
         other = "," if dialect.decimal == "." else "."
         grouped = cells.str.contains(rf"^\s*[+-]?[0-9]{{1,3}}([{other}][0-9]{{3}})+([{dialect.decimal}][0-9]*)?\s*$")
-        told, mend = "can be read with or without decimals", "say --decimal . or --decimal ,"
+        told = "can be read with or without decimals"
+        mend = state_option("decimal", ".", ",")
         refuse_first(table, Attribute(name=name), grouped.fill_null(value=False), told, mend)
     decimal = "." if points.any() else "," if commas.any() else dialect.decimal
     return dataclasses.replace(table, dialect=dataclasses.replace(dialect, decimal=decimal, decimal_given=True))
@@ -76,7 +80,7 @@ def guessed_date_order(table: Table, name: str) -> str | None:
     return "month-first" if month_first.any() else None
 
 
-def _two_ways(table: Table, name: str, one: pl.Series, other: pl.Series, told: str, mend: str) -> InputError:
+def _two_ways(table: Table, name: str, one: pl.Series, other: pl.Series, told: str, mend: Mend) -> InputError:
     """Make the error for two rows that are written in different ways."""
     cells = table.column(name)
     ways = [

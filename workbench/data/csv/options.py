@@ -72,7 +72,7 @@ class ReadOptions(Parameters):
                 raise ParameterError(f"{told} {second!r}", mend="give different characters")
         if self.names is not None:
             if not all(name.strip() for name in self.names):
-                raise ParameterError("names holds an empty name", mend="name every column")
+                raise ParameterError("names holds an empty name", mend="name every column", field="names")
             if self.header is None:  # who names the columns says that no row does, unless she says that one does
                 object.__setattr__(self, "header", "no")
 
@@ -90,7 +90,7 @@ def _delimiter(value: str) -> str:
 def _refuse_mark(name: str, value: str, mend: str) -> None:
     forbidden = _NO_DELIMITERS if name == "comment" else _LINE_MARKS
     if len(value) != 1 or value in forbidden or (name != "delimiter" and value.isalnum()):
-        raise ParameterError(f"{name} = {value!r} is not one character", mend=mend)
+        raise ParameterError(f"{name} = {value!r} is not one character", mend=mend, field=name)
 
 
 def _known_encoding(name: str) -> str:
@@ -100,6 +100,8 @@ def _known_encoding(name: str) -> str:
         "".encode(found.name)  # fails for codecs that do not turn text into bytes, such as rot13 and zlib
     except (LookupError, ValueError):
         raise ParameterError(
-            f"encoding = {name!r} is not known", mend="give a name such as utf-8, cp1252, shift_jis or utf-16"
+            f"encoding = {name!r} is not known",
+            mend="give a name such as utf-8, cp1252, shift_jis or utf-16",
+            field="encoding",
         ) from None
     return "utf-8" if found.name in ("utf-8-sig", "ascii") else found.name

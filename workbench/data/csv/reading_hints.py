@@ -10,6 +10,7 @@ from workbench.data.csv.dialect import Dialect
 from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed
 from workbench.data.csv.options import ReadOptions
 from workbench.data.csv.strict_reader import MalformedError, Record
+from workbench.params.remedies import Remedy, state_option
 
 _COMMENT_MARKS = "#%;!*"
 _TWO_CHARACTERS = ("||", "::", "~~", ";;")
@@ -17,8 +18,8 @@ _TWO_CHARACTERS = ("||", "::", "~~", ";;")
 
 def options_that_mend(
     fault: MalformedError, line: str, found: Sequence[Record], dialect: Dialect, options: ReadOptions
-) -> list[str]:
-    """Return the options that would mend a refusal, each as ``say --OPTION if CONDITION``.
+) -> list[Remedy]:
+    """Return the options that would mend a refusal.
 
     Args:
         fault: why the file is refused.
@@ -30,16 +31,17 @@ def options_that_mend(
     out = []
     mark = line[:1]
     if options.comment is None and mark and mark in _COMMENT_MARKS and mark not in dialect.delimiter + dialect.quote:
-        out.append(f'say --comment "{mark}" if lines that begin with {mark} are not part of the table')
+        condition = f"lines that begin with {mark} are not part of the table"
+        out.append(state_option("comment", f'"{mark}"', condition=condition))
     if fault.what != "ragged":
         d, q = f"[{re.escape(''.join(DELIMITERS) + dialect.delimiter)}]", re.escape(dialect.quote)
         if not options.trim and re.search(rf"(?:\A|{d})[ \t]+{q}|{q}[ \t]+(?:{d}|\Z)", line):
-            out.append("say --trim if blanks around cells mean nothing")
+            out.append(state_option("trim", condition="blanks around cells mean nothing"))
         return out
     before = _lines_before(found)
     if before:
         told = "the first line is" if before == 1 else f"the first {before} lines are"
-        out.append(f"say --skip-lines {before} if {told} not part of the table")
+        out.append(state_option("skip-lines", str(before), condition=f"{told} not part of the table"))
     return out
 
 

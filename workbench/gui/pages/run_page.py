@@ -8,8 +8,9 @@ from __future__ import annotations
 from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, look
 
 TO_DATA = "Data →"
@@ -159,7 +160,7 @@ def unconfirmed(session: Session) -> str:
     from workbench.gui.session.draft_edits import GUESSED_FACTS
     from workbench.sanitize.origin import refusal
 
-    return sentence(refusal(found, mend="confirm them on the Data page", words=GUESSED_FACTS))
+    return sentence(refusal(found, words=GUESSED_FACTS))
 
 
 def has_run(session: Session, *kinds: str) -> bool:

@@ -6,8 +6,9 @@ from PySide6.QtCore import QObject, QTimer
 
 from workbench.gui.project.autosave_tasks import Slot, clear_unsaved, keep_unsaved
 from workbench.gui.project.project import Project
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.params import WorkbenchError
 
 REST_MS = 800

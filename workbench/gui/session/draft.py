@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.error_text import without_place
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:  # sanitize.plan loads polars, which the first paint does not wait for
@@ -39,12 +39,19 @@ class Problem:
         field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
         text: the sentence for the person.
         open: whether a public fact is merely not declared yet, rather than wrong.
+        code: the code of the error that it is for whoever needs a plan.
     """
 
     column: str
     field: str
     text: str
     open: bool = False
+    code: str = ""
+
+    def error(self) -> ParameterError:
+        """Return the error for whoever needs a plan."""
+        where = f"column {self.column}" if self.column else "plan"
+        return ParameterError(self.text, where, code=self.code, field=self.field)
 
 
 _NOT_DECLARED = {
@@ -136,7 +143,7 @@ class DraftColumn:
     def _problems(self) -> tuple[Problem, ...]:
         wrong = self._made[1] if not self.unfilled or self.crossed else None
         found = (wrong,) if wrong else ()
-        return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True) for f in self.unfilled), *found)
+        return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True, code="facts-open") for f in self.unfilled), *found)
 
     @cached_property
     def _made(self) -> tuple[Column | None, Problem | None]:
@@ -147,7 +154,7 @@ class DraftColumn:
         made, problem = self._made
         if made is None:
             assert problem is not None
-            raise ParameterError(problem.text, f"column {self.name}")
+            raise problem.error()
         return made
 
 
@@ -241,8 +248,7 @@ class DraftPlan:
         """Return the checked plan, or raise :class:`ParameterError` for the first problem."""
         made, problems = self._planned
         if problems:
-            first = problems[0]
-            raise ParameterError(first.text, f"column {first.column}" if first.column else "plan")
+            raise problems[0].error()
         if made is None:
             raise ParameterError("the plan names no columns", mend="open a table first")
         return made
@@ -354,8 +360,7 @@ class DraftPlan:
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:
-            mend = f"; {error.mend}" if error.mend else ""
-            return None, (Problem("", "epsilon", in_the_window(error.what + mend)),)
+            return None, (Problem("", "epsilon", without_place(error), code=error.code),)
         return made, ()
 
 
@@ -389,6 +394,6 @@ def _made(draft: DraftColumn) -> tuple[Column | None, Problem | None]:
     try:
         return Column(**facts), None
     except ParameterError as error:
-        field = next((f for f in facts if error.what.startswith((f"{f} ", f"the {f} "))), "")
-        mend = f"; {error.mend}" if error.mend and "write" not in error.mend else ""
-        return None, Problem(draft.name, field, in_the_window(error.what + mend))
+        return None, Problem(
+            draft.name, error.field if error.field in facts else "", without_place(error), code=error.code
+        )

@@ -1,38 +1,88 @@
-"""Sentences of the engines as the window says them: its fields, in place of options and of keys of a plan's file."""
+"""Errors as the window says them: the ways out are its fields and buttons, not options and keys of a plan's file."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
-_OPTIONS = "(encoding|delimiter|quote|escape|decimal|header|trim|skip-lines|comment|names)"
-_ORDER = "choose under “day or month first”"
-_QUOTED = r"[\"“][^\"”]*[\"”]"
-_COUNT, _IN_PLAN = r"\bcount such ", r': invalid = "replace" in the plan'
-_WORDS: tuple[tuple[str, str], ...] = (
-    (rf" with --{_OPTIONS}\b", " under “How it is read”"),
-    (rf"\bsay --{_OPTIONS}\b", r"set \1"),
-    (rf"--{_OPTIONS}\b", r"\1"),
-    (rf"\b(declare|write) date_order = {_QUOTED}( or date_order = {_QUOTED})?( in the plan)?", _ORDER),
-    (r"\bdeclare date_order\b", _ORDER),
-    (rf"\bwrite other = {_QUOTED}", "choose one under “a value not listed”"),
-    (rf"\b(write|declare) missing = {_QUOTED}", "choose “a value of its own” under “a missing value”"),
-    (r'\bmissing = "own-value" gives', "“a value of its own” under “a missing value” gives"),
-    (rf"\bwrite kind = {_QUOTED}", "choose another kind"),
-    (r"\bwrite (lower|upper) = NUMBER from public facts", r"declare the \1 bound from public facts"),
-    (r"\badd it to the domain\b", "add it to the list of values"),
-    (r"\bdeclare a domain\b", "list its values"),
-    (rf"\bwrite account = ({_QUOTED}) at the top of the plan", r"enter \1 under “Account’s public name”"),
-    (rf"\bname it first with `workbench ledger name DATA {_QUOTED}`", "press “Name the account…”"),
-    (r"\blower = (\S+) is not below upper = (\S+)", r"the lower bound \1 is not below the upper bound \2"),
-    (rf"{_COUNT}values as missing{_IN_PLAN}", "tick “replace invalid values” on the Data page"),
-    (rf"{_COUNT}rows as empty{_IN_PLAN}", "press “Replace invalid values” below"),
-    (r"\bday-first\b", "day first"),
-    (r"\bmonth-first\b", "month first"),
-)
+from workbench.params import WorkbenchError
+from workbench.params import remedies as way
+from workbench.params.remedies import Remedy, joined
+
+if TYPE_CHECKING:
+    from workbench.data.columns.profile import Suspicion
+
+_FACTS = {
+    "date_order": "choose under “day or month first”",
+    "other": "choose one under “a value not listed”",
+    "missing": "choose “a value of its own” under “a missing value”",
+    "kind": "choose another kind",
+    "lower": "declare the lower bound from public facts",
+    "upper": "declare the upper bound from public facts",
+    "domain": "list its values",
+}
+"""Where a fact of a column is declared."""
+
+_INVALID = {
+    "values": "tick “replace invalid values” on the Data page",
+    "rows": "press “Replace invalid values” below",
+}
 
 
-def in_the_window(text: str) -> str:
-    """Return a sentence with what it calls by an option or a key named as the field of the window it is."""
-    for pattern, words in _WORDS:
-        text = re.sub(pattern, words, text)
-    return text
+def _option(about: Mapping[str, str]) -> str:
+    option, value, doing = about["option"], about.get("value", ""), about.get("doing", "")
+    condition = f" if {about['condition']}" if about.get("condition") else ""
+    told = doing or (f"set {option} to {value}" if value else f"set {option}")
+    return f"{told} under “How it is read”{condition}"
+
+
+_WORDS: Mapping[str, Callable[[Mapping[str, str]], str]] = {
+    way.DECLARE: lambda about: _FACTS[about["key"]],
+    way.STATE_OPTION: _option,
+    way.ADD_VALUE: lambda about: "add it to the list of values",
+    way.LIST_VALUES: lambda about: "list its values",
+    way.REPLACE_INVALID: lambda about: _INVALID[about["of"]],
+    way.STATE_ACCOUNT: lambda about: f"enter “{about['name']}” under “Account’s public name”",
+    way.NAME_ACCOUNT: lambda about: "press “Name the account…”",
+    way.CONFIRM_GUESSES: lambda about: "confirm them on the Data page",
+    way.PROTECT: lambda about: "protect a column on the Protect page",
+    way.RAISE_CAP: lambda about: f"raise the cap of {_letters(about['quantity'])} on the Ledger page",
+    way.SPEND_LESS: lambda about: "use what remains" if about.get("remains") else "spend less",
+}
+"""What to click or type for each kind of way out; plain text reads the same everywhere."""
+
+
+def _letters(quantity: str) -> str:
+    return {"epsilon": "ε", "delta": "δ"}.get(quantity, "ε and δ")
+
+
+def way_out(remedy: Remedy) -> str:
+    """Return what to do in the window."""
+    words = _WORDS.get(remedy.kind)
+    return remedy.text if words is None else words(remedy.about)
+
+
+def ways_out(remedies: Iterable[Remedy]) -> str:
+    """Return what can be done in the window, as one clause; empty where nothing can."""
+    return joined(list(dict.fromkeys(way_out(remedy) for remedy in remedies)))
+
+
+def in_the_window(error: WorkbenchError) -> str:
+    """Return an error with the ways out that the window has."""
+    return error.worded(ways_out(error.remedies))
+
+
+def without_place(error: WorkbenchError) -> str:
+    """Return the same where the place is plain from where it is said."""
+    return "; ".join(filter(None, (error.what, ways_out(error.remedies))))
+
+
+def sentence(error: WorkbenchError) -> str:
+    """Return an error as the window says it: a capital first, a full stop last."""
+    text = in_the_window(error)
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")
+
+
+def told_suspicion(suspicion: Suspicion) -> str:
+    """Return what was seen in a column and what to do about it in the window."""
+    return f"{suspicion.why}; {way_out(suspicion.mend)}" if suspicion.mend is not None else suspicion.why

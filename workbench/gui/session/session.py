@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
@@ -363,9 +363,3 @@ class Session(QObject):
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
         self.explain_asked.emit(epsilon, delta, about)
-
-
-def sentence(error: WorkbenchError) -> str:
-    """Return an error as the window says it: a capital first, a full stop last."""
-    text = in_the_window(str(error))
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "…", "!")) else ".")

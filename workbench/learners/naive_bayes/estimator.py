@@ -22,18 +22,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import (
-    EMPTY,
     NOISES,
     Learner,
     PrivateEstimator,
-    at_most,
     checked_classes,
     checked_columns,
     checked_schema,
@@ -55,13 +53,15 @@ from workbench.learners.naive_bayes.likelihood import (
 )
 from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
+from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.params import ParameterError, Parameters, real
-from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact
-from workbench.privacy.central import CentralNoise
+from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact, floor_double
+from workbench.privacy.central import CentralNoise, NoNoise
 
 _FORMAT = 1
 _PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
 _SQRT2 = math.sqrt(2)
+_HALF = "; a half-range is half the way between an attribute's bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,35 +77,65 @@ class NaiveBayesParameters(Parameters):
         at_least=1e-9,
         upto=1e6,
         symbol="ε",
-        help="privacy loss of the model; without noise it is not used",
-    )
-    smoothing: float = real(
-        default=1.0, at_least=0, upto=1e6, symbol="α", unit="rows", help="pseudo-count of each cell of a category"
+        title="privacy budget",
+        help="how much the model may tell of one row; smaller is more private and less accurate",
     )
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = real(
-        default=0.1, above=0, below=1, help="part of epsilon spent on the class sizes; the rest is split evenly"
+        default=0.1,
+        above=0,
+        below=1,
+        title="share of class sizes",
+        unit="of ε",
+        help="the part of ε for the sizes of the classes, which all else is divided by; attributes get the rest",
+        seldom=True,
     )
-    # Ten attributes drowned in noise say less than two that are heard: at small ε only the first ones are asked.
+    smoothing: float = real(
+        default=1.0,
+        at_least=0,
+        upto=1e6,
+        symbol="α",
+        title="added to counts",
+        unit="rows",
+        help="rows by which each value of a category counts as having more, so that none is called impossible",
+        seldom=True,
+    )
+    # Ten noisy attributes are less useful than two clear ones: at small ε only the first ones are asked for.
     noise_limit: float = real(
         default=0.4,
         above=0,
         upto=1e6,
+        title="noise limit of means",
         unit="half-ranges",
-        help="noise up to which a class mean is asked for; beyond it fewer attributes are used, the first ones",
+        help=f"where class means are noisier than this, fewer attributes are used, the first ones{_HALF}",
+        seldom=True,
     )
     mean_spread: float = real(
-        default=0.4, above=0, upto=10, unit="half-ranges", help="prior deviation of class means about the common mean"
+        default=0.4,
+        above=0,
+        upto=10,
+        title="spread of means",
+        unit="half-ranges",
+        help=f"how far class means usually lie from the common mean; noisy ones are drawn to it{_HALF}",
+        seldom=True,
     )
     typical_variance: float = real(
-        default=0.04, above=0, upto=1, unit="squared half-ranges", help="prior mean of the variance within a class"
+        default=0.04,
+        above=0,
+        upto=1,
+        title="variance in a class",
+        unit="half-ranges²",
+        help=f"the variance that is usual within a class; noisy ones are drawn to it{_HALF}",
+        seldom=True,
     )
     separate_below: float = real(
         default=0.02,
         above=0,
         upto=1e6,
-        unit="squared half-ranges",
-        help="noise of a variance below which each class has its own variance",
+        title="own variance below",
+        unit="half-ranges²",
+        help=f"the noise up to which each class has a variance of its own; else they share one{_HALF}",
+        seldom=True,
     )
 
 
@@ -155,7 +185,7 @@ class _Schema:
                 form,
                 column,
                 length,
-                grid_size(self.rows, math.inf if share is None else at_most(share)) if form == "moments" else 1,
+                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
                 share,
                 per_class and form == "moments",
             )
@@ -345,7 +375,7 @@ class NaiveBayes(PrivateEstimator):
             return None
         return Cost(sum((e.epsilon for e in parts), Decimal(0)), Decimal(0), Composed(parts, NAIVE_BAYES.name))
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> NaiveBayes:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then release the noisy integers that the model is made of.
 
         Raises:
@@ -390,10 +420,17 @@ class NaiveBayes(PrivateEstimator):
         return NaiveBayesModel.from_plain(values)
 
 
+def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> NaiveBayes:
+    """Return the same model without noise: private and ordinary are one code path."""
+    return NaiveBayes(attributes, target, NaiveBayesParameters(), NoNoise())
+
+
 NAIVE_BAYES = Learner(
     name="naive-bayes",
     title="Naive Bayes",
-    task="classification",
+    about="It counts the rows once and adds noise to the counts.",
+    task=CLASSIFICATION,
     parameters=NaiveBayesParameters,
     estimator=NaiveBayes,
+    ordinary=_ordinary,
 )

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from workbench.data.table import Table
 from workbench.params import CheckFailedError, InputError
+from workbench.params.remedies import name_account, state_account
 from workbench.release.ledger.account_finder import MERGED, NAMED, NEW, SKETCH, STEWARD, Accounts, Match
 from workbench.release.ledger.entries import LedgerBook
 from workbench.release.ledger.identity import Identity, identify
@@ -87,7 +88,7 @@ class LedgerAccounts(LedgerBook):
                     raise InputError(
                         f"the account of this table has the public name {present!r}, which the plan does not state",
                         str(self.path),
-                        f'write account = "{present}" at the top of the plan',
+                        state_account(present),
                     )
             return self.enter(identity, name)
 
@@ -216,10 +217,10 @@ class LedgerAccounts(LedgerBook):
         other = next((n for a in match.accounts if (n := accounts.name_of(a))), "")
         if other and other != name:
             told = f"this table belongs to the account {other!r}, not to {name!r}"
-            mend = f'write account = "{other}" at the top of the plan'
+            mend = state_account(other)
         else:
             told = f"this table has an account that is not named {name!r}"
-            mend = f'name it first with `workbench ledger name DATA "{name}"`'
+            mend = name_account(name)
         raise InputError(told, str(self.path), mend)
 
     def _blank(self, account: str, accounts: Accounts) -> bool:

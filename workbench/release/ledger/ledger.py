@@ -24,7 +24,7 @@ from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.processes import this_process
-from workbench.release.ledger.records import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release, refusal
+from workbench.release.ledger.records import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release
 
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
 _CERTIFY = "certify"
@@ -61,22 +61,16 @@ class Ledger(LedgerAccounts):
                 )
             dataset = self.enter(dataset)
             account = self.account(dataset)
-            cap = account.cap
-            if cap is None or account.unused:
-                cap = (cost.epsilon, None)
-            if cap[1] is None and cost.delta > 0:
-                cap = (cap[0], cost.delta)
-            after = plus(account.used, wanted)
-            refused = after[0] > cap[0] or after[1] > (cap[1] or 0)
-            if refused:
+            cap, refused = account.cap_for(cost), account.refusal(cost)
+            if refused is not None:
                 told = {"cap": texts(cap), "used": texts(account.used)}
                 self._append("refuse", release_id, dataset, wanted, {**body, **told})
             else:
                 if cap != account.cap:
                     self._append("cap", "", dataset, cap, {"origin": FIRST_RELEASE})
                 self._append("reserve", release_id, dataset, wanted, body)
-        if refused:
-            raise refusal(cost, cap, account.used)
+        if refused is not None:
+            raise refused
         return release_id
 
     def charge(self, release_id: str) -> None:

@@ -7,8 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.params import BudgetRefusedError
+from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
 from workbench.privacy.accounting.event import Cost
-from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
+from workbench.release.ledger.exact import Amount, decimal_text, loss, minus, plus
+
+Cap = tuple[Decimal, Decimal | None]
+"""(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
 
 COUNTED = ("reserved", "charged", "settled")
 """The statuses that count against the cap."""
@@ -38,7 +42,7 @@ class Account:
     """
 
     dataset: str
-    cap: tuple[Decimal, Decimal | None] | None
+    cap: Cap | None
     spent: Amount
     reserved: Amount
     cap_history: tuple[dict[str, str], ...] = ()
@@ -49,9 +53,25 @@ class Account:
         return None if self.standing_cap is None else minus(self.standing_cap[0], self.used[0])
 
     @property
-    def standing_cap(self) -> tuple[Decimal, Decimal | None] | None:
+    def standing_cap(self) -> Cap | None:
         """The cap that the next release must fit; ``None`` where that release sets it."""
         return None if self.unused else self.cap
+
+    @property
+    def delta_remaining(self) -> Decimal | None:
+        """δ left under the cap, or ``None`` where the next release with δ > 0 sets that cap."""
+        cap = self.standing_cap
+        return None if cap is None or cap[1] is None else minus(cap[1], self.used[1])
+
+    def cap_for(self, cost: Cost) -> Cap:
+        """Return the cap under which ``cost`` would be charged: what nobody has capped yet, it caps itself."""
+        epsilon, delta = self.standing_cap or (cost.epsilon, None)
+        return epsilon, cost.delta if delta is None and cost.delta > 0 else delta
+
+    def refusal(self, cost: Cost) -> BudgetRefusedError | None:
+        """Return why ``cost`` cannot be charged, ``None`` where the cap allows it."""
+        cap, after = self.cap_for(cost), plus(self.used, loss(cost.epsilon, cost.delta))
+        return refusal(cost, cap, self.used) if after[0] > cap[0] or after[1] > (cap[1] or 0) else None
 
     @property
     def unused(self) -> bool:
@@ -64,15 +84,28 @@ class Account:
         return plus(self.spent, self.reserved)
 
 
-def refusal(cost: Cost, cap: tuple[Decimal, Decimal | None], used: Amount) -> BudgetRefusedError:
-    """Return the sentence that a charge does not fit under its cap, with both numbers."""
+def refusal(cost: Cost, cap: Cap, used: Amount) -> BudgetRefusedError:
+    """Return the error for a charge that does not fit under its cap, with both numbers of what is short."""
     left = max(minus(cap[0], used[0]), Decimal(0))
     delta_left = max(minus(cap[1] or Decimal(0), used[1]), Decimal(0))
-    needs = []
+    needs, short, where = [], [], []
     if cost.epsilon > left:
+        short.append("epsilon")
         needs.append(f"costs epsilon = {decimal_text(cost.epsilon)} but only {decimal_text(left)} remain")
+        where.append(f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}")
     if cost.delta > delta_left:
+        short.append("delta")
         needs.append(f"needs delta = {float(cost.delta):g} of which {float(delta_left):g} remain")
-    where = f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}"
-    mend = "spend less, or raise the cap with `workbench ledger cap DATA --epsilon TOTAL`"
-    return BudgetRefusedError(f"this release {' and '.join(needs)}", where, mend)
+        where.append(f"cap delta = {float(cap[1] or 0):g}, spent or reserved {float(used[1]):g}")
+    remains = "epsilon" in short and left > 0
+    quantity = ", ".join(short)
+    less = Remedy(
+        SPEND_LESS, "spend less", {"quantity": quantity, **({"remains": decimal_text(left)} if remains else {})}
+    )
+    return BudgetRefusedError(
+        f"this release {' and '.join(needs)}",
+        "; ".join(where),
+        (less, raise_cap(quantity, epsilon=decimal_text(cap[0]))),
+        code="over-cap",
+        field=quantity,
+    )

@@ -61,6 +61,7 @@ class FinishedDraw:
             "something else",
             str(self.target),
             f"repeat the former command to publish it, name another output, or delete {self.part.name}",
+            code="draw-waits",
         )
 
     @property

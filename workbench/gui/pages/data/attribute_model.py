@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from workbench.gui.pages.data.facts import ROLE_MEANING, changes, in_short, kind_changes, read, role_changes, written
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
-from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.error_text import told_suspicion, without_place
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
 from workbench.params import ParameterError
@@ -74,7 +74,7 @@ class AttributeModel(QAbstractTableModel):
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""
         column = self.column_at(at)
         typed = next((text for (name, _), (_, text) in self._wrong.items() if name == column.name), "")
-        return in_the_window(typed or next((p.text for p in column.problems() if not p.open), ""))
+        return typed or next((p.text for p in column.problems() if not p.open), "")
 
     def leave(self, left: int) -> None:
         """Forget what was refused, unless it was in the row that is ``left``: Tab refuses an entry as it goes on."""
@@ -165,8 +165,7 @@ class AttributeModel(QAbstractTableModel):
         try:
             value = read(column, fact, text, self._decimal())
         except ParameterError as error:
-            mend = f"; {error.mend}" if error.mend else ""
-            self._wrong = {key: (text, f"{error.what}{mend}")}
+            self._wrong = {key: (text, without_place(error))}
             self._refresh()
             return False
         self._wrong = {}
@@ -238,12 +237,12 @@ class AttributeModel(QAbstractTableModel):
     def _tip(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
-            return "\n".join((column.name, *(in_the_window(s.reason) for s in profile.suspicions)))
+            return "\n".join((column.name, *(told_suspicion(s) for s in profile.suspicions)))
         if index.column() == ROLE:
             return ROLE_MEANING[column.role]
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong:
-            return in_the_window(self._wrong[column.name, fact][1])
+            return self._wrong[column.name, fact][1]
         if self._contradicted(column, fact):
             return self.problem_of(index.row())
         if fact and column.bounds_origin == "data":

@@ -67,8 +67,8 @@ def read(column: DraftColumn, fact: str, text: str, decimal: str = ".") -> Any:
     try:
         return NUMBER.parse(text, words)
     except ParameterError as error:
-        mend = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.mend
-        raise ParameterError(error.what, mend=mend) from None
+        mend = "write a decimal point, and nothing between thousands: 1234.5" if "," in text else error.remedies
+        raise ParameterError(error.what, mend=mend, field=error.field) from None
 
 
 def _day(text: str, order: str | None, words: str) -> float:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
-from workbench.gui.session.error_text import in_the_window
+from workbench.gui.session.error_text import told_suspicion
 from workbench.gui.widgets.basic import Elided, button, once, row
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class SuspicionLines(QWidget):
             if at >= len(found):
                 continue
             suspicion, mend = found[at]
-            reason = in_the_window(suspicion.reason)
+            reason = told_suspicion(suspicion)
             text.set_whole(f"⚠ {reason[:1].upper()}{reason[1:]}.")
             press.setVisible(mend is not None)
             if mend is not None:

@@ -19,8 +19,9 @@ from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
 
 if TYPE_CHECKING:
-    from workbench.data.columns.grid import CellArray, Grid
+    from workbench.data.columns.grid import Grid
     from workbench.data.table import Table
+    from workbench.privacy.local.cells import CellArray
     from workbench.sanitize.calibrated import ProtectedColumn
     from workbench.sanitize.plan import Plan
 

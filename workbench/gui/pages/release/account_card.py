@@ -5,8 +5,9 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.session.account_task import name_account, tell_apart
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, mark_wrong, named, row
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.formatting import at_most

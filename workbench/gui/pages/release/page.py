@@ -29,8 +29,9 @@ from workbench.gui.pages.release.tasks import (
 )
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_task import read_account
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly

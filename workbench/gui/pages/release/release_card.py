@@ -10,8 +10,9 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QWidget
 
 from workbench.gui.pages.release.verify_task import verify
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import ReleasedStep, sentence
+from workbench.gui.session.session import ReleasedStep
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.pages.train.messages import cost, steps
-from workbench.gui.pages.train.tasks import INSTALL, Preflight
+from workbench.gui.pages.train.tasks import INSTALL
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain
 from workbench.gui.widgets.path_field import PathField
+
+if TYPE_CHECKING:
+    from workbench.release.model.preflight import Preflight
 
 NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a terminal: {INSTALL}"
 OF_NETWORKS = ("sigma", "steps", "memory")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
@@ -12,8 +12,9 @@ from workbench.gui.gauges.budget import first_words
 from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import Session, sentence
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -21,6 +22,9 @@ from workbench.gui.widgets.formatting import at_least, at_most
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.params import WorkbenchError
 from workbench.signals.events import Finished
+
+if TYPE_CHECKING:
+    from workbench.release.model.preflight import Preflight
 
 WAIT_MS = 250
 """How long a form must rest before its cost is worked out again."""
@@ -40,7 +44,7 @@ class TrainPage(RunPage):
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked))
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
-        self._preflight: actions.Preflight | None = None
+        self._preflight: Preflight | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
         for segment in self.forms.segments.values():
@@ -116,6 +120,7 @@ class TrainPage(RunPage):
             actions.forecast_training(
                 self.session,
                 self.jobs,
+                self.forms.model,
                 parameters,
                 lambda found: self._show_forecast(what, found),
                 lambda error: self._refuse(what, error),
@@ -123,9 +128,9 @@ class TrainPage(RunPage):
 
     def _what(self) -> object:
         """Return what would be trained, to be compared: a cost or a consent is for that and for nothing else."""
-        return self.session.opened, self.session.plan, self.forms.value()
+        return self.session.opened, self.session.plan, self.forms.model, self.forms.value()
 
-    def _show_forecast(self, what: object, found: actions.Preflight) -> None:
+    def _show_forecast(self, what: object, found: Preflight) -> None:
         if what == self._what():
             self._preflight = found
             self.refresh()
@@ -152,15 +157,15 @@ class TrainPage(RunPage):
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
             return
-        title, what = self.forms.title, self._what()
-        text = question(title, self.session.target, folder, found)
+        chosen, what = self.forms.chosen_model, self._what()
+        text = question(chosen.title, self.session.target, folder, found)
         text += first_words(self.session.account, found.epsilon)
         if not confirm(self, "Train and release?", text, "Train and release"):
             return
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
-        handle = actions.train_model(self.session, self.jobs, title, parameters, folder, found.epsilon)
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon)
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -182,19 +187,21 @@ class TrainPage(RunPage):
 
     def refresh(self) -> None:
         """Show the cost, what stands in the way, and what can be pressed."""
+        from workbench.gui.pages.train.messages import no_steps
+
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
         beyond = found is not None and not self.running and self._beyond(found)
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
-        self.going.show_kind(network=network)
+        self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and not self._beyond(found)
         done = self._trained is not None and self._trained == self._what()
         self.show_buttons(missing, ready=ready, done=done)
         self.set_note(missing or self._note_text(found))
 
-    def _note_text(self, found: actions.Preflight | None) -> str:
+    def _note_text(self, found: Preflight | None) -> str:
         from workbench.gui.pages.train.messages import NOT_BACK
 
         if self.running:
@@ -210,6 +217,6 @@ class TrainPage(RunPage):
             )
         return " ".join(found.warnings) or "Start asks once more before it charges anything."
 
-    def _beyond(self, found: actions.Preflight) -> bool:
+    def _beyond(self, found: Preflight) -> bool:
         left = self.session.account.remaining
         return left is not None and found.epsilon > left

@@ -1,0 +1,105 @@
+"""What a training will cost and need, worked out before a row is read; window and command line ask here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from workbench.learners import Learner
+from workbench.params import ParameterError, Parameters
+from workbench.release.delta_limit import require_small_delta
+from workbench.release.model.release_learner import columns_of, fit_cost, outside
+from workbench.sanitize.plan import Plan
+
+if TYPE_CHECKING:
+    from workbench.deep.features import Features
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What is known of a training before a row is read; all of it is public.
+
+    Attributes:
+        epsilon: what a person with all her rows is charged.
+        delta: the same.
+        warnings: sentences on what is odd about it, or outside the guarantee.
+        sigma: noise multiplier; ``None`` of a model that is no network.
+        sample_rate: expected share of the rows in a batch.
+        steps: steps that will be run.
+        steps_asked: steps of all epochs; more than ``steps`` where the cap ends the run.
+        memory: predicted peak in bytes of the run itself.
+        libraries: bytes on top of the process that trains, before it begins: of Python and of PyTorch.
+        free: bytes that the system can still give.
+    """
+
+    epsilon: Decimal
+    delta: Decimal
+    warnings: tuple[str, ...]
+    sigma: float | None = None
+    sample_rate: float | None = None
+    steps: int | None = None
+    steps_asked: int | None = None
+    memory: int | None = None
+    libraries: int = 0
+    free: int | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the predicted memory is there."""
+        return self.memory is None or self.free is None or self.memory + self.libraries <= self.free
+
+
+def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
+    """Return what the training of a model on ``rows`` rows would cost and need.
+
+    Args:
+        chosen: the learner; ``None`` for a network, which its parameters name.
+        parameters: its declared parameters.
+        plan: declares bounds and domains of the columns.
+        target: the column to predict.
+        rows: the public number of rows.
+
+    Raises:
+        ParameterError: δ is not below 1/rows, or the plan leaves nothing to learn from.
+    """
+    warnings = outside(*columns_of(plan, target))
+    if chosen is None:
+        return _of_network(parameters, plan, target, rows, warnings)
+    cost = fit_cost(chosen, parameters, plan, target, rows)
+    require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
+    return Preflight(cost.epsilon, cost.delta, warnings)
+
+
+def network_features(plan: Plan, target: str) -> Features:
+    """Return the public map from the rows of ``plan`` to the inputs of a network."""
+    from workbench.deep.features import Features
+
+    inputs, goal = columns_of(plan, target)
+    return Features(tuple(c.facts() for c in inputs), goal.facts())
+
+
+def _of_network(parameters: Parameters, plan: Plan, target: str, rows: int, warnings: tuple[str, ...]) -> Preflight:
+    import psutil
+
+    from workbench.deep.memory import LIBRARIES, PROCESS, predict
+    from workbench.deep.plan import DpSgdPlan
+
+    if not isinstance(parameters, DpSgdPlan):
+        raise ParameterError("a network is trained by the parameters of DP-SGD", mend="name a learner for others")
+    schedule = parameters.schedule(rows, plan.rows_per_person)
+    cost = schedule.cost()
+    require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
+    memory = predict(parameters, network_features(plan, target), rows)
+    return Preflight(
+        cost.epsilon,
+        cost.delta,
+        warnings,
+        sigma=schedule.event.noise_multiplier,
+        sample_rate=schedule.event.sample_rate,
+        steps=schedule.steps,
+        steps_asked=schedule.steps_asked,
+        memory=memory.peak,
+        libraries=PROCESS + LIBRARIES,
+        free=int(psutil.virtual_memory().available),
+    )
