@@ -192,7 +192,9 @@ class ReleasePage(PageFrame):
 
     def _scroll_to_newest(self) -> None:
         if self._cards:
-            self._sections.layout().activate()
+            laid_out = self._sections.layout()
+            assert laid_out is not None
+            laid_out.activate()
             self._area.ensureWidgetVisible(self._cards[-1], 0, 0)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name

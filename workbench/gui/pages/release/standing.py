@@ -22,8 +22,9 @@ def is_short(session: Session) -> bool:
 def released_steps(session: Session) -> list[ReleasedStep]:
     """Return the releases of the table that is open, oldest first: what the ledger knows, and those of this session."""
     own = {step.release_id: step for step in session.released}
-    past = [own.pop(one.release_id, None) or _step_of(one) for one in session.account.past]
-    return [*past, *own.values()]
+    known = {one.release_id for one in session.account.past}
+    past = [own.get(one.release_id) or _step_of(one) for one in session.account.past]
+    return [*past, *(step for step in session.released if step.release_id not in known)]
 
 
 def _step_of(past: PastRelease) -> ReleasedStep:
