@@ -185,9 +185,17 @@ def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
 
 
 def release_plan(
-    session: Session, jobs: JobCenter, outlook: Outlook, on_failure: Callable[[BaseException], None]
+    session: Session, jobs: JobCenter, outlook: Outlook, worth: str, on_failure: Callable[[BaseException], None]
 ) -> JobHandle:
-    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
+
+    Args:
+        session: what is released, and told of it.
+        jobs: where it runs.
+        outlook: what was asked about.
+        worth: what a recipient can learn from it, which its card repeats.
+        on_failure: given the error.
+    """
     opened, draft, target = outlook.opened, outlook.plan, outlook.target
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
@@ -209,6 +217,7 @@ def release_plan(
                     title=count(done.rows, "row"),
                     files=(("file", done.output), ("certificate", done.certificate)),
                     result=done,
+                    worth=worth,
                 )
             )
         if handle.too_late:
