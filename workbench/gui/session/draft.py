@@ -300,16 +300,16 @@ class DraftPlan:
         return dataclasses.replace(self, columns=columns)
 
     def with_column(self, name: str, **changes: Any) -> DraftPlan:
-        """Return the draft with attributes of one column changed; one that is dropped is not predicted any more.
+        """Return the draft with attributes of one column changed; see :meth:`with_columns`."""
+        return self.with_columns({name: changes})
+
+    def with_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> DraftPlan:
+        """Return the draft with attributes of some columns changed; one that is dropped is not predicted any more.
 
         What is changed is declared by whoever changes it, unless ``guessed`` is among the changes.
         """
-        former = self.column(name)
-        changes = {"guessed": tuple(fact for fact in former.guessed if fact not in changes), **changes}
-        changed = dataclasses.replace(former, **changes)
-        if changed.action == "drop" and changed.role == "target":
-            changed = dataclasses.replace(changed, role=None)
-        return dataclasses.replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+        columns = tuple(_changed(c, changes[c.name]) if c.name in changes else c for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
 
     def with_target(self, name: str | None) -> DraftPlan:
         """Return the draft with ``name`` as the only column to predict."""
@@ -362,6 +362,12 @@ class DraftPlan:
         except ParameterError as error:
             return None, (Problem("", "epsilon", without_place(error), code=error.code),)
         return made, ()
+
+
+def _changed(column: DraftColumn, changes: Mapping[str, Any]) -> DraftColumn:
+    guessed = tuple(fact for fact in column.guessed if fact not in changes)
+    made = dataclasses.replace(column, **{"guessed": guessed, **changes})
+    return dataclasses.replace(made, role=None) if made.action == "drop" and made.role == "target" else made
 
 
 def _draft_of(column: Column, action: str) -> DraftColumn:
