@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
 from workbench.gui.session.error_text import without_place
 from workbench.params import ParameterError
 
@@ -28,39 +29,6 @@ GUESSED = "guessed"
 
 FIRST_EPSILON = Decimal(1)
 NUMERIC = ("integer", "real", "date")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that keeps a draft from being a plan.
-
-    Attributes:
-        column: the column; empty for the plan as a whole.
-        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
-        text: the sentence for the person.
-        open: whether a public fact is merely not declared yet, rather than wrong.
-        code: the code of the error that it is for whoever needs a plan.
-    """
-
-    column: str
-    field: str
-    text: str
-    open: bool = False
-    code: str = ""
-
-    def error(self) -> ParameterError:
-        """Return the error for whoever needs a plan."""
-        where = f"column {self.column}" if self.column else "plan"
-        return ParameterError(self.text, where, code=self.code, field=self.field)
-
-
-_NOT_DECLARED = {
-    "lower": "the lower bound is not declared yet",
-    "upper": "the upper bound is not declared yet",
-    "domain": "the list of values is not declared yet",
-    "missing": "what a missing value means is not declared yet",
-    "date_order": "whether the day or the month stands first in its dates is not declared yet",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +111,7 @@ class DraftColumn:
     def _problems(self) -> tuple[Problem, ...]:
         wrong = self._made[1] if not self.unfilled or self.crossed else None
         found = (wrong,) if wrong else ()
-        return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True, code="facts-open") for f in self.unfilled), *found)
+        return (*(Problem(self.name, f, NOT_DECLARED[f], open=True, code="facts-open") for f in self.unfilled), *found)
 
     @cached_property
     def _made(self) -> tuple[Column | None, Problem | None]:
