@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.params import ParameterError
+
 
 @dataclass(frozen=True)
 class Problem:
