@@ -175,17 +175,13 @@ def _waiting(table: Table, plan: Plan, target: Path) -> str:
 
 def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     """Return what the ledger would say to the charge, without asking it to record a refusal."""
-    from workbench.privacy.accounting.event import Cost, PureDp
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import refusal
     from workbench.sanitize.forecast import charge_of
 
     with Ledger.open() as book:
         account = book.account(book.enter_for_release(table, plan.account))
-    charge = charge_of(plan)
-    if account.standing_cap is None or account.remaining is None or charge <= account.remaining:
-        return None
-    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.standing_cap, account.used)
+    return refusal((charge_of(plan), Decimal(0)), account.standing_cap, account.used)
 
 
 def release_plan(
