@@ -114,6 +114,7 @@ def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
     return {
         "entries": [_entry(r, told.get(ledger.account_of(r.dataset), "")) for r in releases],
         "caps": caps,
+        "budgets": {dataset: _budget(ledger.account(dataset)) for dataset in caps},
         "called": {dataset: told.get(dataset, "") for dataset in caps},
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),
@@ -135,7 +136,7 @@ def _entry(release: Release, called: str) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    nothing = {"entries": [], "caps": {}, "ok": False, "ledger": str(options.ledger)}
+    nothing = {"entries": [], "caps": {}, "budgets": {}, "ok": False, "ledger": str(options.ledger)}
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
@@ -145,16 +146,25 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
-    cap = account.standing_cap
     return {
         "dataset": account.dataset,
         "account": ledger.called().get(account.dataset, ""),
         "name": ledger.accounts().name_of(account.dataset),
+        **_budget(account),
+    }
+
+
+def _budget(account: Account) -> dict[str, float | None]:
+    """Return cap, what counts against it and what remains, in ε and in δ."""
+    cap = account.standing_cap
+    remaining, delta_remaining = account.remaining, account.delta_remaining
+    return {
         "cap_epsilon": None if cap is None else float(cap[0]),
         "cap_delta": None if cap is None or cap[1] is None else float(cap[1]),
         "spent_epsilon": float(account.used[0]),
         "spent_delta": float(account.used[1]),
-        "remaining_epsilon": None if account.remaining is None else float(account.remaining),
+        "remaining_epsilon": None if remaining is None else float(remaining),
+        "remaining_delta": None if delta_remaining is None else float(delta_remaining),
     }
 
 
@@ -167,6 +177,8 @@ def _text(result: Mapping[str, Any]) -> str:
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
         told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
+        if result["cap_delta"] is not None:
+            told += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
         lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
     rows = [
@@ -185,9 +197,17 @@ def _text(result: Mapping[str, Any]) -> str:
         header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status", "output")
         lines += ["", columns_text(header, rows, right=(3, 4))]
     if result["caps"] and "spent_epsilon" not in result:
-        caps = [(_known_as(result["called"][dataset], dataset), figure(cap)) for dataset, cap in result["caps"].items()]
-        lines += ["", columns_text(("dataset", "cap epsilon"), caps, right=(1,))]
+        header = ("dataset", "cap epsilon", "remains", "cap delta", "remains")
+        caps = [
+            _cap_row(_known_as(result["called"][dataset], dataset), cap) for dataset, cap in result["budgets"].items()
+        ]
+        lines += ["", columns_text(header, caps, right=(1, 2, 3, 4))]
     return "\n".join(lines)
+
+
+def _cap_row(called: str, budget: Mapping[str, Any]) -> tuple[str, ...]:
+    keys = ("cap_epsilon", "remaining_epsilon", "cap_delta", "remaining_delta")
+    return (called, *("–" if budget[key] is None else figure(budget[key]) for key in keys))
 
 
 def _known_as(called: str, dataset: str) -> str:

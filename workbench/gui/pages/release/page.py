@@ -17,7 +17,6 @@ from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.release_card import ReleasedCard
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
-    EarlierRelease,
     Outlook,
     copy_release,
     forecast_release,
@@ -38,6 +37,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:
+    from workbench.release.table.before_release import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
 ENDING, SUFFIX = "released", ".csv"
@@ -231,7 +231,7 @@ class ReleasePage(PageFrame):
     def _ask_and_release(self) -> None:
         if self._running is None and not self._asking and _payable(self.session):
             self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._looked)
+            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed)
 
     def _looked(self, outlook: Outlook) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -255,19 +255,20 @@ class ReleasePage(PageFrame):
         assert cost is not None
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
-        if outlook.waiting:
+        verdict = outlook.verdict
+        if verdict.waiting:
             text = (
-                f"A finished draw of this release (release {outlook.waiting}) is paid for and waits to be written to "
+                f"A finished draw of this release (release {verdict.waiting}) is paid for and waits to be written to "
                 f"{path.name}. Publishing it costs nothing more.{replaced}"
             )
             if confirm(self, "Publish the finished release?", text, "Publish it"):
                 self._start(outlook)
             return
-        if outlook.earlier is not None:
-            self._ask_again(outlook, outlook.earlier, cost, replaced)
+        if verdict.earlier is not None:
+            self._ask_again(outlook, verdict.earlier, cost, replaced)
             return
-        if outlook.refusal is not None:
-            self._failed(outlook.refusal)
+        if verdict.refusal is not None:
+            self._failed(verdict.refusal)
             return
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         sets = first_words(self.session.account, cost)
@@ -319,11 +320,7 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        # The command line's mend names its own command; the page has its own ways out, just above.
-        remaining = self.session.account.remaining
-        less = "use what remains" if remaining is None or remaining > 0 else "copy what was released"
-        told = BudgetRefusedError(error.what, error.where, f"{less}, or raise the cap on the Ledger page")
-        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
+        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
         self._refusal.show()
         self.session.tell("info", "Refused: nothing was charged or written.")
 
