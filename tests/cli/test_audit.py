@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_cases import Run, runner
+from command_cases import Run
 
 from workbench.privacy import audit_mechanism
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import Mechanism
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 def test_a_right_mechanism_is_not_refuted_and_the_power_is_told(run: Run) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_cases import PLAN, Run, names, runner, sanitize, written
+from command_cases import PLAN, Run, names, sanitize
 
 from workbench.paths import user_data
 from workbench.privacy.local.mechanisms import MECHANISMS
@@ -17,21 +17,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.verify import CANNOT_KNOW
 
 SANITIZE = sanitize()
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table and its plan."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    monkeypatch.chdir(made)
-    return made
 
 
 # -- plan -------------------------------------------------------------------------------------------------------------
@@ -243,7 +228,7 @@ def test_verify_in_the_ledger_finds_what_the_certificate_alone_does_not(folder: 
     answer = run("verify", "out.csv", "--ledger", "ledger.sqlite", "--json")
     problems = ["the ledger does not know this release"]
     assert (answer.code, answer.json) == (5, {"ok": False, "problems": problems, "cannot_know": CANNOT_KNOW})
-    assert run("verify", "out.csv", "--ledger", "none.sqlite").error().startswith("there is no such ledger")
+    assert run("verify", "out.csv", "--ledger", "none.sqlite").error().startswith("there is no such file")
     assert not (folder / "none.sqlite").exists()
 
 
@@ -278,7 +263,7 @@ L = ("--ledger", "ledger.sqlite")
 
 
 def test_ledger_shows_every_release_with_its_present_status(folder: Path, run: Run) -> None:
-    shown = run("ledger", "show", *L, "--json").json
+    shown = run("ledger", "show", "--json").json  # the usual ledger, which nobody has needed yet
     assert (shown["entries"], shown["caps"], shown["ok"]) == ([], {}, True)
     assert run(*SANITIZE).code == 0
     assert run(*SANITIZE).code == 3
@@ -298,6 +283,32 @@ def test_ledger_shows_every_release_with_its_present_status(folder: Path, run: R
     assert shown["caps"] == dict.fromkeys(datasets, 3.0)
     text = run("ledger", "show", *L).out
     assert all(e["release_id"] in text and e["status"] in text for e in shown["entries"])
+
+
+def test_ledger_show_tells_each_account_by_its_name_with_what_is_spent_and_left(folder: Path, run: Run) -> None:
+    assert run(*SANITIZE).code == 0
+    (folder / "other.csv").write_text("age,city\n" + "5,Wien\n" * 30, "utf-8")
+    assert run("ledger", "cap", "people.csv", "--epsilon", "4.5", "--delta", "1e-5", *L).code == 0
+    told = run("ledger", "cap", "other.csv", "--epsilon", "7", *L, "--json").json
+    assert (list(told["caps"].values()), told["entries"], len(told["accounts"])) == ([7.0], [], 1)
+    assert run("ledger", "name", "other.csv", "clinic", *L).code == 0
+    accounts = run("ledger", "show", *L, "--json").json["accounts"]
+    assert [(a["account"], a["spent_epsilon"], a["remaining_epsilon"]) for a in accounts] == [
+        ("released as out.csv", 3.0, 1.5),
+        ("clinic", 0.0, 7.0),
+    ]
+    first, second = run("ledger", "show", *L).out.splitlines()[-2:]
+    assert first.startswith("released as out.csv (")
+    assert first.split(")")[1].split() == ["4.5", "3", "1.5", "0", "of", "1e-05"]
+    assert second.startswith("clinic (")
+    assert second.split(")")[1].split() == ["7", "0", "7", "–"]
+
+
+@pytest.mark.parametrize("action", ["show", "export", "verify"])
+def test_a_ledger_that_is_named_and_not_there_is_no_empty_one(folder: Path, run: Run, action: str) -> None:
+    said = run("ledger", action, "--ledger", "none.sqlite").error()
+    assert said.startswith("there is no such file (none.sqlite)")
+    assert not (folder / "none.sqlite").exists()
 
 
 def test_ledger_cap_sets_a_cap_that_holds_under_every_name_of_the_table(folder: Path, run: Run) -> None:
@@ -372,4 +383,4 @@ def test_ledger_export_holds_every_entry_and_never_the_key(folder: Path, run: Ru
 
 @pytest.mark.parametrize("words", [["ledger", "--json", "show"], ["ledger", "show", "--json"]])
 def test_json_may_stand_on_either_side_of_a_ledger_action(folder: Path, run: Run, words: list[str]) -> None:
-    assert run(*words, *L).json["ok"] is True
+    assert run(*words).json["ok"] is True

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -67,6 +68,7 @@ def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.
     said = capsys.readouterr()
     told = json.loads(said.out)
     assert said.err == ""
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (made / "out.csv", plot)] == [0o600, 0o600]  # a private study
     with (made / "out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["regime", "epsilon", "repeat", "metric", "value"]

@@ -4,25 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from command_cases import PLAN, TABLE, Run, names, runner, sanitize, written
+from command_cases import PLAN, TABLE, Run, names, sanitize
 
 from workbench.release.ledger.ledger import Ledger
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table and its plan."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    monkeypatch.chdir(made)
-    return made
-
 
 SANITIZE = sanitize()
 
@@ -273,7 +257,7 @@ WORDS: dict[str, tuple[list[str], str]] = {
     ),
     "a ledger that is not there": (
         ["ledger", "verify", "--ledger", "no.sqlite"],
-        "there is no such ledger (no.sqlite)",
+        "there is no such file (no.sqlite)",
     ),
     "rows to forecast of nought": (
         [*FORECAST, "0"],

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_cases import PLAN, Run, runner, sanitize, written
+from command_cases import PLAN, Run, sanitize, written
 
 from workbench.cli import estimate
 from workbench.release.table.certificate import checksum
@@ -22,11 +22,6 @@ from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
 
 WORDS = ("estimate", "out.csv")
 PATIENCE = 120.0
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_cases import PLAN, ROWS, TABLE, Run, names, runner, sanitize, written
+from command_cases import PLAN, ROWS, TABLE, Run, names, sanitize
 
 from workbench.cli import main
 from workbench.paths import user_data, user_log
@@ -21,21 +21,6 @@ from workbench.release.table import release_table as export
 PROGRAM = [sys.executable, "-m", "workbench"]
 PATIENCE = 300
 """Seconds within which something must come true, on a machine that is busy with other things too."""
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own to stand in, with the little table and its plan."""
-    made = tmp_path / "here"
-    made.mkdir()
-    written(made)
-    monkeypatch.chdir(made)
-    return made
 
 
 SANITIZE = sanitize()

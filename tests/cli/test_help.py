@@ -7,15 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_cases import Run, runner
+from command_cases import Run
 
 from workbench.cli.catalogue import COMMANDS, load
 from workbench.cli.main import parser_of
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from command_cases import Run, runner
+from command_cases import Run
 from test_progress_bar import Terminal
 
 from workbench.cli.catalogue import COMMANDS
@@ -21,11 +21,6 @@ CLEAR, C1, TURNED, ISOLATE = "\x1b[2J", "\x9b2J", "\u202e", "\u2066"
 AGE, CITY = f"age{CLEAR}{TURNED}\x07", f"city\nok: all is well{C1}{ISOLATE}\u2028\x7f"
 GRAZ, LINZ = f"Graz{CLEAR}{C1}", f"Linz{TURNED}\r"
 COMMANDING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(capsys)
 
 
 @pytest.fixture
@@ -86,7 +81,7 @@ WALK: list[tuple[list[str], int]] = [
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
     (["ledger", "show", *LEDGER], 0),
-    (["ledger", "show", "--ledger", f"{CLEAR}"], 0),
+    (["ledger", "show", "--ledger", f"{CLEAR}"], 2),
     (["samples"], 0),
     (["gui", f"--sample={CLEAR}"], 2),
     ([f"sani{CLEAR}tize"], 2),

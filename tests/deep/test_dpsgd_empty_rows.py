@@ -14,7 +14,7 @@ from workbench.data.table import Table  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import Features, TableData  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
-from workbench.learners.base import EMPTY  # noqa: E402
+from workbench.learners.tasks import EMPTY  # noqa: E402
 from workbench.release.model.release_learner import columns_of  # noqa: E402
 from workbench.sanitize.plan import Plan  # noqa: E402
 

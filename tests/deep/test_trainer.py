@@ -25,7 +25,7 @@ from workbench.deep.model import TrainedModel  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.noise import ChaCha20Entropy  # noqa: E402
 from workbench.deep.plan import DpSgdPlan, Schedule  # noqa: E402
-from workbench.deep.trainer import Mechanism, Training, train  # noqa: E402
+from workbench.deep.trainer import PrivateStep, Training, train  # noqa: E402
 from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
@@ -128,7 +128,7 @@ def test_the_event_charged_is_what_was_run() -> None:
 
 def test_the_mechanism_has_the_numbers_of_its_event() -> None:
     schedule = plan(batch=30, clip=0.25, noise=3.0).schedule(1000)
-    made = Mechanism.of(
+    made = PrivateStep.of(
         schedule,
         lambda clip: PerRowClippedSum(network("logistic").build(3, 2), clip, 8),
         SeededEntropy(1),
@@ -145,7 +145,7 @@ def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float)
     """On empty rows the sum is zero, so batch·gradient is the noise; σ²C would be off by a factor of 10 here."""
     sigma = 1.5
     schedule = plan(noise=sigma, clip=clip, batch=50).schedule(100)
-    made = Mechanism.of(
+    made = PrivateStep.of(
         schedule,
         lambda c: PerRowClippedSum(network("mlp").build(3, 2), c, 64),
         SeededEntropy(3),
@@ -164,7 +164,7 @@ def test_noise_of_variance_sigma_squared_clip_squared_is_on_the_sum(clip: float)
 def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn() -> None:
     schedule = plan(noise=0.01, clip=1e6, batch=50).schedule(100)
     module = network("logistic").build(3, 2)
-    made = Mechanism.of(schedule, lambda c: PerRowClippedSum(module, c, 64), SeededEntropy(5), _Silence())
+    made = PrivateStep.of(schedule, lambda c: PerRowClippedSum(module, c, 64), SeededEntropy(5), _Silence())
     inputs = torch.ones(100, 3)
     gradient, sums = made.step(inputs, torch.zeros(100, dtype=torch.int64))
     assert sums.rows != 50
@@ -243,14 +243,14 @@ def test_a_cancelled_run_stays_charged() -> None:
 def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     settled: list[Cost] = []
     calls = itertools.count(1)
-    whole = Mechanism.step
+    whole = PrivateStep.step
 
-    def breaks(self: Mechanism, inputs: Any, targets: Any) -> Any:
+    def breaks(self: PrivateStep, inputs: Any, targets: Any) -> Any:
         if next(calls) == 4:
             raise MemoryError
         return whole(self, inputs, targets)
 
-    monkeypatch.setattr(Mechanism, "step", breaks)
+    monkeypatch.setattr(PrivateStep, "step", breaks)
     with pytest.raises(WorkbenchError, match=r"gradients of 100 rows at once \(step 4\); set the rows in memory"):
         quick(plan(), settle=settled.append)
     (cost,) = settled

@@ -13,7 +13,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Event
 
-PATIENCE = 120_000
+PATIENCE = 600_000
 """Milliseconds within which something must come true, on a machine that is busy with other things too."""
 
 

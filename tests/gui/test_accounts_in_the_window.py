@@ -16,7 +16,7 @@ from workbench.gui.session.account_task import account_of, read_account
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
-PATIENCE = 120_000
+PATIENCE = 600_000
 
 
 @pytest.fixture

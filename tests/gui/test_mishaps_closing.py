@@ -141,9 +141,9 @@ def test_with_an_edited_plan_and_a_job(people, tmp_path, qtbot, answer, choice, 
     project = tmp_path / "people.workbench.toml"
     # The system's own chooser of files cannot be driven by a test.
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(project), ""))
-    people.session.edit_column("age", "bounds of age", upper=99.0)
     big = big_table(tmp_path / "big.csv", 10_000)
     handle = open_table(people.session, people.jobs, str(big))
+    people.session.edit_column("age", "bounds of age", upper=99.0)
     told = answer(choice)
     people.close()
     assert "people is not saved" in told[0]

@@ -192,7 +192,7 @@ def test_a_kill_in_a_release_charges_once_and_the_finished_draw_is_published_for
     told = answer("yes")
     press(window, "release_now")
     # The question comes a moment after the job that looked has ended.
-    qtbot.waitUntil(target.exists, timeout=120_000)
+    qtbot.waitUntil(target.exists, timeout=600_000)
     idle(window)
     assert "is paid for and waits" in told[0]
     assert target.read_bytes() == finished

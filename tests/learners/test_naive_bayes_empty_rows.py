@@ -12,8 +12,9 @@ from test_naive_bayes_sensitivity import RecordingNoise
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
-from workbench.learners.base import EMPTY, classes_of
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
+from workbench.learners.tasks import EMPTY, classes_of
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import EMPTY
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.sums import grid_size, moment_sums, on_grid, square_complement
+from workbench.learners.tasks import EMPTY
 
 TARGET = Attribute(name="y", kind="category", domain=("n", "p"))
 ATTRIBUTES = (

@@ -13,7 +13,7 @@ from scipy import stats
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.error_profile import error_profile
 from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism
 from workbench.privacy.local.sampler import TOTAL, AliasSampler, decoded
@@ -89,7 +89,7 @@ class MechanismConformance:
 
     def test_more_epsilon_never_means_more_error(self) -> None:
         for cells in self.spaces[:3]:
-            errors = [facts(self.table(cells, e), cells).expected_absolute_error for e in EPSILONS[2:]]
+            errors = [error_profile(self.table(cells, e), cells).expected_absolute_error for e in EPSILONS[2:]]
             assert errors == sorted(errors, reverse=True)
 
     def test_the_own_value_is_the_likeliest_answer_of_every_value(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
-from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.error_profile import error_profile
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, MECHANISMS, STAIRCASE, Mechanism
 from workbench.privacy.local.unbiased import unbiased
@@ -81,7 +81,7 @@ def test_facts_of_names_are_of_the_whole_table() -> None:
     """A table over names that is not symmetric: its true chance of a change is .367, where two of its cells say .30."""
     chances = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.25, 0.15, 0.6]])
     table = MechanismTable(integer_rows(chances), claim=2.0)
-    known = facts(table, Cells(size=3))
+    known = error_profile(table, Cells(size=3))
     assert known.expected_absolute_error == pytest.approx(1.1 / 3, abs=1e-12)
     inverse = np.linalg.inv(chances)
     variance = chances @ inverse**2 - np.eye(3)
@@ -94,7 +94,7 @@ def test_facts_of_names_are_of_the_whole_table() -> None:
 
 def test_facts_of_names_without_an_inverse_tell_the_bias() -> None:
     chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
-    known = facts(MechanismTable(integer_rows(chances), claim=1.0), Cells(size=3))
+    known = error_profile(MechanismTable(integer_rows(chances), claim=1.0), Cells(size=3))
     assert known.bias_max > 0.1
     assert known.statistic_variance is None
 
@@ -107,6 +107,6 @@ def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones() -> None:
     random = np.random.default_rng(2)
     draws = np.concatenate([random.choice(11, 40_000, p=row) for row in table.probabilities()])
     noise = linear.values[draws] - np.repeat(np.asarray(grid.values), 40_000)
-    known = facts(table, grid).statistic_variance
+    known = error_profile(table, grid).statistic_variance
     # 440,000 squares of bounded noise: six standard errors of their mean.
     assert known == pytest.approx(np.mean(noise**2), abs=6 * np.std(noise**2) / len(noise) ** 0.5)

@@ -13,7 +13,7 @@ import pytest
 
 from workbench.privacy.local.calibrate import float_epsilon
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.error_profile import duchi_sd, facts
+from workbench.privacy.local.error_profile import duchi_sd, error_profile
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, WARNER
 from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
 from workbench.privacy.local.mechanisms.warner import epsilon_of_truth
@@ -28,7 +28,7 @@ def _grr_p(inputs: Inputs) -> float:
 
 def _grr_other_variance(inputs: Inputs) -> float:
     cells = Cells(size=inputs["k"])
-    return float(facts(GRR.build(cells, inputs["eps"]), cells).variance[-1])
+    return float(error_profile(GRR.build(cells, inputs["eps"]), cells).variance[-1])
 
 
 def _grr_variance(inputs: Inputs) -> float:
@@ -73,7 +73,7 @@ def _stairs_moment(eps: float, gamma: float, power: int) -> float:
 
 def _mean_at_upper_end(inputs: Inputs) -> float:
     cells = Cells.line(inputs["L"], inputs["U"], 4001)
-    known = facts(BOUNDED_LAPLACE.build(cells, inputs["eps"]), cells)
+    known = error_profile(BOUNDED_LAPLACE.build(cells, inputs["eps"]), cells)
     return float(known.bias[-1] + inputs["U"])
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 from workbench.params import ParameterError
 from workbench.privacy.entropy import OsEntropy
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.error_profile import facts
+from workbench.privacy.local.error_profile import error_profile
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows, log_at_most
 from workbench.privacy.local.mechanisms import (
     BOUNDED_LAPLACE,
@@ -125,13 +125,13 @@ def test_closed_form_response_over_a_large_domain_follows_its_integers() -> None
 
 def test_forecast_figures_of_the_design_hold() -> None:
     ages = Cells.line(0, 120, 121)
-    known = {m: facts(m.build(ages, 4.0), ages) for m in (STAIRCASE, BOUNDED_LAPLACE)}
+    known = {m: error_profile(m.build(ages, 4.0), ages) for m in (STAIRCASE, BOUNDED_LAPLACE)}
     assert known[STAIRCASE].expected_absolute_error == pytest.approx(12.5, abs=0.05)
     assert known[BOUNDED_LAPLACE].expected_absolute_error == pytest.approx(21.2, abs=0.05)
     assert known[STAIRCASE].constant_error == pytest.approx(30.2, abs=0.05)
     line = Cells.line(-1, 1, 2001)
-    assert facts(BOUNDED_LAPLACE.build(line, 1.0), line).mse_uniform == pytest.approx(0.521, abs=1e-3)
-    assert facts(STAIRCASE.build(line, 1.0), line).mse_uniform == pytest.approx(0.489, abs=1e-3)
+    assert error_profile(BOUNDED_LAPLACE.build(line, 1.0), line).mse_uniform == pytest.approx(0.521, abs=1e-3)
+    assert error_profile(STAIRCASE.build(line, 1.0), line).mse_uniform == pytest.approx(0.489, abs=1e-3)
 
 
 def test_the_corrected_nominal_gives_the_true_epsilon() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.params import InputError, ParameterError
-from workbench.sanitize.budget_split import floor_double
+from workbench.privacy.accounting.event import floor_double
 from workbench.sanitize.plan import Column, Plan, load_plan
 
 AGE = {"name": "Age", "kind": "integer", "lower": 0, "upper": 120}

@@ -15,8 +15,9 @@ from workbench.params import Parameters, integer
 from workbench.privacy.audit import DEFAULT_SAMPLES
 from workbench.privacy.audit_mechanism import audit_mechanism
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
+from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, mechanism
+from workbench.privacy.local.mechanisms import Mechanism, mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
 
 SHARE = 0.95
@@ -35,7 +36,7 @@ class AuditOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="MECHANISM", help="one of " + ", ".join(m.name for m in MECHANISMS))
+    parser.add_argument("name", metavar="MECHANISM", help="one of " + ", ".join(m.name for m in mechanisms.MECHANISMS))
     for declared in (LocalParameters, AuditOptions, CellOptions):
         add_options(parser, declared)
 

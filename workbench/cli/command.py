@@ -61,33 +61,43 @@ def flag_of(cls: type[Parameters], name: str) -> str:
     return "--" + (cls.declared()[name].flag or name).replace("_", "-")
 
 
-def add_options(parser: argparse.ArgumentParser, cls: type[Parameters], *names: str) -> None:
-    """Add an option for each of ``names`` (all declared attributes where none is named)."""
+def add_options(
+    parser: argparse._ActionsContainer, cls: type[Parameters], *names: str, prefix: str | None = None
+) -> None:
+    """Add an option for each of ``names`` (all declared attributes where none is named).
+
+    Args:
+        parser: a parser, or a group of its options.
+        cls: the parameter set.
+        names: attributes of it.
+        prefix: what the parsed options are called by; the class's name where none is given.
+    """
+    prefix = cls.__name__ if prefix is None else prefix
     declared = cls.declared()
     defaults = {f.name: f.default for f in dataclasses.fields(cls) if METADATA_KEY in f.metadata}
     for name in names or declared:
         spec, default = declared[name], defaults[name]
         unit = f" [{spec.unit}]" if spec.unit else ""
         if isinstance(spec, BooleanField):
-            _add_flag(parser, cls, name, default=default)
+            _add_flag(parser, cls, name, f"{prefix}.{name}", default=default)
             continue
         told = "" if default in (None, dataclasses.MISSING) else f" (default {_written(spec.plain(default))})"
         parser.add_argument(
             flag_of(cls, name),
-            dest=f"{cls.__name__}.{name}",
+            dest=f"{prefix}.{name}",
             metavar=spec.symbol or name.upper(),
             required=default is dataclasses.MISSING,
             help=(spec.help + unit + told).replace("%", "%%"),
         )
 
 
-def _add_flag(parser: argparse.ArgumentParser, cls: type[Parameters], name: str, *, default: Any) -> None:
+def _add_flag(parser: argparse._ActionsContainer, cls: type[Parameters], name: str, dest: str, *, default: Any) -> None:
     """Add an option without a value, which turns attribute ``name`` from its default to the opposite."""
     usual = default is True
     flag = flag_of(cls, name)
     parser.add_argument(
         flag.replace("--", "--no-", 1) if usual else flag,
-        dest=f"{cls.__name__}.{name}",
+        dest=dest,
         action="store_const",
         const="false" if usual else "true",
         help=("not: " if usual else "") + cls.declared()[name].help.replace("%", "%%"),
@@ -99,15 +109,15 @@ def _written(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def read_options(namespace: argparse.Namespace, cls: type[P], **given: Any) -> P:
-    """Make ``cls`` from the options that :func:`add_options` added and the values ``given``.
+def read_options(namespace: argparse.Namespace, cls: type[P], *, prefix: str | None = None, **given: Any) -> P:
+    """Make ``cls`` from the options that :func:`add_options` added with ``prefix`` and the values ``given``.
 
     Raises:
         ParameterError: a value is refused; the message names the option.
     """
     values = dict(given)
     for name, spec in cls.declared().items():
-        string = getattr(namespace, f"{cls.__name__}.{name}", None)
+        string = getattr(namespace, f"{cls.__name__ if prefix is None else prefix}.{name}", None)
         if string is not None:
             values[name] = spec.parse(string, flag_of(cls, name))
     missing = [

@@ -1,4 +1,4 @@
-"""``workbench curve``: accuracy against ε in three regimes, a private study."""
+"""``workbench curve``: accuracy, or the metrics of another task, against ε in three regimes; a private study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import add_data, add_output, columns_text, not_here, read_data
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
@@ -23,7 +25,7 @@ from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 from workbench.studies.curve import CurvePlan, CurveResult, identity, run_curve
 from workbench.studies.journal import Journal
-from workbench.studies.metrics import ACCURACY
+from workbench.studies.metrics import ACCURACY, measured
 from workbench.studies.regimes import StudyData
 from workbench.studies.results import to_csv
 
@@ -34,7 +36,10 @@ _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (de
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
-    add_options(parser, CurvePlan)
+    default = CurvePlan().model
+    help_text = f"the model, {one_of(learners.LEARNERS)} (default {default})"
+    parser.add_argument("--model", dest="CurvePlan.model", metavar="MODEL", help=help_text.replace("%", "%%"))
+    add_options(parser, CurvePlan, *(name for name in CurvePlan.declared() if name != "model"))
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
@@ -59,13 +64,15 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     bounds.column(options.target)
     table = read_data(options, context, bounds)
     _tell_unused(table.names, [column.name for column in bounds.columns], context)
-    data = StudyData.read(table, bounds, options.target)
+    chosen = learners.learner(plan.model)
+    data = StudyData.read(table, bounds, options.target, chosen.task)
+    chosen.require(data.columns, data.target)
     left_out = bounds.rows_of(table).rows - len(data.y)
     if left_out:
         context.emit(Notice("info", f"{left_out} rows have no valid {options.target} and are left out of the study"))
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
-    with PartFile(options.output) as part, _journal(plan, data, context) as journal:
+    with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
         result = run_curve(plan, data, jobs=jobs, emit=context.emit, cancel=context.cancel, journal=journal)
         try:
             part.stream.write(to_csv(result.rows).encode())
@@ -82,8 +89,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(options.output),
         **({} if options.plot is None else {"plot": str(options.plot)}),
         "private": True,
-        "majority": result.majority,
-        "accuracy": _accuracies(result),
+        **_figures(result),
     }
 
 
@@ -119,23 +125,30 @@ def _source(data: str) -> str:
     return data if data.startswith("sample:") else Path(data).name
 
 
-def _accuracies(result: CurveResult) -> list[dict[str, Any]]:
-    return [
+def _figures(result: CurveResult) -> dict[str, Any]:
+    """Return the task's main metric: its name, its figures by regime and ε, and the level of one constant answer."""
+    metric = result.plan.measured.main
+    figures = [
         {"regime": p.regime, "epsilon": p.epsilon, "mean": p.mean, "standard_error": p.standard_error}
         for p in result.points
-        if p.metric == ACCURACY
+        if p.metric == metric.name
     ]
+    level = result.levels[metric.name]
+    told = {"task": result.plan.measured.task, "metric": metric.name, "constant": level, metric.name: figures}
+    return {"majority": level, **told} if metric.name == ACCURACY else told
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    regimes = list(dict.fromkeys(p["regime"] for p in result["accuracy"]))
-    told = {(p["epsilon"], p["regime"]): f"{p['mean']:.3f} ± {p['standard_error']:.3f}" for p in result["accuracy"]}
-    epsilons = list(dict.fromkeys(p["epsilon"] for p in result["accuracy"]))
+    metric = measured(result["task"]).main
+    figures = result[metric.name]
+    regimes = list(dict.fromkeys(p["regime"] for p in figures))
+    told = {(p["epsilon"], p["regime"]): f"{p['mean']:.3f} ± {p['standard_error']:.3f}" for p in figures}
+    epsilons = list(dict.fromkeys(p["epsilon"] for p in figures))
     rows = [[f"{e:.3g}", *(told[e, regime] for regime in regimes)] for e in epsilons]
     lines = [
-        "accuracy on held-out rows, mean ± standard error (private – not for release)",
+        f"{metric.inside} on held-out rows, mean ± standard error (private – not for release)",
         columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),
-        f"always the majority: {result['majority']:.3f}",
+        f"{metric.level}: {result['constant']:.3f}",
         f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
         + (f", plot in {result['plot']}" if "plot" in result else "")
         + f", {result['seconds']:.0f} s",

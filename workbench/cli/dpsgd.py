@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.models import one_of
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -20,6 +21,7 @@ from workbench.cli.tables import (
     read_data,
 )
 from workbench.cli.training import stopped_words
+from workbench.deep import networks
 from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
@@ -38,7 +40,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--target", metavar="COL", help="the column of classes")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
-    add_options(parser, DpSgdPlan)
+    help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
+    parser.add_argument(
+        "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
+    )
+    add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
     parser.add_argument("--test", metavar="DATA", help="table to measure accuracy on, with the same columns")
     parser.add_argument(
         "--test-public", action="store_true", help="the test table is public: its accuracy goes on the card"

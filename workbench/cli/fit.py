@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench import learners
 from workbench.cli.command import Command, Context
+from workbench.cli.models import add_parameters, one_of, read_parameters
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
 from workbench.cli.training import stopped_words
-from workbench.learners import LEARNERS, learner
+from workbench.learners import Learner, learner
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
@@ -26,28 +28,36 @@ _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPS
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
-    models = ", ".join(m.name for m in LEARNERS)
-    parser.add_argument("--model", required=True, metavar="MODEL", help=f"one of {models}")
+    parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
-    parser.add_argument("--delta", metavar="δ", help="for models that need it; naive-bayes has delta = 0")
+    pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
+    parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument(
         "--bounds", required=True, type=Path, metavar="PLAN", help="plan with public bounds and domains"
     )
     add_output(parser, "a new folder for the model and its card")
     add_ledger(parser)
+    add_parameters(parser)
+
+
+def _has_delta(model: Learner) -> bool:
+    return "delta" in model.parameters.declared()
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     chosen = learner(options.model)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
+    given: dict[str, Any] = {"epsilon": epsilon}
     if options.delta is not None:
-        raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
+        if not _has_delta(chosen):
+            raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
+        given["delta"] = chosen.parameters.declared()["delta"].parse(options.delta, "--delta")
+    parameters = read_parameters(options, chosen, **given)
     plan = load_confirmed(options.bounds)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
-    parameters = chosen.parameters.from_plain({"epsilon": epsilon})
     found = preflight(chosen, parameters, plan, options.target, plan.rows_of(table).rows)
 
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)

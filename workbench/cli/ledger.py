@@ -59,7 +59,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action == "verify":
         return _verify(options)
     if options.action in ("show", "export"):
-        with Ledger.read(options.ledger) as ledger:
+        with Ledger.read(existing_ledger(options.ledger)) as ledger:
             return _show(ledger) if options.action == "show" else _export(options, ledger)
     changes = {"cap": _cap, "version": _version, "separate": _separate, "name": _name}
     with Ledger.open(options.ledger) as ledger:
@@ -114,8 +114,8 @@ def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
     return {
         "entries": [_entry(r, told.get(ledger.account_of(r.dataset), "")) for r in releases],
         "caps": caps,
-        "budgets": {dataset: _budget(ledger.account(dataset)) for dataset in caps},
         "called": {dataset: told.get(dataset, "") for dataset in caps},
+        "accounts": [_show_account(ledger, ledger.account(dataset)) for dataset in caps],
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),
     }
@@ -136,7 +136,7 @@ def _entry(release: Release, called: str) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    nothing = {"entries": [], "caps": {}, "budgets": {}, "ok": False, "ledger": str(options.ledger)}
+    nothing = {"entries": [], "caps": {}, "accounts": [], "ok": False, "ledger": str(options.ledger)}
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
@@ -173,7 +173,11 @@ def _text(result: Mapping[str, Any]) -> str:
         return "\n".join(["the ledger is NOT as it was written:", *(f"  {p}" for p in result["problems"])])
     if "chain" in result and "output" not in result:
         return json.dumps(result, indent=2)
-    lines = [f"ledger {result['ledger']}: hash chain ok" if result["ok"] else f"ledger {result['ledger']}: BROKEN"]
+    lines = [
+        f"ledger {result['ledger']}: no entry has been altered or removed"
+        if result["ok"]
+        else f"ledger {result['ledger']}: BROKEN"
+    ]
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
         told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
@@ -197,17 +201,27 @@ def _text(result: Mapping[str, Any]) -> str:
         header = ("time (UTC)", "release", "dataset", "epsilon", "delta", "status", "output")
         lines += ["", columns_text(header, rows, right=(3, 4))]
     if result["caps"] and "spent_epsilon" not in result:
-        header = ("dataset", "cap epsilon", "remains", "cap delta", "remains")
-        caps = [
-            _cap_row(_known_as(result["called"][dataset], dataset), cap) for dataset, cap in result["budgets"].items()
+        titles = ("account", "cap epsilon", "spent or reserved", "remaining", "delta of its cap")
+        accounts = [
+            (
+                _known_as(a["account"], a["dataset"]),
+                *(_amount(a[key]) for key in ("cap_epsilon", "spent_epsilon", "remaining_epsilon")),
+                _delta(a["spent_delta"], a["cap_delta"]),
+            )
+            for a in result["accounts"]
         ]
-        lines += ["", columns_text(header, caps, right=(1, 2, 3, 4))]
+        lines += ["", columns_text(titles, accounts, right=(1, 2, 3, 4))]
     return "\n".join(lines)
 
 
-def _cap_row(called: str, budget: Mapping[str, Any]) -> tuple[str, ...]:
-    keys = ("cap_epsilon", "remaining_epsilon", "cap_delta", "remaining_delta")
-    return (called, *("–" if budget[key] is None else figure(budget[key]) for key in keys))
+def _amount(value: float | None) -> str:
+    """Return an amount as a person reads it; a dash where the next release sets it."""
+    return "–" if value is None else figure(value)
+
+
+def _delta(spent: float, cap: float | None) -> str:
+    """Return what is spent of a cap of δ."""
+    return "–" if cap is None and not spent else f"{figure(spent)} of {_amount(cap)}"
 
 
 def _known_as(called: str, dataset: str) -> str:

@@ -14,9 +14,11 @@ import numpy as np
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
-from workbench.privacy.local.cells import MOST_CELLS, Cells
-from workbench.privacy.local.error_profile import duchi_sd, facts
-from workbench.privacy.local.mechanisms import MECHANISMS, mechanism
+from workbench.privacy.local import mechanisms
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import duchi_sd, error_profile
+from workbench.privacy.local.limits import MOST_CELLS
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
 from workbench.release.atomic import write_output
 
@@ -61,10 +63,10 @@ class CellOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in MECHANISMS))
+    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in mechanisms.MECHANISMS))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
-    own = {name: m.parameters for m in MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
+    own = {name: m.parameters for m in mechanisms.MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
     for name, parameters in own.items():
         add_options(parser, parameters, name)
     parser.add_argument("--table", type=Path, metavar="FILE.npy", help="save the m × k table of float64 probabilities")
@@ -80,7 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         if (value := getattr(options, f"{chosen.parameters.__name__}.{name}", None)) is not None
     }
     randomiser = chosen.build(cells, epsilon, **own)
-    known = facts(randomiser, cells)
+    known = error_profile(randomiser, cells)
     if options.table is not None:
         _save(options.table, randomiser.probabilities())
     return {

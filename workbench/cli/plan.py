@@ -18,16 +18,23 @@ from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.params.codec import parse_toml, read_text, read_toml
 from workbench.params.errors import one_line
 from workbench.params.field import RealField
+from workbench.privacy.local import mechanisms
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.privacy.local.mechanisms import MECHANISMS
 from workbench.release.atomic import write_output
+from workbench.sanitize.data_dictionary import column_tables, left_out_in_words, load_dictionary, write_dictionary
 from workbench.sanitize.origin import confirm, places
 from workbench.sanitize.plan import AUTO, unfilled
 from workbench.sanitize.plan_template import draft
 from workbench.signals import Notice
 
+_DICTIONARY = (
+    "take what is declared in this data dictionary: CSV with the header name,role,kind,lower,upper,values, dates as "
+    "1990-12-31, values separated by |"
+)
+_EXPORT = "write the data dictionary of PLAN to -o; takes no DATA"
 _CONFIRM = "confirm every guess of PLAN as right and public knowledge; takes no DATA"
 _ALONE = "write `workbench plan --confirm PLAN` alone"
+_EXPORT_ALONE = "write `workbench plan --export-dictionary PLAN -o FILE` alone"
 
 _EPSILON = RealField(
     help="privacy loss of one row's whole record; the columns share it", at_least=EPSILON_LEAST, upto=EPSILON_MOST
@@ -39,7 +46,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confirm", type=Path, metavar="PLAN", help=_CONFIRM)
     parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
     parser.add_argument("--target", metavar="COL", help="the column to predict")
-    names = ", ".join(m.name for m in MECHANISMS)
+    names = ", ".join(m.name for m in mechanisms.MECHANISMS)
     parser.add_argument(
         "--mechanism", default=AUTO, metavar="M", help=f"for every column it fits: {names}, or auto (default)"
     )
@@ -47,7 +54,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from-data", action="store_true", help="read bounds and domains off the rows: outside the guarantee"
     )
-    add_output(parser, "the plan file (TOML)", required=False)
+    parser.add_argument("--dictionary", type=Path, metavar="FILE", help=_DICTIONARY)
+    parser.add_argument("--export-dictionary", type=Path, metavar="PLAN", help=_EXPORT)
+    add_output(parser, "the plan file (TOML), or the exported data dictionary (CSV)", required=False)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -56,10 +65,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         for name in (name for name, value in needed.items() if value is not None):
             raise ParameterError(f"--confirm changes a plan that stands, and {name} is for a new one", mend=_ALONE)
         return _confirm(options.confirm)
+    if options.export_dictionary is not None:
+        return _export(options, context)
     for name in (name for name, value in needed.items() if value is None):
         raise ParameterError(f"{name} is missing", "workbench plan", "see `workbench plan --help`")
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
-    keep_inputs(options.output, options.data)
+    keep_inputs(options.output, options.data, options.dictionary)
+    dictionary = load_dictionary(options.dictionary) if options.dictionary is not None else ()
     table = read_data(options, context)
     made = draft(
         profile(table, cancel=context.cancel, emit=context.emit),
@@ -70,6 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         dropped=options.drop,
         from_data=options.from_data,
         reading=reading_of(table, how_to_read(options, None)),
+        dictionary=dictionary,
     )
     _keep_filled(options.output, made.unfilled)
     for note in made.notes:
@@ -102,6 +115,21 @@ def _confirm(path: Path) -> dict[str, Any]:
     }
 
 
+def _export(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    """Write the data dictionary of a plan."""
+    given = {"DATA": options.data, "--epsilon": options.epsilon, "--dictionary": options.dictionary}
+    for name in (name for name, value in given.items() if value is not None):
+        raise ParameterError(f"--export-dictionary reads a plan, and {name} is for a new one", mend=_EXPORT_ALONE)
+    if options.output is None:
+        raise ParameterError("-o is missing", "workbench plan", _EXPORT_ALONE)
+    keep_inputs(options.output, options.export_dictionary)
+    text, left_out = write_dictionary(column_tables(options.export_dictionary))
+    write_output(options.output, text.encode())
+    if left_out:
+        context.emit(Notice("warning", left_out_in_words(left_out)))
+    return {"dictionary": str(options.output), "left_out": list(left_out)}
+
+
 def _keep_filled(path: Path, still_open: tuple[str, ...]) -> None:
     """Refuse to write ``"?"`` over a plan in which somebody filled them in.
 
@@ -128,6 +156,8 @@ def _declared(data: str) -> tuple[Attribute, ...]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if "dictionary" in result:
+        return f"wrote {result['dictionary']}"
     return "\n".join(_confirmed_lines(result) if "confirmed" in result else _drafted_lines(result))
 
 

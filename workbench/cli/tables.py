@@ -76,7 +76,7 @@ def keep_inputs(output: Path, *inputs: str | Path | None) -> None:
 def existing_ledger(path: Path | None) -> Path | None:
     """Return ``path``, or raise :class:`InputError` where a ledger was named that does not exist."""
     if path is not None and not os.path.exists(path):
-        raise InputError("there is no such ledger", str(path), "check the name")
+        raise InputError("there is no such file", str(path), "check the name")
     return path
 
 

@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, WORD, limits, request_of
+from workbench.data.columnar_child import END, HEAD, REFUSED, SHAPE, TEXT, TYPES, WORD, limits, request_of
+from workbench.data.columns.source_types import type_of
 from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import parse_json
 from workbench.signals.cancel import CancelToken
@@ -32,8 +33,8 @@ PATIENCE = 4
 """How many times its seconds of the processor a file may take by the clock: other programs run as well."""
 
 
-def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> pl.DataFrame:
-    """Return the cells of a Parquet or Feather file as text, shape (rows, columns).
+def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> tuple[pl.DataFrame, pl.Schema]:
+    """Return the cells of a Parquet or Feather file as text, shape (rows, columns), and the types they have there.
 
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
     a space, truth values ``true`` and ``false``; what has no value is missing, and so is an empty text.
@@ -66,7 +67,8 @@ def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) ->
         except (ValueError, TypeError, pl.exceptions.PolarsError):  # its answer is not one
             raise reading.damaged() from None
         cancel.check()
-    return pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
+    frame = pl.concat(parts, rechunk=False) if len(parts) > 1 else parts[0]
+    return frame, pl.Schema(dict(zip(frame.columns, reading.types, strict=True)))
 
 
 class _Reading:
@@ -76,6 +78,7 @@ class _Reading:
         self.format, self.source = format_name, source
         self.memory, self.seconds = most
         self.too_long = False
+        self.types: list[pl.DataType] = []
 
     def died(self) -> InputError:
         """Return the error where the process ended before its answer did."""
@@ -123,10 +126,16 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise InputError(what, f"{reading.source}, {where}" if where else reading.source, mend)
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
+        elif letter == TYPES:
+            reading.types = [type_of(str(word)) for word in parse_json(content.decode(), "answer")]
         elif letter == TEXT:
             part = pl.read_ipc_stream(io.BytesIO(content))
             rows -= part.height
-            if part.width != columns or rows < 0 or any(kind != pl.String for kind in part.dtypes):
+            if (
+                not part.width == columns == len(reading.types)
+                or rows < 0
+                or any(kind != pl.String for kind in part.dtypes)
+            ):
                 raise reading.damaged()
             yield part
         elif letter == END and rows == 0:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     import polars as pl
 
-SHAPE, TEXT, REFUSED, END = b"S", b"T", b"R", b"E"
-"""Frames: rows, columns and the limits that follow from them (JSON); some rows as an Arrow stream; what, place and
-hint of an error (JSON); the end of a table that is whole."""
+SHAPE, TYPES, TEXT, REFUSED, END = b"S", b"K", b"T", b"R", b"E"
+"""Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
+Arrow stream; what, place and hint of an error (JSON); the end of a table that is whole."""
 
 HEAD = struct.Struct(">cQ")
 WORD = "--read-columnar"
@@ -90,6 +90,8 @@ def _send(out: BinaryIO, letter: bytes, content: bytes | memoryview) -> None:
 def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
     import polars as pl
 
+    from workbench.data.columns.source_types import word_of
+
     pl.Series([1, 2]).sum()  # the library's threads have their stacks before memory is limited
     size = path.stat().st_size
     restrict(*limits(size, 0, free))
@@ -111,6 +113,7 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
         raise damaged
     for name, dtype in frame.schema.items():
         _check_kind(name, dtype)  # before anything is sent
+    _send(out, TYPES, json.dumps([word_of(dtype) for dtype in frame.dtypes]).encode())
     frame.columns = [str(k) for k in range(frame.width)]  # a name such as * or ^a$ would be a pattern
     texts = [_as_text(name, dtype) for name, dtype in frame.schema.items()]
     step = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // frame.width))

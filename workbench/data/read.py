@@ -57,7 +57,8 @@ def read_table(
     cancel = cancel or CancelToken()
     with digesting(view, cancel) as digest:
         if file.suffix.lower() in FORMATS:
-            table = Table(read_columnar(file, source, cancel), source)
+            frame, types = read_columnar(file, source, cancel)
+            table = Table(frame, source, types=types)
         else:
             options = options or ReadOptions()
             if replace_invalid:

@@ -10,6 +10,7 @@ from typing import Self
 
 from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
 from workbench.params.remedies import DECLARE, Remedy, declare, declare_bound
+from workbench.privacy.local.limits import MOST_CELLS
 
 KINDS = ("integer", "real", "category", "boolean", "date")
 ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
@@ -17,8 +18,6 @@ DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
 DECLARED, GUESS = "declared", "guess"
 """Where the facts of a column come from: a person who knows them, or the rows, which nobody has confirmed yet."""
-
-MOST_CELLS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,6 +80,7 @@ class Table:
             are no rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
         replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
         digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
+        types: the types that the columns have in the file; empty of a file of text.
     """
 
     frame: pl.DataFrame
@@ -91,6 +92,7 @@ class Table:
     digest: bytes = b""
     blank_lines: Sequence[int] = ()
     replaces_invalid: bool = False
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def with_invalid_replaced(self) -> Table:
         """Return the table of which no cell is refused: blank lines are rows without a value, and so on.

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import Attribute
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.networks import Network, network
-from workbench.learners.base import EMPTY
+from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:

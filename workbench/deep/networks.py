@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -20,16 +21,31 @@ INITIAL_SEED = 20_240_501
 class Network:
     """A fully connected classifier; the last layer gives one logit for each declared class.
 
+    It is trained with :class:`workbench.deep.plan.DpSgdPlan`, which has the parameters and works out the cost.
+
     Attributes:
         name: the word of the command line.
         title: how a person calls it.
+        about: what it is, in one sentence.
         hidden: widths of the hidden layers, each followed by tanh: a bounded activation keeps per-row gradients
             small, so that clipping bends them less (Papernot et al. 2021).
+        short: the title where there is little room.
+        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
+        relation: the neighbours that its cost is stated for.
     """
 
     name: str
     title: str
+    about: str
     hidden: tuple[int, ...]
+    short: str = ""
+    task: str = CLASSIFICATION
+    relation: str = "zero-out"
+
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence."""
+        return task(self.task).needs
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the width of every layer, the input first."""
@@ -61,11 +77,22 @@ class Network:
         return nn.Sequential(*layers[:-1])
 
 
-NETWORKS = (
-    Network("logistic", "Logistic regression", hidden=()),
-    Network("mlp", "Two hidden layers of 64", hidden=(64, 64)),
+NETWORKS: tuple[Network, ...] = (
+    Network(
+        "logistic",
+        "Logistic regression",
+        "It weighs every column once for each class.",
+        hidden=(),
+        short="Logistic, DP-SGD",
+    ),
+    Network(
+        "mlp",
+        "Two hidden layers of 64",
+        "It learns combinations of columns, in two layers of 64 units.",
+        hidden=(64, 64),
+        short="Network, DP-SGD",
+    ),
 )
-NAMES = tuple(n.name for n in NETWORKS)
 LATER = ("mnist-cnn", "scatter-linear", "vgg16-head")
 """Names of the contract whose engines are not in this version."""
 
@@ -79,8 +106,8 @@ def network(name: str) -> Network:
     for known in NETWORKS:
         if known.name == name:
             return known
+    names = [known.name for known in NETWORKS]
+    mend = f"use one of {', '.join(names)}"
     if name in LATER or ":" in name:
-        raise ParameterError(f"the network {name!r} is not in this version", mend=f"use one of {', '.join(NAMES)}")
-    raise ParameterError(
-        f"the network {name!r} is not known{did_you_mean(name, NAMES)}", mend=f"use one of {', '.join(NAMES)}"
-    )
+        raise ParameterError(f"the network {name!r} is not in this version", mend=mend)
+    raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", mend=mend)

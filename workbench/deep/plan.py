@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from workbench.deep.networks import NAMES
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.deep.networks import network
+from workbench.params import ParameterError, Parameters, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     LEAST_NOISE,
@@ -33,28 +33,92 @@ class DpSgdPlan(Parameters):
     costs what it costs. With both, ``epsilon`` is a cap: the run stops before the step that would pass it.
     """
 
-    network: str = choice(choices=NAMES, help="the network")
+    network: str = text(help="the network")
+    epsilon: float | None = real(
+        default=None,
+        above=0,
+        upto=1e6,
+        symbol="ε",
+        title="privacy budget",
+        help="what training may cost at most; it stops before it would cost more",
+        empty="no target",
+    )
+    delta: float = real(
+        above=0,
+        below=1,
+        symbol="δ",
+        help="probability that is left out of the guarantee; it must be below one in the number of rows",
+    )
+    batch: int = integer(
+        at_least=1,
+        upto=10**9,
+        title="rows in a step",
+        help="how many rows a step looks at, on average; more rows drown the noise, and each step costs more",
+    )
+    epochs: int = integer(
+        at_least=1,
+        upto=10**6,
+        help="how often each row is looked at, on average; more passes need more noise for the same ε",
+    )
+    lr: float = real(above=0, upto=1e4, symbol="η", title="learning rate", help="how far each step moves the model")
+    clip: float = real(
+        above=0,
+        upto=1e6,
+        symbol="C",
+        title="clipping norm",
+        help="the most that one row can pull at the model; the noise is measured in it",
+    )
     noise: float | None = real(
-        default=None, at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise multiplier: noise over clip"
+        default=None,
+        at_least=LEAST_NOISE,
+        upto=MOST_NOISE,
+        symbol="σ",
+        help="noise of a step over the clipping norm; left empty, it follows from ε",
+        empty="from ε",
+        seldom=True,
     )
-    epsilon: float | None = real(default=None, above=0, upto=1e6, symbol="ε", help="target of the privacy loss, or cap")
-    delta: float = real(above=0, below=1, symbol="δ", help="probability left out of the guarantee; below 1/rows")
-    batch: int = integer(at_least=1, upto=10**9, help="expected rows of a batch")
-    epochs: int = integer(at_least=1, upto=10**6, help="expected passes over the table")
-    lr: float = real(above=0, upto=1e4, symbol="η", help="learning rate")
-    clip: float = real(above=0, upto=1e6, symbol="C", help="largest L2 norm of one row's gradient")
-    optimizer: str = choice(choices=OPTIMIZERS, default="sgd", help="how noisy gradients become steps; costs nothing")
-    momentum: float = real(default=0.0, at_least=0, below=1, help="momentum of sgd; costs nothing")
-    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="who accounts")
-    device: str = choice(choices=DEVICES, default="auto", help="where to compute")
+    optimizer: str = choice(
+        choices=OPTIMIZERS,
+        default="sgd",
+        help="how noisy gradients become steps; it costs nothing",
+        seldom=True,
+    )
+    momentum: float = real(
+        default=0.0,
+        at_least=0,
+        below=1,
+        help="how much of the former step is kept, with sgd; it costs nothing",
+        seldom=True,
+    )
     physical_batch: int = integer(
-        default=128, at_least=1, upto=10**6, help="most rows in memory at once; changes neither result nor cost"
+        default=128,
+        at_least=1,
+        upto=10**6,
+        title="rows in memory",
+        help="most rows that are in memory at once; fewer need less memory and give the same result",
+        seldom=True,
     )
-    seconds: float | None = real(default=None, above=0, unit="s", help="stop after this time, at a lower cost")
+    seconds: float | None = real(
+        default=None,
+        above=0,
+        unit="s",
+        title="stop after",
+        help="end after this time, at a lower cost",
+        empty="never",
+        seldom=True,
+    )
+    device: str = choice(
+        choices=DEVICES,
+        default="auto",
+        help="where it is computed: a GPU where there is one, or the processor",
+        seldom=True,
+    )
+    accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)
 
     def __post_init__(self) -> None:
         """Check the values one by one, then against each other."""
         super().__post_init__()
+        network(self.network)
         if self.noise is None and self.epsilon is None:
             raise ParameterError(
                 "neither noise nor epsilon is given", mend="give --noise S or --epsilon E", field="epsilon"

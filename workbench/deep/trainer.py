@@ -84,7 +84,7 @@ class Training:
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class PrivateStep:
     """The private step, made from one schedule, so that sampling, clipping, noise and event cannot disagree."""
 
     sampler: PoissonSampler
@@ -95,7 +95,7 @@ class Mechanism:
     @classmethod
     def of(
         cls, schedule: Schedule, clipped_sum: Callable[[float], ClippedSum], coins: Entropy, noise: Entropy
-    ) -> Mechanism:
+    ) -> PrivateStep:
         """Make the parts of ``schedule``; ``clipped_sum`` makes the engine for a clipping norm."""
         return cls(
             sampler=PoissonSampler(schedule.rows, schedule.event.sample_rate, coins),
@@ -160,7 +160,7 @@ def train(
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
-        mechanism = Mechanism.of(
+        mechanism = PrivateStep.of(
             schedule,
             lambda clip: PerRowClippedSum(module, clip, plan.physical_batch, watch.look),
             coins,

@@ -8,7 +8,7 @@ from types import TracebackType
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from workbench.gui.pages import PAGES
+from workbench.gui import pages
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.style.theme import base_font
 from workbench.jobs import Job, trace_of
@@ -63,7 +63,7 @@ def run(data: str | None = None) -> int:
 
 def main_window() -> MainWindow:
     """Return the window with every page."""
-    return MainWindow(PAGES)
+    return MainWindow(pages.PAGES)
 
 
 def application() -> QApplication:

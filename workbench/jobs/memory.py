@@ -12,7 +12,7 @@ INTERVAL = 0.5
 """Seconds between two samples: asking the system is not free."""
 
 
-class MemoryGauge:
+class MemorySampler:
     """Samples resident memory when polled, at most every :data:`INTERVAL` seconds; it has no thread of its own."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from workbench.jobs.job import Job
 from workbench.jobs.mailbox import Mailbox
-from workbench.jobs.memory import MemoryGauge
+from workbench.jobs.memory import MemorySampler
 from workbench.jobs.progress import TimeLeft
 from workbench.params import CancelledError, WorkbenchError
 from workbench.processes.redacted_traceback import chain, trace_of
@@ -40,7 +40,7 @@ class Run(Generic[R]):
         self._cancel = CancelToken()
         self._mailbox = Mailbox()
         self._time_left = TimeLeft()
-        self._gauge = MemoryGauge() if gauge_memory else None
+        self._gauge = MemorySampler() if gauge_memory else None
         # Not a daemon: the interpreter waits for it, so that work is never cut off between two writes.
         self._thread = threading.Thread(target=self._work, name=f"job: {job.title}", daemon=False)
 

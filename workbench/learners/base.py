@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.schema import Attribute
+from workbench.data.schema import KINDS, Attribute
+from workbench.learners.tasks import CLASSIFICATION, EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import declare
-from workbench.privacy.accounting.event import Charge, Cost
+from workbench.privacy.accounting.event import Charge, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
-
-if TYPE_CHECKING:
-    from workbench.data.table import Table
-
-EMPTY = -1
-"""Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
 
 NOISES = ("released", "study", "none")
 """Where a model's noise came from: only what is ``released`` may leave; ``none`` has no privacy at all."""
@@ -33,22 +29,68 @@ _EXACT_DIGITS = 100
 class Learner:
     """The descriptor of a learner: light, so that lists and forms can be shown before anything is computed.
 
+    It is all that the window, the command line and the studies know of a learner.
+
     Attributes:
         name: the word of the command line.
         title: how a person calls it.
-        task: what it predicts.
-        parameters: its declared parameters.
-        estimator: the class with ``fit``, ``predict`` and ``score``.
+        about: how it is trained, in one sentence.
+        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
+        parameters: its declared parameters; ``epsilon`` is one of them.
+        estimator: makes the private model; a class with ``fit``, ``predict`` and what :class:`PrivateEstimator` asks.
+        ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
+            where there is none.
+        kinds: the kinds of columns that it can learn from.
+        short: the title where there is little room.
+        relation: the neighbours that its cost is stated for.
     """
 
     name: str
     title: str
+    about: str
     task: str
     parameters: type[Parameters]
     estimator: type[PrivateEstimator]
+    ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
+    kinds: tuple[str, ...] = KINDS
+    short: str = ""
+    relation: str = "zero-out"
+
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence or two."""
+        columns = "" if self.kinds == KINDS else f" It learns from columns of kind {', '.join(self.kinds)}."
+        return f"{task(self.task).needs}{columns}"
+
+    def require(self, attributes: Sequence[Attribute], target: Attribute) -> None:
+        """Check that the columns are what this learner can use.
+
+        Raises:
+            ParameterError: they are not; the message names the column.
+        """
+        checked_schema(attributes, target, self.task)
+        for attribute in attributes:
+            if attribute.kind not in self.kinds:
+                raise ParameterError(
+                    f"{self.title} cannot use a column of kind {attribute.kind}",
+                    f"column {attribute.name}",
+                    ("drop it", "choose another model"),
+                    code="column-kind",
+                )
+
+    def private(
+        self, attributes: Sequence[Attribute], target: Attribute, parameters: Parameters, noise: CentralNoise
+    ) -> PrivateEstimator:
+        """Return the private model, still to be fitted.
+
+        Raises:
+            ParameterError: the columns are not what it can use.
+        """
+        self.require(attributes, target)
+        return self.estimator(attributes, target, parameters, noise)
 
 
-class PrivateEstimator:
+class PrivateEstimator(ABC):
     """The part of the scikit-learn protocol that is the same for all learners.
 
     A subclass calls :meth:`_pay` in ``fit`` before it looks at a row.
@@ -88,6 +130,26 @@ class PrivateEstimator:
                 raise ParameterError(f"{name!r} is not an argument of {type(self).__name__}")
             setattr(self, name, value)
         return self
+
+    @abstractmethod
+    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
+        """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
+
+    @abstractmethod
+    def cost(self, rows: int) -> Cost | None:
+        """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
+
+    @abstractmethod
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Charge, then read the rows, then keep what may be released of them."""
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return what is predicted for each row (n,)."""
+
+    @abstractmethod
+    def to_plain(self) -> dict[str, Any]:
+        """Return the fitted model as JSON holds it."""
 
     @property
     def releasable(self) -> bool:
@@ -132,12 +194,6 @@ def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ..
         largest = shares.index(max(shares))
         shares[largest] += total - sum(shares, Decimal(0))
     return tuple(shares)
-
-
-def at_most(share: Decimal) -> float:
-    """Return the largest double that is not above ``share``: the noise is calibrated to it."""
-    value = float(share)
-    return value if Decimal(value) <= share else float(np.nextafter(value, 0.0))
 
 
 def discrete_laplace_variance(sensitivity: int, epsilon: float) -> float:
@@ -225,26 +281,17 @@ def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
-def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
-    """Return y (n,) of a table: the code of each row's class.
+def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predict: str = CLASSIFICATION) -> None:
+    """Check that a model can be learned from these columns.
 
-    Where the table replaces invalid values, a row whose class is missing or cannot be used is :data:`EMPTY`.
-
-    Raises:
-        InputError: a class is missing or not declared, and the table refuses that; row and column are named.
-    """
-    from workbench.data.columns.values import codes  # loads polars, which the list of learners does not wait for
-
-    y = codes(table, target)
-    return np.where(y == len(target.values()), EMPTY, y)
-
-
-def checked_schema(attributes: Sequence[Attribute], target: Attribute) -> None:
-    """Check that a classifier can be learned from these columns.
+    Args:
+        attributes: the public facts about the columns of X.
+        target: the same of y.
+        to_predict: the name of the task.
 
     Raises:
-        ParameterError: no attribute, a name given twice, a bound or domain that nobody declared, or a target without
-            classes.
+        ParameterError: no attribute, a name given twice, a bound or domain that nobody declared, or a target that does
+            not fit the task.
     """
     if not attributes:
         raise ParameterError("there is no attribute to learn from", mend="give at least one")
@@ -257,13 +304,7 @@ def checked_schema(attributes: Sequence[Attribute], target: Attribute) -> None:
             attribute.bounds()
         else:
             attribute.values()
-    if target.numeric:
-        raise ParameterError(
-            f"the target is of kind {target.kind}, not category or boolean",
-            f"column {target.name}",
-            "declare its classes as a domain",
-        )
-    target.values()
+    task(to_predict).check(target)
 
 
 def plain_part(values: Mapping[str, Any], key: str, kind: type | tuple[type, ...]) -> Any:

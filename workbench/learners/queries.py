@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.base import EMPTY, at_most, discrete_laplace_variance
+from workbench.learners.base import discrete_laplace_variance
 from workbench.learners.sums import histogram, moment_sums, on_grid
+from workbench.learners.tasks import EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.accounting.event import PureDp, floor_double
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Query:
     @property
     def epsilon(self) -> float:
         """The share as a double that is not above it; infinite without noise."""
-        return math.inf if self.share is None else at_most(self.share)
+        return math.inf if self.share is None else floor_double(self.share)
 
     @property
     def variance(self) -> float:

@@ -70,12 +70,12 @@ class LowerBound:
         under the other as ``truth`` allows, for it and for its opposite. The rarer count is cut into strata of equal
         probability and counted at the worse end of each, so that the sum is below the power by at most one stratum.
         """
-        from scipy.stats import beta, binom
+        from scipy.stats import binom
 
         n, alpha, p = self.tested, 1 - self.confidence, self.likely
         rare = max((p - self.delta) * math.exp(-truth), 1 - self.delta - math.exp(truth) * (1 - p), 0.0)
         worse = binom.ppf(np.arange(1, strata) / strata, n, rare)
-        high = np.where(worse < n, beta.ppf(1 - alpha / 2, worse + 1, np.maximum(n - worse, 1)), 1.0)
+        high = _upper(worse, n, alpha / 2)
         needed = np.minimum(high * math.exp(min(claim, 700.0)) + self.delta, 1.0)
         # Clopper and Pearson's lower bound is above x where so many hits or more have a chance below α/2 at x.
         hits = binom.isf(alpha / 2, n, needed) + 1
@@ -209,7 +209,13 @@ def _proved(hits: int, misses: int, n: int, alpha: float, delta: float) -> float
 
 def _bounds(hits: int, misses: int, n: int, alpha: float) -> tuple[float, float]:
     """Return Clopper and Pearson's bounds of two probabilities: the first from below, the second from above."""
+    # The lower bound of a probability is what the upper bound of its opposite leaves.
+    return 1 - float(_upper(n - hits, n, alpha / 2)), float(_upper(misses, n, alpha / 2))
+
+
+def _upper(hits: Any, n: int, risk: float) -> NDArray[np.float64]:
+    """Return the upper bounds of the probabilities of which ``hits`` of ``n`` were counted (Clopper & Pearson 1934)."""
     from scipy.stats import beta
 
-    low = float(beta.ppf(alpha / 2, hits, n - hits + 1)) if hits else 0.0
-    return low, float(beta.ppf(1 - alpha / 2, misses + 1, n - misses)) if misses < n else 1.0
+    bounds: NDArray[np.float64] = np.where(hits < n, beta.ppf(1 - risk, hits + 1, np.maximum(n - hits, 1)), 1.0)
+    return bounds

@@ -56,13 +56,17 @@ class PartFile:
         stream: binary stream to write to.
     """
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, *, private: bool = False) -> None:
         """Make the temporary file.
+
+        Args:
+            target: the final name.
+            private: whether nobody else may read it there either.
 
         Raises:
             InputError: the output is a folder or cannot be written.
         """
-        self.target = target
+        self.target, self._private = target, private
         if os.path.isdir(target):
             raise InputError("the output is a folder", str(target), "name a file")
         remove_stale_parts(target)
@@ -104,7 +108,8 @@ class PartFile:
 
     def publish(self) -> None:
         """Give the file its final name, durably."""
-        os.chmod(self.path, public_mode())
+        if not self._private:
+            os.chmod(self.path, public_mode())
         self.sync()
         if os.name == "nt":  # an open file cannot be renamed there
             self.stream.close()

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from workbench.learners import learner
-from workbench.params import ParameterError
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import Baseline, CurveFigure, Series
 from workbench.studies.curve import SANITIZED, CurveResult
-from workbench.studies.metrics import ACCURACY
 from workbench.studies.regimes import Regime
 from workbench.studies.results import Point
 
-METRICS = {ACCURACY: "Accuracy", "balanced_accuracy": "Balanced accuracy", "f1": "F1"}
-UNITS = {ACCURACY: "share correct", "balanced_accuracy": "mean recall of the classes", "f1": "0 to 1"}
 LONGEST_SOURCE = 48
 
 
-def curve_figure(result: CurveResult, source: str, metric: str = ACCURACY) -> CurveFigure:
+def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFigure:
     """Return the figure of one metric of a study.
 
     Args:
         result: the finished study.
         source: what a person calls the table.
-        metric: one of the study's metrics.
+        metric: one of the study's metrics; the first of its task where none is named.
 
     Raises:
         ParameterError: the study has no such metric.
     """
-    if metric not in METRICS:
-        raise ParameterError(f"the metric {metric!r} is not known", mend="choose one of " + ", ".join(METRICS))
     plan = result.plan
+    study = plan.measured
+    drawn = study.metric(metric) if metric else study.main
     points: dict[str, list[Point]] = {}
     for point in result.points:
-        if point.metric == metric:
+        if point.metric == drawn.name:
             points.setdefault(point.regime, []).append(point)
     ways = [way for way in plan.ways if way.kind != "none"]
     styles = _styles(ways)
@@ -45,19 +41,18 @@ def curve_figure(result: CurveResult, source: str, metric: str = ACCURACY) -> Cu
             baselines.append(Baseline("no privacy", "no-privacy", level))
         else:
             series.append(_series("no privacy", "no-privacy", points["none"]))
-    if metric == ACCURACY:
-        baselines.append(Baseline("always the majority", "majority", result.majority))
-    splits = f"{plan.repeats} stratified 80/20 splits" if plan.repeats > 1 else "a single 80/20 split"
+    if drawn.level:
+        baselines.append(Baseline(drawn.level, "majority", result.levels[drawn.name]))
+    splits = f"{plan.repeats} {study.splits}" if plan.repeats > 1 else "a single 80/20 split"
     parts = [_shortened(source), learner(plan.model).title, f"{result.table_rows:,} rows", splits]
     if plan.evaluate == SANITIZED:
         parts.append("sanitised regimes asked about sanitised rows")
-    metric_name = METRICS[metric] if metric == "f1" else METRICS[metric].lower()
     spread = ", mean ± standard deviation" if plan.repeats > 1 else ""
     return CurveFigure(
-        title=f"{METRICS[metric]} against ε",
+        title=f"{drawn.title} against ε",
         subtitle=" · ".join(parts),
         x_label="ε for a whole row (log scale)",
-        y_label=f"{metric_name} on held-out rows ({UNITS[metric]}){spread}",
+        y_label=f"{drawn.inside} on held-out rows ({drawn.unit}){spread}",
         series=tuple(series),
         baselines=tuple(baselines),
         span=(plan.epsilons[0], plan.epsilons[-1]),

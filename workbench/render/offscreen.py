@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.params import InputError, WorkbenchError
 from workbench.render.palette import THEMES
-from workbench.render.values import FIGURES, CurveFigure, kind_of
+from workbench.render.values import Figure, kind_of
 
 WIDTH, HEIGHT, SCALE = 1280, 800, 2.0
 SUFFIXES = (".png", ".svg")
@@ -26,7 +26,7 @@ NO_QT = 3
 
 
 def write_figure(
-    figure: CurveFigure,
+    figure: Figure,
     path: Path,
     *,
     width: int = WIDTH,
@@ -34,7 +34,7 @@ def write_figure(
     scale: float = SCALE,
     theme: str = "light",
 ) -> None:
-    """Draw ``figure`` into ``path``; the file appears whole or not at all.
+    """Draw ``figure`` into ``path``; the file appears whole or not at all, and with a badge nobody else can read it.
 
     Args:
         figure: what to draw.
@@ -49,8 +49,10 @@ def write_figure(
         WorkbenchError: a library of Qt is missing, or the drawing failed.
     """
     check_plot_path(path)
+    kind = kind_of(figure)
     request = {
-        "kind": kind_of(figure).name,
+        "value": [kind.value.__module__, kind.value.__qualname__],
+        "module": kind.module,
         "figure": figure.to_plain(),
         "path": str(path.absolute()),
         "width": width,
@@ -111,13 +113,14 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request: dict[str, Any] = json.load(sys.stdin)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    kind = next(kind for kind in FIGURES if kind.name == request["kind"])
     try:
-        module = importlib.import_module(kind.module)
+        module = importlib.import_module(request["module"])
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         return NO_QT
-    figure = kind.value.from_plain(request["figure"])
+    home, name = request["value"]
+    value: type[Figure] = getattr(importlib.import_module(home), name)
+    figure = value.from_plain(request["figure"])
     path = Path(request["path"])
     from PySide6.QtWidgets import QApplication
 
@@ -132,7 +135,7 @@ def main() -> int:
     return 0
 
 
-def _draw(module: Any, figure: CurveFigure, request: dict[str, Any], path: Path) -> None:
+def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> None:
     from PySide6.QtCore import QBuffer, QRect, QRectF, QSize
     from PySide6.QtGui import QImage, QImageWriter, QPainter
     from PySide6.QtSvg import QSvgGenerator
@@ -162,7 +165,9 @@ def _draw(module: Any, figure: CurveFigure, request: dict[str, Any], path: Path)
             raise OSError(writer.errorString())
     # The whole figure is in memory before the first byte is written, then the name appears at once.
     part = _part(path)
-    with part.open("wb") as file:
+    # A figure with a badge is private: nobody else may read its file.
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if figure.badge else 0o666)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(memory.data().data())
         file.flush()
         os.fsync(file.fileno())

@@ -6,12 +6,35 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from workbench.params import ParameterError
 from workbench.render.palette import STYLES
 
 PRIVATE_BADGE = "private – not for release"
+
+
+class Figure(Protocol):
+    """What a figure of any kind has in common with the others."""
+
+    @property
+    def title(self) -> str:
+        """What it shows, in a few words."""
+        ...
+
+    @property
+    def badge(self) -> str:
+        """Its provenance; empty for public figures."""
+        ...
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the figure as JSON holds it."""
+        ...
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make the figure from what :meth:`to_plain` returned."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +141,13 @@ class FigureKind:
     """A kind of figure that can be drawn.
 
     Attributes:
-        name: the word for it in a request to the drawing process.
+        name: what it is called.
         value: the class of its values.
-        module: the file of this folder that draws it (it imports Qt) with ``view(value, theme)``.
+        module: the file that draws it (it imports Qt) with ``view(value, theme)``.
     """
 
     name: str
-    value: type[CurveFigure]
+    value: type[Figure]
     module: str
 
 
@@ -132,7 +155,7 @@ FIGURES: tuple[FigureKind, ...] = (FigureKind("curve", CurveFigure, "workbench.r
 """Every kind of figure, one line each."""
 
 
-def kind_of(figure: CurveFigure) -> FigureKind:
+def kind_of(figure: Figure) -> FigureKind:
     """Return the kind that draws ``figure``."""
     return next(kind for kind in FIGURES if isinstance(figure, kind.value))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -86,9 +85,3 @@ def total(epsilon: float | Decimal, claims: Sequence[Claim]) -> Decimal:
         context.prec = _EXACT_DIGITS
         # Without trailing zeros, and adding 0 undoes the exponent that normalize gives to whole tens.
         return sum(shares(epsilon, claims).values(), Decimal(0)).normalize() + 0
-
-
-def floor_double(share: Decimal) -> float:
-    """Return the largest double that is at most ``share``: a table built for it never exceeds the share."""
-    nearest = float(share)
-    return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)

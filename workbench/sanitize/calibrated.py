@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from workbench.data.columns.grid import Grid
 from workbench.params import ParameterError
 from workbench.params.remedies import PROTECT, Remedy
-from workbench.privacy.local.cells import MOST_CELLS, Cells
-from workbench.privacy.local.error_profile import Facts, facts
+from workbench.privacy.accounting.event import floor_double
+from workbench.privacy.local import mechanisms
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import ErrorProfile, error_profile
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
-from workbench.privacy.local.mechanisms import MECHANISMS, Mechanism, Randomiser, mechanism
-from workbench.sanitize.budget_split import floor_double
+from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
 USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
@@ -44,7 +46,7 @@ class ProtectedColumn:
     randomiser: Randomiser
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ErrorProfile:
         """What the table does to a value."""
         return _facts(self.mechanism.name, _Key(self.grid.cells), floor_double(self.share))
 
@@ -96,7 +98,7 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     return _protected(plan.column(name), plan.shares()[name])
 
 
-def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, Facts], ...]:
+def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
     """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
 
     Args:
@@ -106,9 +108,9 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
             mean or frequency, what has none last.
     """
     key, epsilon = _Key(cells), floor_double(share)
-    fitting = [(m, _facts(m.name, key, epsilon)) for m in MECHANISMS if not m.refusal(cells)]
+    fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
 
-    def rank(option: tuple[Mechanism, Facts]) -> tuple[float, float]:
+    def rank(option: tuple[Mechanism, ErrorProfile]) -> tuple[float, float]:
         error, variance = option[1].expected_absolute_error, option[1].statistic_variance
         if purpose == VALUES:
             return error, 0.0
@@ -183,7 +185,7 @@ def _entries(cells: Cells) -> int:
     return cells.total**2 if cells.size <= MOST_CELLS else 0
 
 
-# A table of 4,096 cells takes 134 MB, and its sampler, once something is drawn, as much again. Facts are light.
+# A table of 4,096 cells takes 134 MB, and its sampler, once something is drawn, as much again.
 _KEPT = _Kept(most_entries=2 * MOST_CELLS**2, most=64)
 
 
@@ -192,5 +194,5 @@ def _randomiser(name: str, key: _Key, epsilon: float) -> Randomiser:
 
 
 @lru_cache(maxsize=4096)
-def _facts(name: str, key: _Key, epsilon: float) -> Facts:
-    return facts(_randomiser(name, key, epsilon), key.cells)
+def _facts(name: str, key: _Key, epsilon: float) -> ErrorProfile:
+    return error_profile(_randomiser(name, key, epsilon), key.cells)

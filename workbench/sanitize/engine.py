@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from workbench.data.columns.grid import CellArray
+from workbench.data.columns.source_types import returns_to
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.field import did_you_mean
 from workbench.privacy.entropy import Entropy, permutation
+from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
@@ -34,6 +35,7 @@ class Draw:
         columns: the protected columns that were sampled.
         cells: (n,) output cells by column name, rows already in the order they leave.
         kept: text of the columns published as they are, in the same order of rows.
+        kept_types: the types those columns have in the source, where every cell returns to its type.
         names: the columns that leave, in the order of the original table.
         rows: number of rows, n.
         releasable: whether the randomness was cryptographic.
@@ -43,6 +45,7 @@ class Draw:
     columns: tuple[ProtectedColumn, ...]
     cells: dict[str, CellArray]
     kept: dict[str, pl.Series]
+    kept_types: dict[str, pl.DataType]
     names: tuple[str, ...]
     rows: int
     releasable: bool
@@ -133,6 +136,9 @@ def draw_prepared(
         columns=columns,
         cells=cells,
         kept=kept,
+        kept_types={
+            n: table.types[n] for n, cells in kept.items() if n in table.types and returns_to(cells, table.types[n])
+        },
         names=tuple(n for n in table.names if n not in dropped),
         rows=table.rows,
         releasable=entropy.releasable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
+from workbench.sanitize.data_dictionary import IDENTIFIER, Entry
+from workbench.sanitize.dictionary_changes import changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
 from workbench.sanitize.plan import AUTO, UNFILLED, Column, Plan, unfilled
 
@@ -60,6 +63,7 @@ def draft(
     dropped: Sequence[str] = (),
     from_data: bool = False,
     reading: Reading | None = None,
+    dictionary: Sequence[Entry] = (),
 ) -> Draft:
     """Return a first plan for a table.
 
@@ -73,11 +77,13 @@ def draft(
         dropped: columns to leave out.
         from_data: whether bounds and domains are read off the rows and marked as such.
         reading: how the file was read.
+        dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
 
     Raises:
-        ParameterError: a named column does not exist, or the mechanism is not known.
+        ParameterError: a named column does not exist, the mechanism is not known, or there are two targets.
     """
     names = [c.name for c in columns]
+    target = _one_target(target, dictionary, names)
     for name in [*dropped, *([target] if target else [])]:
         if name not in names:
             raise ParameterError(
@@ -86,11 +92,14 @@ def draft(
     if mechanism_name != AUTO:
         mechanism(mechanism_name)
     known = {a.name: a for a in declared}
+    entries = {e.name: e for e in dictionary}
     tables, notes = [], []
     for column in columns:
-        table, note = _column(column, known.get(column.name), target, mechanism_name, dropped, from_data)
+        attribute, entry = _stated(known.get(column.name), entries.get(column.name))
+        table, note = _column(column, attribute, entry, target, mechanism_name, dropped, from_data)
         tables.append(table)
         notes += [note] if note else []
+    notes += filter(None, (not_in_table(dictionary, names),))
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
     raw["column"] = tables
@@ -104,6 +113,7 @@ def draft(
 def _column(
     column: ColumnProfile,
     declared: Attribute | None,
+    entry: Entry | None,
     target: str | None,
     mechanism_name: str,
     dropped: Sequence[str],
@@ -115,8 +125,14 @@ def _column(
         return {"name": name, "action": "drop"}, ""
     if declared is not None:
         return _declared(declared, name == target, mechanism_name)
+    if entry is not None and entry.role == IDENTIFIER:
+        marks = {"origin": GUESS} if entry.guessed else {}
+        return {"name": name, "action": "drop", "role": IDENTIFIER, **marks}, f"{name} is dropped: it is an identifier"
+    if entry is not None and entry.kind is not None:
+        table, note = _entered(column, entry, from_data)
+        return _completed(table, name == target, mechanism_name), note
     identifier = next((s for s in column.suspicions if s.what == "identifier"), None)
-    if identifier is not None and name != target:
+    if identifier is not None and name != target and entry is None:
         note = f"{name} is dropped: {identifier.reason}, so it looks like an identifier"
         return {"name": name, "action": "drop", "role": "identifier", "origin": GUESS}, note
     note = ""
@@ -137,8 +153,59 @@ def _column(
             note = f'{name} has missing values: fill in missing = "own-value" (one more value) or "refuse"'
         if column.year_last:
             table["date_order"] = UNFILLED
-    table["origin"] = GUESS
+    table |= {"origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}
     return _completed(table, name == target, mechanism_name), note
+
+
+def _one_target(target: str | None, dictionary: Sequence[Entry], names: Sequence[str]) -> str | None:
+    """Return the column to predict, which a caller or a dictionary names."""
+    named = next((e.name for e in dictionary if e.role == "target" and e.name in names), None)
+    if named is not None and target not in (None, named):
+        raise ParameterError(
+            f"the target is {target!r}, and the data dictionary calls {named!r} the target",
+            mend="change one of the two",
+        )
+    return target or named
+
+
+def _stated(attribute: Attribute | None, entry: Entry | None) -> tuple[Attribute | None, Entry | None]:
+    """Return the known facts of a column with those of a dictionary over them; or the latter alone."""
+    if entry is None or not entry.declares:
+        return attribute, None
+    if attribute is None or entry.kind not in (None, attribute.kind):
+        return None, entry
+    made = changes(entry, Column(**{**vars(attribute), "action": "drop"}))
+    return dataclasses.replace(attribute, **{k: v for k, v in made.items() if k not in ("action", "mechanism")}), None
+
+
+def _entered(column: ColumnProfile, entry: Entry, from_data: bool) -> tuple[dict[str, Any], str]:
+    """Return the table and the note of a column whose kind a dictionary states.
+
+    How missing values and dates are written is left as a plan has it by default, whatever the rows hold: only so is
+    nothing of the table a guess. Where the kind itself is marked as one, they are asked for as usual.
+    """
+    name, guessed = column.name, "kind" in entry.guessed
+    needed = ("lower", "upper") if entry.kind in ("integer", "real", "date") else ("domain",)
+    stated = Column(name=name, action="drop", kind=entry.kind, role=entry.role, **entry.facts).to_plain()
+    table = {**stated, "action": "protect"}
+    if from_data and not entry.facts and entry.kind == column.kind:
+        try:
+            read = _table(attribute_from_data(column))
+        except InputError as error:
+            return {"name": name, "action": "drop", "origin": GUESS}, f"{name} is dropped: {error.what}"
+        table |= {key: read[key] for key in (*needed, "bounds_origin") if key in read}
+    if entry.kind != "boolean":
+        table |= {fact: UNFILLED for fact in needed if fact not in table}
+    asked = []
+    if column.missing:
+        asked.append('missing = "own-value", because rows have missing values')
+    if entry.kind == "date" and column.year_last:
+        asked.append('date_order = "day-first" or "month-first", because its dates have the year last')
+    if guessed:
+        table |= {"missing": UNFILLED} if column.missing else {}
+        table |= {"date_order": UNFILLED} if entry.kind == "date" and column.year_last else {}
+        table["origin"] = GUESS
+    return table, f"{name} may need {' and '.join(asked)}" if asked else ""
 
 
 def _declared(attribute: Attribute, predicted: bool, mechanism_name: str) -> tuple[dict[str, Any], str]:

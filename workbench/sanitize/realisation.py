@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.data.columns.grid import CellArray, Grid
+from workbench.data.columns.grid import Grid
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.entropy import KeyedEntropy
+from workbench.privacy.local.cells import CellArray
 from workbench.sanitize.calibrated import ProtectedColumn, protected_column
 from workbench.sanitize.engine import check_columns, sampled
 from workbench.sanitize.plan import Plan

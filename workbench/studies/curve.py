@@ -1,4 +1,4 @@
-"""Accuracy against ε: the same splits trained without privacy, on a sanitised table and with a private learner.
+"""Utility against ε: the same splits trained without privacy, on a sanitised table and with a private learner.
 
 A study is private: its figures come from held-out private rows, its draws from seeded generators that no release
 uses, and nothing of it can be released.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import workbench
 from workbench.learners import learner
+from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
 from workbench.processes.executor import run_tasks
@@ -24,7 +25,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.journal import Figures, Journal
-from workbench.studies.metrics import classification_metrics
+from workbench.studies.metrics import ACCURACY, Levels, Measured, measured
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
@@ -60,12 +61,23 @@ class CurvePlan(Parameters):
     def __post_init__(self) -> None:
         """Check the values, the model's name and every regime."""
         super().__post_init__()
-        learner(self.model)
+        chosen = learner(self.model)
         ways = self.ways
+        if chosen.ordinary is None and any(way.kind != "private" for way in ways):
+            raise ParameterError(
+                f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
+                "sanitised rows",
+                mend="choose the regime private alone",
+            )
         if self.evaluate == SANITIZED and not any(way.kind == "sanitized" for way in ways):
             raise ParameterError(
                 "evaluate = sanitized needs a sanitised regime", mend="add sanitized:MECHANISM to the regimes"
             )
+
+    @property
+    def measured(self) -> Measured:
+        """What is measured: it follows from what the model predicts."""
+        return measured(learner(self.model).task)
 
     @property
     def ways(self) -> tuple[Regime, ...]:
@@ -89,14 +101,15 @@ class CurveResult:
         plan: what was compared.
         rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
         points: what the repeats say together, by regime, ε and metric.
-        majority: mean accuracy on the held-out rows of always naming the largest class of the training rows.
+        levels: by metric, the mean figure on the held-out rows of always giving the one answer that fits the training
+            rows best (the largest class, the mean).
         table_rows: number of rows of the table.
     """
 
     plan: CurvePlan
     rows: tuple[Row, ...]
     points: tuple[Point, ...]
-    majority: float
+    levels: Levels
     table_rows: int
 
 
@@ -126,7 +139,7 @@ def run_curve(
     cancel: CancelToken | None = None,
     journal: Journal | None = None,
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
-    level: float | None = None,
+    levels: Levels | None = None,
 ) -> CurveResult:
     """Train and ask every model of ``plan``.
 
@@ -138,7 +151,7 @@ def run_curve(
         cancel: honoured at once; what is finished stays in the journal.
         journal: what an earlier run of the same study finished, and where this one keeps what it finishes.
         on_rows: given the rows of each fit as it ends, those of the journal first.
-        level: what :func:`majority` gives, where the caller has it.
+        levels: what :func:`constant_levels` gives, where the caller has it.
 
     Raises:
         CancelledError: a stop was asked for.
@@ -172,7 +185,8 @@ def run_curve(
                 journal.append(fit.name, values)
             take(fit, values)
     rows = in_order(plan, (row for fit in fits for row in _rows_of(plan, fit, figures[fit])))
-    return CurveResult(plan, rows, Tally(rows).points(), majority(plan, data) if level is None else level, len(data.y))
+    levels = constant_levels(plan, data) if levels is None else levels
+    return CurveResult(plan, rows, Tally(rows).points(), levels, len(data.y))
 
 
 def _results(
@@ -203,12 +217,12 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
         seed=plan.seed,
         sanitised_truth=plan.evaluate == SANITIZED,
     )
-    return classification_metrics(truth, predicted, data.classes)
+    return plan.measured.measure(truth, predicted, data.target)
 
 
 def _split(plan: CurvePlan, data: StudyData, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the split that all regimes of a repeat share, so that they can be compared pair by pair."""
-    return stratified_split(data.y, _split_seed(plan, repeat))
+    return stratified_split(plan.measured.strata(data.y), _split_seed(plan, repeat))
 
 
 def _split_seed(plan: CurvePlan, repeat: int) -> int:
@@ -231,8 +245,24 @@ def in_order(plan: CurvePlan, rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(row for key in sorted(groups) for row in sorted(groups[key], key=lambda row: row.repeat))
 
 
-def majority(plan: CurvePlan, data: StudyData) -> float:
-    """Return the mean accuracy on held-out rows of always naming the largest class of the training rows."""
+def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
+    """Return by metric the mean figure on held-out rows of always giving the best constant answer of the training rows.
+
+    Only of the metrics that draw it as a level.
+    """
+    study = plan.measured
+    drawn = [metric.name for metric in study.metrics if metric.level]
+    if study.task == CLASSIFICATION:  # from the sizes of the classes alone, without looking for the rows
+        return {ACCURACY: _majority(plan, data)}
+    figures = []
+    for repeat in range(plan.repeats):
+        training, held_out = _split(plan, data, repeat)
+        said = np.full(len(held_out), study.constant(data.y[training]))
+        figures.append(study.measure(data.y[held_out], said, data.target))
+    return {name: sum(found[name] for found in figures) / len(figures) for name in drawn}
+
+
+def _majority(plan: CurvePlan, data: StudyData) -> float:
     sizes = np.unique(data.y, return_counts=True)[1]
     shares = []
     for repeat in range(plan.repeats):

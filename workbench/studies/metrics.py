@@ -1,15 +1,98 @@
-"""How good predicted classes are, all figures in [0, 1]."""
+"""How good predictions are: the figures of each task, which of them is drawn first, and what to compare them with."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.schema import Attribute
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION
+from workbench.params import ParameterError
+
 ACCURACY = "accuracy"
 
 
+@dataclass(frozen=True)
+class Metric:
+    """One figure.
+
+    Attributes:
+        name: its name in the CSV.
+        title: how a person calls it.
+        unit: what its values mean.
+        inside: the title within a sentence.
+        level: what always gives one answer, whose figure is drawn as a level; empty where none is drawn.
+        beats: that answer as the end of the sentence "Better than …".
+        higher: whether a higher figure is a better one.
+        near: how far from the level without privacy still counts as near it.
+        near_words: the same, in words.
+    """
+
+    name: str
+    title: str
+    unit: str
+    inside: str
+    level: str = ""
+    beats: str = ""
+    higher: bool = True
+    near: float = 0.03
+    near_words: str = "3 points"
+
+    def not_worse(self, value: float, level: float, slack: float = 0.0) -> bool:
+        """Return whether ``value`` is at least as good as ``level``, or worse by ``slack`` at most."""
+        return value >= level - slack if self.higher else value <= level + slack
+
+    def better(self, value: float, level: float) -> bool:
+        """Return whether ``value`` is better than ``level``."""
+        return value > level if self.higher else value < level
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a study measures of a task.
+
+    Attributes:
+        task: the name of the :class:`workbench.learners.tasks.Task`.
+        metrics: its figures, the one that is drawn first at the front.
+        measure: returns figures by name, of truth (n,) and prediction (n,) in rows of a target column; n ≥ 1.
+        constant: returns the one answer that fits training rows y (n,) best without looking at any other column.
+        strata: returns the code of the group of each row (n,) that a split divides alike.
+        question: how good a model is, in the middle of a sentence.
+        splits: what the splits are called.
+    """
+
+    task: str
+    metrics: tuple[Metric, ...]
+    measure: Callable[[NDArray[Any], NDArray[Any], Attribute], dict[str, float]]
+    constant: Callable[[NDArray[Any]], float]
+    strata: Callable[[NDArray[Any]], NDArray[np.int64]]
+    question: str
+    splits: str
+
+    @property
+    def main(self) -> Metric:
+        """The metric that is drawn first."""
+        return self.metrics[0]
+
+    def metric(self, name: str) -> Metric:
+        """Return one of the metrics.
+
+        Raises:
+            ParameterError: there is none of that name.
+        """
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        known = ", ".join(metric.name for metric in self.metrics)
+        raise ParameterError(f"the metric {name!r} is not known", mend=f"choose one of {known}")
+
+
 def classification_metrics(truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> dict[str, float]:
-    """Return accuracy, balanced accuracy and, of two classes, F1 of the second.
+    """Return accuracy, balanced accuracy and, of two classes, F1 of the second; all of them in [0, 1].
 
     Balanced accuracy is the mean recall of the classes that occur. F1 = 2·TP/(2·TP + FP + FN), 0 where no row is or
     is said to be of the second class.
@@ -30,3 +113,152 @@ def classification_metrics(truth: NDArray[np.int64], predicted: NDArray[np.int64
         either = int(sizes[1]) + said
         out["f1"] = 2 * int(hits[1]) / either if either else 0.0
     return out
+
+
+def regression_metrics(
+    truth: NDArray[np.float64], predicted: NDArray[np.float64], target: Attribute
+) -> dict[str, float]:
+    """Return R², and the root and mean of the squared errors on the public scale, where the bounds are 0 and 1.
+
+    Truth and prediction are clamped to the declared bounds first. R² is 1 − Σ(error²)/Σ(deviation from the mean of the
+    truth²): 1 where every number is met, 0 for the mean, negative for what is worse than that. Where the truth does
+    not vary it is 1 if every number is met, else 0.
+
+    Args:
+        truth: the number of each row (n,), n ≥ 1.
+        predicted: the number that was said (n,).
+        target: the column, with its bounds.
+    """
+    lower, upper = target.bounds()
+    scaled = (np.clip(truth, lower, upper) - lower) / (upper - lower)
+    said = (np.clip(predicted, lower, upper) - lower) / (upper - lower)
+    mse = float(((said - scaled) ** 2).mean())
+    spread = float(((scaled - scaled.mean()) ** 2).mean())
+    r2 = 1.0 - mse / spread if spread > 0 else float(mse == 0)
+    return {"r2": r2, "rmse": mse**0.5, "mse": mse}
+
+
+def adjusted_rand(truth: NDArray[np.int64], groups: NDArray[np.int64]) -> float:
+    """Return the adjusted Rand index of two groupings of the same rows (Hubert & Arabie 1985).
+
+    It is 1 where they are the same whatever the groups are called, and 0 on average of groupings by chance.
+    """
+    _, one = np.unique(truth, return_inverse=True)
+    _, other = np.unique(groups, return_inverse=True)
+    table = np.zeros((one.max() + 1, other.max() + 1))
+    np.add.at(table, (one, other), 1)
+    together, rows, columns, all_pairs = (
+        float((counts * (counts - 1) / 2).sum())
+        for counts in (table, table.sum(axis=1), table.sum(axis=0), np.array([float(len(truth))]))
+    )
+    if all_pairs == 0:
+        return 1.0
+    chance, most = rows * columns / all_pairs, (rows + columns) / 2
+    return 1.0 if most == chance else (together - chance) / (most - chance)
+
+
+def _classes(truth: NDArray[Any], predicted: NDArray[Any], target: Attribute) -> dict[str, float]:
+    return classification_metrics(truth, predicted.astype(np.int64), len(target.values()))
+
+
+def _groups(truth: NDArray[Any], predicted: NDArray[Any], target: Attribute) -> dict[str, float]:
+    return {"ari": adjusted_rand(truth, predicted.astype(np.int64))}
+
+
+def _largest_class(y: NDArray[Any]) -> float:
+    return float(np.bincount(y).argmax())
+
+
+def _mean(y: NDArray[Any]) -> float:
+    return float(y.mean())
+
+
+def _one_group(y: NDArray[Any]) -> float:
+    return 0.0
+
+
+def _by_class(y: NDArray[Any]) -> NDArray[np.int64]:
+    return y.astype(np.int64, copy=False)
+
+
+def _as_one(y: NDArray[Any]) -> NDArray[np.int64]:
+    return np.zeros(len(y), dtype=np.int64)
+
+
+_MAJORITY = ("always the majority", "always naming the majority")
+_MEAN = ("always the mean", "always saying the mean")
+
+MEASURED: tuple[Measured, ...] = (
+    Measured(
+        CLASSIFICATION,
+        (
+            Metric(ACCURACY, "Accuracy", "share correct", "accuracy", *_MAJORITY),
+            Metric("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", "balanced accuracy"),
+            Metric("f1", "F1", "0 to 1", "F1"),
+        ),
+        _classes,
+        _largest_class,
+        _by_class,
+        "how often each is right",
+        "stratified 80/20 splits",
+    ),
+    Measured(
+        REGRESSION,
+        (
+            Metric("r2", "R²", "1: exact, 0: no better than the mean", "R²", *_MEAN, near_words="0.03"),
+            Metric(
+                "rmse",
+                "RMSE",
+                "share of the declared range",
+                "RMSE",
+                *_MEAN,
+                higher=False,
+                near=0.01,
+                near_words="1 % of the declared range",
+            ),
+            Metric("mse", "MSE", "declared range = 1", "MSE", *_MEAN, higher=False, near=0.001, near_words="0.001"),
+        ),
+        regression_metrics,
+        _mean,
+        _as_one,
+        "how close each comes",
+        "random 80/20 splits",
+    ),
+    Measured(
+        CLUSTERING,
+        (
+            Metric(
+                "ari",
+                "Adjusted Rand index",
+                "1: the classes, 0: by chance",
+                "adjusted Rand index",
+                "always one group",
+                "putting all rows in one group",
+                near_words="0.03",
+            ),
+        ),
+        _groups,
+        _one_group,
+        _by_class,
+        "how well its groups agree with the classes of the target",
+        "stratified 80/20 splits",
+    ),
+)
+"""What is measured of each task, one entry each."""
+
+
+def measured(task: str) -> Measured:
+    """Return what a study measures of a task.
+
+    Raises:
+        ParameterError: nothing is known to measure of it.
+    """
+    for entry in MEASURED:
+        if entry.task == task:
+            return entry
+    known = ", ".join(entry.task for entry in MEASURED)
+    raise ParameterError(f"a study cannot measure the task {task!r}", mend=f"use one of {known}")
+
+
+Levels = Mapping[str, float]
+"""By metric, the figure of always giving one answer."""

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
-from workbench.learners.base import EMPTY, classes_of
+from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
-from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
+from workbench.privacy.central import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
@@ -70,34 +70,35 @@ class StudyData:
         columns: the attributes of X, in order.
         target: the attribute of y.
         X: (n, d) numbers, and codes of categories; NaN or one code beyond the domain where a value is missing.
-        y: (n,) class codes.
+        y: (n,) what is to be predicted: class codes, or numbers within their bounds.
         cells: (n, d + 1) public grid cells of each attribute and, last, of the target.
     """
 
     columns: tuple[Column, ...]
     target: Column
     X: NDArray[np.float64]
-    y: NDArray[np.int64]
+    y: NDArray[Any]
     cells: NDArray[np.uint32]
 
     @classmethod
-    def read(cls, table: Table, bounds: Plan, target: str) -> Self:
-        """Take the columns that ``bounds`` declares and does not drop, of the rows that have a class.
+    def read(cls, table: Table, bounds: Plan, target: str, to_predict: str = CLASSIFICATION) -> Self:
+        """Take the columns that ``bounds`` declares and does not drop, of the rows that have something to predict.
+
+        Args:
+            table: the rows.
+            bounds: declares bounds and domains of the columns.
+            target: the column to predict.
+            to_predict: the name of the task.
 
         Raises:
             InputError: a column is not in the table, or a value cannot be used; the message names row and column.
-            ParameterError: the target is not declared, or is no category; a bound or domain is not declared.
+            ParameterError: the target is not declared, or not as the task needs it; a bound or domain is not declared.
         """
-        declared = bounds.column(target)
-        if declared.numeric:
-            raise ParameterError(
-                f"the target is declared as {declared.kind}, not as category or boolean",
-                f"column {target}",
-                'declare its classes: kind = "category" and domain = [ … ]',
-            )
+        goal_of = task(to_predict)
+        goal_of.check(bounds.column(target))
         columns = tuple(
-            # A row without a class can neither train nor be asked about: missing targets are refused, or left out
-            # where invalid values are replaced.
+            # A row with nothing to predict can neither train nor be asked about: missing targets are refused, or left
+            # out where invalid values are replaced.
             replace(
                 c,
                 action="protect",
@@ -116,16 +117,11 @@ class StudyData:
         table = bounds.rows_of(table)
         (goal,) = (c for c in columns if c.name == target)
         cells = np.column_stack([c.grid().encode(table).astype(np.uint32) for c in (*attributes, goal)])
-        y = classes_of(table, goal)
-        known = y != EMPTY  # empty rows, where invalid values are replaced
+        y = goal_of.read(table, goal)
+        known = goal_of.filled(y)  # empty rows, where invalid values are replaced
         if not known.any():
-            raise InputError("no row has a class", f"column {target}", "choose another target")
+            raise InputError(f"no row has a {goal_of.noun}", f"column {target}", "choose another target")
         return cls(attributes, goal, matrix(table, attributes)[known], y[known], cells[known])
-
-    @property
-    def classes(self) -> int:
-        """Number of declared classes."""
-        return len(self.target.values())
 
     def plan(self, regime: Regime, epsilon: float) -> Plan:
         """Return the plan that sanitises the whole row for ``epsilon``.
@@ -135,15 +131,14 @@ class StudyData:
         """
         return _plan((*self.columns, self.target), regime.mechanism, epsilon)
 
-    def sanitised(self, regime: Regime, epsilon: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def sanitised(self, regime: Regime, epsilon: float, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return one seeded draw of the whole table, as (X, y) on the public grid."""
         entropy = SeededEntropy(seed)
-        out = np.empty_like(self.X)
-        *attributes, goal = _calibrated((*self.columns, self.target), regime.mechanism, epsilon)
-        for j, column in enumerate(attributes):
-            drawn = column.randomiser.sample(self.cells[:, j], entropy)
-            out[:, j] = column.grid.numbers_of(drawn) if column.column.numeric else drawn
-        return out, np.asarray(goal.randomiser.sample(self.cells[:, -1], entropy), dtype=np.int64)
+        drawn = np.empty(self.cells.shape)
+        for j, column in enumerate(_calibrated((*self.columns, self.target), regime.mechanism, epsilon)):
+            cells = column.randomiser.sample(self.cells[:, j], entropy)
+            drawn[:, j] = column.grid.numbers_of(cells) if column.column.numeric else cells
+        return drawn[:, :-1], drawn[:, -1].astype(self.y.dtype)
 
 
 # One: fits come grouped by ε, and a column of 4,096 cells needs 256 MB.
@@ -199,13 +194,13 @@ def predictions(
     *,
     seed: int,
     sanitised_truth: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Train as ``fit`` says and return (truth, prediction) on the held-out rows.
 
     Args:
         fit: the regime, ε and repeat.
         data: the rows.
-        model: the learner; without noise it is the ordinary model.
+        model: the learner; the regimes without it train its ordinary model.
         training: indices of the training rows.
         held_out: indices of the other rows.
         seed: the study's seed; every fit has draws of its own, which no release ever uses.
@@ -213,14 +208,17 @@ def predictions(
     """
     drawn = seed_of(seed, fit.regime.name, fit.epsilon, fit.repeat)
     X, y = data.X, data.y
-    noise: CentralNoise = NoNoise()
-    parameters = model.parameters()
-    if fit.epsilon is not None and fit.regime.kind == "sanitized":
-        X, y = data.sanitised(fit.regime, fit.epsilon, drawn)
-    elif fit.epsilon is not None:
+    estimator: Any
+    if fit.regime.kind == "private":
         parameters = model.parameters.from_plain({"epsilon": fit.epsilon})
         noise = StudyNoise(np.random.Generator(np.random.PCG64(drawn)))
-    estimator: Any = model.estimator(data.columns, data.target, parameters, noise)
+        estimator = model.private(data.columns, data.target, parameters, noise)
+    else:
+        model.require(data.columns, data.target)
+        assert model.ordinary is not None  # the curve's plan has asked
+        estimator = model.ordinary(data.columns, data.target)
+        if fit.epsilon is not None:
+            X, y = data.sanitised(fit.regime, fit.epsilon, drawn)
     estimator.fit(X[training], y[training])
     asked, truth = (X, y) if sanitised_truth else (data.X, data.y)
-    return truth[held_out], np.asarray(estimator.predict(asked[held_out]), dtype=np.int64)
+    return truth[held_out], np.asarray(estimator.predict(asked[held_out]))

@@ -12,19 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.columns.values import codes, numbers
-from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.remedies import DECLARE, Remedy
-from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.cells import CellArray, Cells
+from workbench.privacy.local.limits import MOST_CELLS
 
 REAL_CELLS = 501
 """Default number of cells of a real attribute: a fifth of a percent of its range."""
 
 LONG_RANGE_CELLS = 1024
 """Most cells of an integer range too long for one cell a number; the step is then 1, 2 or 5 times a power of ten."""
-
-CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,10 +24,11 @@ from workbench.data.columns.missing import MISSING_WORDS
 from workbench.data.columns.numerals import doubles
 from workbench.data.columns.values import numbers
 from workbench.data.csv.inference import guessed_date_order, with_guessed_decimal
-from workbench.data.schema import MOST_CELLS, Attribute
+from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.params.remedies import DECLARE, Remedy, declare, list_values
+from workbench.privacy.local.limits import MOST_CELLS
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
 

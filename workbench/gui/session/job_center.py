@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.jobs import Job, Run, start
 from workbench.jobs.log import log_trace
-from workbench.jobs.memory import MemoryGauge
+from workbench.jobs.memory import MemorySampler
 from workbench.signals.events import (
     Budget,
     Cancelled,
@@ -149,7 +149,7 @@ class JobCenter(QObject):
         self._handles: list[JobHandle] = []
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
-        self._gauge: MemoryGauge | None = None
+        self._gauge: MemorySampler | None = None
         self._memory_timer = QTimer(self, interval=MEMORY_MS)
         self._memory_timer.timeout.connect(self._sample)
 
@@ -208,7 +208,7 @@ class JobCenter(QObject):
 
     def watch_memory(self) -> None:
         """Begin to sample the memory of the process once a second."""
-        self._gauge = MemoryGauge()
+        self._gauge = MemorySampler()
         self._memory_timer.start()
         self._sample()
 

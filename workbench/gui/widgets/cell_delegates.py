@@ -8,6 +8,8 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from workbench.gui.widgets.choice_box import ChoiceBox
+
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -20,7 +22,7 @@ class ChoiceDelegate(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
         """Return the list."""
-        combo = QComboBox(parent)
+        combo = ChoiceBox(parent)
         combo.setObjectName("choice_editor")
         combo.addItems(list(self._choices))
         combo.activated.connect(lambda: self._done(combo))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,12 +10,14 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError, Parameters
 from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField
 
 GIVEN_LATER = "guessed"
+SELDOM = "SELDOM CHANGED"
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
 PRIVACY = ("ε", "δ")
 
@@ -39,11 +40,7 @@ class Form(QWidget):
         name: str,
         parameters: type[Parameters],
         *,
-        only: Sequence[str] = (),
         titles: dict[str, str] | None = None,
-        units: dict[str, str] | None = None,
-        helps: dict[str, str] | None = None,
-        rest: tuple[str, str] | None = None,
         given: dict[str, Any] | None = None,
         across: int = 1,
     ) -> None:
@@ -52,13 +49,9 @@ class Form(QWidget):
         Args:
             name: its object name.
             parameters: the class.
-            only: which attributes to ask for, in this order (default: all of them).
-            titles: the words of an attribute where its name will not do.
-            units: the same of its unit.
-            helps: the same of what it means.
-            rest: the first attribute of those that are seldom changed, and the heading above them.
+            titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
-            across: how many parameters stand side by side; more than one goes with no ``rest``.
+            across: how many parameters stand side by side; more than one where none is seldom changed.
         """
         super().__init__()
         self.setObjectName(name)
@@ -68,8 +61,12 @@ class Form(QWidget):
         defaults = {f.name: f.default for f in dataclasses.fields(parameters) if METADATA_KEY in f.metadata}
         self._fields: dict[str, QWidget] = {}
         self._problems: dict[str, Any] = {}
-        self._specs = {key: declared[key] for key in only or declared if key not in self._given}
-        self._titles = {key: (titles or {}).get(key, key.replace("_", " ")) for key in self._specs}
+        asked = {key: spec for key, spec in declared.items() if key not in self._given}
+        self._specs = dict(sorted(asked.items(), key=lambda item: item[1].seldom))  # a stable sort: in their order
+        self._titles = {
+            key: (titles or {}).get(key) or spec.title or key.replace("_", " ") for key, spec in self._specs.items()
+        }
+        first_seldom = next((key for key, spec in self._specs.items() if spec.seldom), None)
         self._helps: dict[QObject, str] = {}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -81,16 +78,15 @@ class Form(QWidget):
         for position, (key, spec) in enumerate(self._specs.items()):
             left = 3 * (position % across)
             at = grid.rowCount() if left == 0 else at
-            if rest is not None and key == rest[0]:
-                heading = label(rest[1], "caption", name=f"{name}_rest")
+            if key == first_seldom:
+                heading = label(SELDOM, "caption", name=f"{name}_rest")
                 heading.setContentsMargins(0, 8, 0, 0)
                 grid.addWidget(heading, at, 0, 1, 3)
                 at += 1
             words = self._titles[key]
             title = label(f"{words}, {spec.symbol}" if spec.symbol else words)
             field = self._make(name, key, spec, defaults[key])
-            help_text = (helps or {}).get(key, spec.help)
-            help_text = help_text[:1].upper() + help_text[1:]
+            help_text = spec.help[:1].upper() + spec.help[1:]
             for part in (title, field):
                 part.setToolTip(help_text)
             field.setAccessibleName(words)
@@ -103,7 +99,7 @@ class Form(QWidget):
                 grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
             else:
                 grid.addWidget(field, at, left + 1)
-            grid.addWidget(label((units or {}).get(key, spec.unit), "muted"), at, left + 2)
+            grid.addWidget(label(spec.unit, "muted"), at, left + 2)
             grid.addWidget(problem, at + 1, left + 1, 1, 2)
             for part in (title, field, *field.findChildren(QWidget)):
                 self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"
@@ -154,7 +150,7 @@ class Form(QWidget):
             box.toggled.connect(self._edited)
             return box
         if isinstance(spec, ChoiceField):
-            combo = named(QComboBox(), object_name)
+            combo = named(ChoiceBox(), object_name)
             if spec.optional:
                 combo.addItem(GIVEN_LATER, None)
             for word in spec.choices:
@@ -164,7 +160,7 @@ class Form(QWidget):
             return combo
         line = named(QLineEdit(), object_name)
         if spec.optional:
-            line.setPlaceholderText(GIVEN_LATER)
+            line.setPlaceholderText(spec.empty or GIVEN_LATER)
         if default not in (None, dataclasses.MISSING):
             line.setText(_written(spec.plain(default)))
         line.textEdited.connect(self._edited)

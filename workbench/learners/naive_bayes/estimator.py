@@ -22,18 +22,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import (
-    EMPTY,
     NOISES,
     Learner,
     PrivateEstimator,
-    at_most,
     checked_classes,
     checked_columns,
     checked_schema,
@@ -53,60 +51,17 @@ from workbench.learners.naive_bayes.likelihood import (
     present_sizes,
     smoothed,
 )
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
-from workbench.params import ParameterError, Parameters, real
-from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact
-from workbench.privacy.central import CentralNoise
+from workbench.learners.tasks import CLASSIFICATION, EMPTY
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact, floor_double
+from workbench.privacy.central import CentralNoise, NoNoise
 
 _FORMAT = 1
 _PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
 _SQRT2 = math.sqrt(2)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NaiveBayesParameters(Parameters):
-    """Budget and priors. The defaults were chosen by simulation on scikit-learn's tables and generated ones.
-
-    Accuracy is flat about them: over 10 such tables and ε from 0.1 to 100, halving or doubling one changes the mean
-    by about 0.01 at most (``tests/benchmarks/results/naive_bayes_defaults.md``). None was chosen on a private table.
-    """
-
-    epsilon: float | None = real(
-        default=None,
-        at_least=1e-9,
-        upto=1e6,
-        symbol="ε",
-        help="privacy loss of the model; without noise it is not used",
-    )
-    smoothing: float = real(
-        default=1.0, at_least=0, upto=1e6, symbol="α", unit="rows", help="pseudo-count of each cell of a category"
-    )
-    # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
-    count_share: float = real(
-        default=0.1, above=0, below=1, help="part of epsilon spent on the class sizes; the rest is split evenly"
-    )
-    # Ten attributes drowned in noise say less than two that are heard: at small ε only the first ones are asked.
-    noise_limit: float = real(
-        default=0.4,
-        above=0,
-        upto=1e6,
-        unit="half-ranges",
-        help="noise up to which a class mean is asked for; beyond it fewer attributes are used, the first ones",
-    )
-    mean_spread: float = real(
-        default=0.4, above=0, upto=10, unit="half-ranges", help="prior deviation of class means about the common mean"
-    )
-    typical_variance: float = real(
-        default=0.04, above=0, upto=1, unit="squared half-ranges", help="prior mean of the variance within a class"
-    )
-    separate_below: float = real(
-        default=0.02,
-        above=0,
-        upto=1e6,
-        unit="squared half-ranges",
-        help="noise of a variance below which each class has its own variance",
-    )
 
 
 @dataclass(frozen=True)
@@ -155,7 +110,7 @@ class _Schema:
                 form,
                 column,
                 length,
-                grid_size(self.rows, math.inf if share is None else at_most(share)) if form == "moments" else 1,
+                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
                 share,
                 per_class and form == "moments",
             )
@@ -345,7 +300,7 @@ class NaiveBayes(PrivateEstimator):
             return None
         return Cost(sum((e.epsilon for e in parts), Decimal(0)), Decimal(0), Composed(parts, NAIVE_BAYES.name))
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> NaiveBayes:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then release the noisy integers that the model is made of.
 
         Raises:
@@ -390,10 +345,17 @@ class NaiveBayes(PrivateEstimator):
         return NaiveBayesModel.from_plain(values)
 
 
+def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> NaiveBayes:
+    """Return the same model without noise: private and ordinary are one code path."""
+    return NaiveBayes(attributes, target, NaiveBayesParameters(), NoNoise())
+
+
 NAIVE_BAYES = Learner(
     name="naive-bayes",
     title="Naive Bayes",
-    task="classification",
+    about="It counts the rows once and adds noise to the counts.",
+    task=CLASSIFICATION,
     parameters=NaiveBayesParameters,
     estimator=NaiveBayes,
+    ordinary=_ordinary,
 )

@@ -6,6 +6,7 @@ contributes nothing and the number of rows is public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -71,3 +72,9 @@ Charge = Callable[[Cost], None]
 def exact(epsilon: float | Decimal) -> Decimal:
     """Return the decimal that a person wrote: 0.1 is one tenth, not the nearest double."""
     return epsilon if isinstance(epsilon, Decimal) else Decimal(repr(float(epsilon)))
+
+
+def floor_double(share: Decimal) -> float:
+    """Return the largest double that is at most ``share``: what is calibrated to it never exceeds the share."""
+    nearest = float(share)
+    return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)

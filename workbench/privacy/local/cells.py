@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.privacy.local.limits import MOST_CELLS
 
-MOST_CELLS = 4096
+CellArray = NDArray[np.uint16] | NDArray[np.uint32]
 WHOLE = slice(None)
 
 

@@ -18,7 +18,7 @@ _MOST_NAMES = 4096  # of a larger domain the mean over so many others is the sam
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class ErrorProfile:
     """Error of one mechanism on one attribute.
 
     For numbers, in the attribute's unit: bias E[Y|x] − x, variance Var[Y|x], both (s,) over the cells that hold a
@@ -83,7 +83,7 @@ def duchi_sd(epsilon: float) -> float:
     return 1 / math.tanh(epsilon / 2)
 
 
-def facts(randomiser: Randomiser, cells: Cells) -> Facts:
+def error_profile(randomiser: Randomiser, cells: Cells) -> ErrorProfile:
     """Return what ``randomiser`` does to the values of ``cells``."""
     if cells.values is None:
         return _of_names(randomiser, cells)
@@ -98,7 +98,7 @@ def facts(randomiser: Randomiser, cells: Cells) -> Facts:
     variance = np.maximum(square - mean**2, 0.0)
     absolute = float(np.mean(distance))
     bias = mean - values
-    return Facts(
+    return ErrorProfile(
         exact_epsilon=randomiser.exact_epsilon,
         bias=bias,
         variance=variance,
@@ -115,11 +115,11 @@ def _variance_of_mean(channel: Channel, wanted: NDArray[np.float64]) -> float | 
     return None if found is None else float(found.variance(channel).mean())
 
 
-def _of_names(randomiser: Randomiser, cells: Cells) -> Facts:
-    """Return the facts of any table over names."""
+def _of_names(randomiser: Randomiser, cells: Cells) -> ErrorProfile:
+    """Return the errors of any table over names."""
     channel = randomiser.channel()
     bias, variance, changed, exact = _two_chances(channel) if isinstance(channel, TwoChances) else _any(channel)
-    return Facts(
+    return ErrorProfile(
         exact_epsilon=randomiser.exact_epsilon,
         bias=bias,
         variance=variance,

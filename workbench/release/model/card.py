@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import read_json
-from workbench.paths import resources
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.neighbours import group, replace_one
+from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.parts import PRIVATE
 from workbench.release.table.certificate import VERSION, account_problems, checksum, other_version
 
 CARD = "card.json"
 FORMAT = "privacy-workbench-model-card"
+_SCHEMA = "card.v2"
 
 
 def is_model(path: Path) -> bool:
@@ -98,15 +97,6 @@ def _cost_problems(card: dict[str, Any]) -> list[str]:
     return []
 
 
-@cache
-def _schema() -> dict[str, Any]:
-    text = (resources() / "schemas" / "card.v2.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
 def card_problems(card: Any) -> list[str]:
-    """Return what in ``card`` its schema refuses, the place first."""
-    import jsonschema
-
-    return [f"{e.json_path}: {e.message[:200]}" for e in jsonschema.Draft202012Validator(_schema()).iter_errors(card)]
+    """Return what in ``card`` its schema refuses, each with its place first."""
+    return schema_problems(card, _SCHEMA)

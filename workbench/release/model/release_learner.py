@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
-from workbench.learners.base import classes_of
+from workbench.learners.base import PrivateEstimator
+from workbench.learners.tasks import task
 from workbench.params import ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
@@ -55,6 +55,7 @@ def release_fit(
     """
     require_confirmed(plan)
     features, goal = columns_of(plan, target)
+    chosen.require([c.facts() for c in features], goal.facts())
 
     def train(charge: Charge) -> Trained:
         return _train(chosen, parameters, plan, target, table, charge)
@@ -68,8 +69,9 @@ def release_fit(
 def _room(features: tuple[Column, ...], target: Column) -> int:
     """Return bytes that model and card may need: at most a hundred for each figure of each class, and the names."""
     figures = sum(8 if c.numeric else c.grid().cells.total for c in features)
+    classes = 1 if target.numeric else target.grid().cells.total
     names = sum(len(label.encode()) for c in (*features, target) for label in c.grid().labels if not c.numeric)
-    return (1 << 20) + 100 * figures * target.grid().cells.total + 8 * names
+    return (1 << 20) + 100 * figures * classes + 8 * names
 
 
 def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, rows: int) -> Cost:
@@ -77,7 +79,7 @@ def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, r
 
     k rows of one person cost more than one row: k·ε, and δ where there is one by more than that.
     """
-    return for_person(_estimator(chosen, parameters, *columns_of(plan, target)).cost(rows), plan.rows_per_person)
+    return for_person(_cost(_estimator(chosen, parameters, *columns_of(plan, target)), rows), plan.rows_per_person)
 
 
 def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
@@ -95,12 +97,12 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
         raise ParameterError("the plan leaves no column to learn from", mend="protect at least one besides the target")
     if goal.missing == "own-value" and not plan.replaces_invalid:
         raise ParameterError(
-            "a row without a class cannot be learned from",
+            f"a row without a {'number' if goal.numeric else 'class'} cannot be learned from",
             f"column {target}",
             (Remedy(DECLARE, 'write missing = "refuse" for the target', {"key": "missing"}), REPLACE_VALUES),
             field="missing",
         )
-    # Where invalid values are replaced, a row without a class is empty: missing is no class of its own.
+    # Where invalid values are replaced, a row with nothing to predict is empty: missing is no class of its own.
     goal = dataclasses.replace(goal, missing="refuse")
     for column in (*features, goal):
         column.grid()  # raises for whatever is not declared
@@ -123,7 +125,7 @@ def _train(
     features, target = columns_of(plan, target_name)
     table = plan.rows_of(table)
     estimator = _estimator(chosen, parameters, features, target)
-    cost: Cost = estimator.cost(table.rows)
+    cost = _cost(estimator, table.rows)
     people = plan.rows_per_person
     # k rows of one person cost more than one row; charged before a cell is turned into a number.
     whole = for_person(cost, people)
@@ -135,7 +137,7 @@ def _train(
             raise AssertionError("the fit costs something else than was charged")
 
     estimator.set_params(charge=paid)
-    estimator.fit(matrix(table, features), classes_of(table, target))
+    estimator.fit(matrix(table, features), task(chosen.task).read(table, target))
     data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Trained(
         model=chosen.name,
@@ -156,5 +158,13 @@ def _train(
     )
 
 
-def _estimator(chosen: Learner, parameters: Parameters, features: tuple[Column, ...], target: Column) -> Any:
-    return chosen.estimator([c.facts() for c in features], target.facts(), parameters, ReleasedNoise())
+def _estimator(
+    chosen: Learner, parameters: Parameters, features: tuple[Column, ...], target: Column
+) -> PrivateEstimator:
+    return chosen.private([c.facts() for c in features], target.facts(), parameters, ReleasedNoise())
+
+
+def _cost(estimator: PrivateEstimator, rows: int) -> Cost:
+    cost = estimator.cost(rows)
+    assert cost is not None  # only a fit without noise has none
+    return cost

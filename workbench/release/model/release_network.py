@@ -14,7 +14,7 @@ from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_
 from workbench.deep.networks import network
 from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
-from workbench.learners.base import EMPTY, classes_of
+from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, exact
 from workbench.release.delta_limit import require_small_delta

@@ -7,15 +7,14 @@ import itertools
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import workbench
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
-from workbench.paths import resources
 from workbench.privacy.accounting.neighbours import RELATION
+from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text, minus
 from workbench.release.ledger.records import STEWARD, Account, Release
 from workbench.release.statements import table_statement
@@ -29,6 +28,7 @@ VERSION = 2
 """Of certificates and cards; the first one told marks and sums that followed from the rows."""
 
 _FORMAT = "privacy-workbench-certificate"
+_SCHEMA = "certificate.v2"
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def raised_caps(account: Account) -> list[dict[str, str]]:
 
 def encode(document: dict[str, Any]) -> bytes:
     """Return the certificate's bytes, after checking it against its published schema."""
-    problems = schema_problems(document)
+    problems = schema_problems(document, _SCHEMA)
     if problems:
         raise CheckFailedError(f"the certificate does not fit its own schema: {problems[0]}")
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
@@ -202,7 +202,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
     if document.get("version") != VERSION:
         raise other_version("certificate", document, path)
-    problems = schema_problems(document)
+    problems = schema_problems(document, _SCHEMA)
     if problems:
         raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
     return document
@@ -212,18 +212,3 @@ def other_version(what: str, document: dict[str, Any], path: Path) -> InputError
     """Return the error for a certificate or card of another version than :data:`VERSION`."""
     told = f"the {what} has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
     return InputError(told, str(path), "check it with the workbench that wrote it")
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    text = (resources() / "schemas" / "certificate.v2.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
-
-
-def schema_problems(document: Any) -> list[str]:
-    """Return what in ``document`` the schema refuses, the place first."""
-    import jsonschema
-
-    validator = jsonschema.Draft202012Validator(_schema())
-    return [f"{e.json_path}: {e.message[:200]}" for e in validator.iter_errors(document)]

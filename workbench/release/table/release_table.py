@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.columns.source_types import as_type
 from workbench.data.table import Table
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
@@ -181,7 +182,8 @@ def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table) -
     """Return a size that no draw of ``plan`` on ``table`` exceeds, whatever the format; the text is at its longest."""
     longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
     kept = [c.name for c in plan.columns if c.action == "keep"]
-    bytes_kept = sum(2 * int(table.frame[name].str.len_bytes().sum() or 0) + 4 * table.rows for name in kept)
+    # A cell that returns to its type takes up to eight bytes, however short its text.
+    bytes_kept = sum(2 * int(table.frame[name].str.len_bytes().sum() or 0) + 12 * table.rows for name in kept)
     header = sum(2 * len(name.encode()) + 4 for name in table.names)
     # Parquet and Feather have a footer, and dictionaries beside the values.
     return header + longest * table.rows + bytes_kept + (1 << 16) * (len(table.names) + 1)
@@ -218,12 +220,13 @@ def csv_bytes(frame: pl.DataFrame, delimiter: str, *, header: bool) -> bytes:
 
 
 def typed(drawn: Draw) -> pl.DataFrame:
-    """Return the draw with the types of its kinds: whole numbers, reals, dates; text for the rest."""
+    """Return the draw with types: whole numbers, reals, dates; kept columns as in the source; text for the rest."""
     types = {
         "integer": lambda cells: cells.cast(pl.Int64),
         "real": lambda cells: cells.cast(pl.Float64),
         "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
     }
     kinds = {c.column.name: c.column.kind for c in drawn.columns}
-    # No cell can fail: the labels of a grid are made to parse.
-    return drawn.frame().with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])
+    # No cell can fail: the labels of a grid are made to parse, and kept cells were tried when they were drawn.
+    frame = drawn.frame().with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types])
+    return frame.with_columns([as_type(frame[n], kind) for n, kind in drawn.kept_types.items()])

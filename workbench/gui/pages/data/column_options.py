@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 from workbench.params import ParameterError
 
@@ -60,9 +61,9 @@ class ReadingFacts(QWidget):
         self._session = session
         self._column: DraftColumn | None = None
         self._others: list[str] = []
-        self.missing = named(QComboBox(), "fact_missing", "What a missing value means", HELP["missing"])
-        self.order = named(QComboBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
-        self.other = named(QComboBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
+        self.missing = named(ChoiceBox(), "fact_missing", "What a missing value means", HELP["missing"])
+        self.order = named(ChoiceBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
+        self.other = named(ChoiceBox(), "fact_other", "What a value that is not listed becomes", HELP["other"])
         self.other_field = named(QLineEdit(), "fact_other_field", "A value that collects what is not listed")
         self.other.setLineEdit(self.other_field)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)

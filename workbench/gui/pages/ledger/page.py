@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.lines_model import Cell, LinesTable
@@ -38,8 +39,8 @@ SIGNS = {
     "charged": "✓ charged",
     "settled": "✓ settled",
 }
-WORK = {"sanitize": "table", "dpsgd": "DP-SGD", "fit naive-bayes": "naive Bayes"}
-"""What a person calls a piece of work; the ledger's own word is in the tip."""
+WORK = {"sanitize": "table", "dpsgd": "DP-SGD"}
+"""What a person calls a piece of work that is no learner; the ledger's own word is in the tip."""
 
 NOTHING_RELEASED = "✓ charged, nothing released"
 
@@ -260,6 +261,12 @@ def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, 
     return found
 
 
+def _called(work: str) -> str:
+    """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
+    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
+    return {**WORK, **fits}.get(work, work)
+
+
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
     title, released = names.get(dataset, ("", ""))
     same = dataset == present
@@ -290,7 +297,7 @@ def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str
     return (
         Cell(line.time[:16].replace("T", " "), tip=line.time),
         dataset._replace(text=f"{title or released}  {line.dataset[:NAME]}".lstrip()),
-        Cell(WORK.get(line.work, line.work), tip=line.work),
+        Cell(_called(line.work), tip=line.work),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,

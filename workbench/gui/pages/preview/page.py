@@ -13,6 +13,7 @@ from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class PreviewPage(PageFrame):
         self.sides.column_chosen.connect(self.choose_column)
         self.distribution = Distribution(session)
         self.correlations = Correlations(session)
-        self._choice = named(QComboBox(), "preview_column", "Column whose distribution is shown")
+        self._choice = named(ChoiceBox(), "preview_column", "Column whose distribution is shown")
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # also to another table's
         self._choice.textActivated.connect(self.choose_column)

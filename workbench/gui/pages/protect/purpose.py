@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import label, named
+from workbench.gui.widgets.choice_box import ChoiceBox
 
 VALUES, STATISTICS = "values", "statistics"
 CHOICES = ((VALUES, "each value near the truth"), (STATISTICS, "means and counts"))
@@ -25,7 +26,7 @@ class PurposeChoice(QWidget):
         super().__init__()
         self._session = session
         self._name = ""
-        self.field = named(QComboBox(), "share_purpose", "What this column is for", HELP)
+        self.field = named(ChoiceBox(), "share_purpose", "What this column is for", HELP)
         for purpose, words in CHOICES:
             self.field.addItem(words, purpose)
         self.field.activated.connect(self._choose)

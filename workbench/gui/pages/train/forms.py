@@ -6,33 +6,35 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QLineEdit, QPushButton, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QScrollArea, QStackedWidget, QWidget
 
-from workbench.deep.networks import NETWORKS
+from workbench import learners
+from workbench.deep import networks
+from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
-from workbench.gui.pages.train import fields
-from workbench.gui.pages.train.tasks import first_plan
-from workbench.gui.widgets.basic import Card, button, label, look, rule, stack
+from workbench.gui.pages.train.model_chooser import ModelChooser
+from workbench.gui.pages.train.tasks import first_parameters, first_plan
+from workbench.gui.widgets.basic import Card, label, look, rule, stack
 from workbench.gui.widgets.parameter_form import Form
-from workbench.learners import NAIVE_BAYES as COUNTING
+from workbench.learners import Learner
 
 if TYPE_CHECKING:
     from workbench.params import Parameters
 
-NAIVE_BAYES = COUNTING.name
 WIDTH = 384
 ASK = "Point at a field to read what it means."
 HELP_HEIGHT = 54
 """Three lines of text: so long is the longest sentence, and nothing moves when another field is explained."""
 
-SHORT = {NAIVE_BAYES: "Naive Bayes", "logistic": "Logistic, DP-SGD", "mlp": "Network, DP-SGD"}
+NOT_ASKED = {"accountant": "pld"}
+"""What nobody needs to choose for a network: this accountant gives the least ε."""
 
 
 class ModelForms(Card):
-    """One form for each model, of which the chosen one is shown.
+    """One form for each learner and network, of which the chosen one is shown.
 
     Attributes:
-        segments: the buttons that choose; the page puts them beside its title.
+        chooser: chooses a model; the page puts it beside its title.
         model: the name of the one that is chosen.
 
     Signals:
@@ -49,38 +51,41 @@ class ModelForms(Card):
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
         self.setFixedWidth(WIDTH)
-        self.model = NAIVE_BAYES
-        self.titles = {NAIVE_BAYES: COUNTING.title, **{n.name: n.title for n in NETWORKS}}
-        self._forms = {NAIVE_BAYES: _counting_form()}
-        self._forms.update({network.name: _network_form(network.name) for network in NETWORKS})
-        self.segments: dict[str, QPushButton] = {}
-        group = QButtonGroup(self)
-        for name, form in self._forms.items():
-            segment = button(
-                SHORT.get(name, self.titles[name]), f"train_model_{name}", "segment", tip=self.titles[name]
-            )
-            segment.setCheckable(True)
-            segment.clicked.connect(lambda _checked, name=name: self.choose(name))
-            group.addButton(segment)
-            self.segments[name] = segment
+        models: tuple[Learner | Network, ...] = (*learners.LEARNERS, *networks.NETWORKS)
+        self._models = {entry.name: entry for entry in models}
+        self._forms = {name: _form(entry) for name, entry in self._models.items()}
+        self.model = next(iter(self._models))
+        self.chooser = ModelChooser(models)
+        self.chooser.chosen.connect(self.choose)
+        for form in self._forms.values():
             self._views.addWidget(_explained(form))
             form.changed.connect(self.changed)
         self.choose(self.model)
 
     @property
+    def chosen_model(self) -> Learner | Network:
+        """The descriptor of the chosen model."""
+        return self._models[self.model]
+
+    @property
+    def segments(self) -> dict[str, QPushButton]:
+        """The buttons that choose, by the models' names; empty where there are so many models that a list does."""
+        return self.chooser.segments
+
+    @property
     def title(self) -> str:
         """What a person calls the chosen model."""
-        return self.titles[self.model]
+        return self.chosen_model.title
 
     @property
     def is_network(self) -> bool:
         """Whether the chosen model is trained step by step."""
-        return self.model != NAIVE_BAYES
+        return isinstance(self.chosen_model, Network)
 
     def choose(self, model: str) -> None:
         """Show the form of ``model``."""
         self.model = model
-        self.segments[model].setChecked(True)
+        self.chooser.show_model(model)
         self._views.setCurrentIndex(list(self._forms).index(model))
         self.chosen.emit()
         self.changed.emit()
@@ -92,45 +97,23 @@ class ModelForms(Card):
     def begin(self, rows: int, epsilon: Decimal) -> None:
         """Fill every form for a table of ``rows`` rows and the ε of the plan."""
         for name, form in self._forms.items():
-            if name == NAIVE_BAYES:
-                form.set_value(COUNTING.parameters.from_plain({"epsilon": float(epsilon)}))
-            else:
+            entry = self._models[name]
+            if isinstance(entry, Network):
                 form.set_value(first_plan(name, rows, epsilon))
+            else:
+                form.set_value(first_parameters(entry, rows, epsilon))
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
         self._views.setEnabled(not locked)
-        for segment in self.segments.values():
-            segment.setEnabled(not locked)
+        self.chooser.setEnabled(not locked)
 
 
-def _counting_form() -> Form:
-    return Form(
-        "train_naive_bayes",
-        COUNTING.parameters,
-        only=fields.COUNTING,
-        titles=fields.COUNTING_WORDS,
-        units=fields.COUNTING_UNITS,
-        helps=fields.COUNTING_HELP,
-        rest=(fields.COUNTING_REST, fields.SELDOM),
-    )
-
-
-def _network_form(name: str) -> Form:
-    made = Form(
-        f"train_{name}",
-        DpSgdPlan,
-        only=fields.NETWORK,
-        titles=fields.NETWORK_WORDS,
-        helps=fields.NETWORK_HELP,
-        rest=(fields.NETWORK_REST, fields.SELDOM),
-        given={"network": name},
-    )
-    for key, empty in fields.NETWORK_UNSAID:
-        field = made.field(key)
-        assert isinstance(field, QLineEdit)
-        field.setPlaceholderText(empty)
-    return made
+def _form(entry: Learner | Network) -> Form:
+    name = f"train_{entry.name.replace('-', '_')}"
+    if isinstance(entry, Network):
+        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED})
+    return Form(name, entry.parameters)
 
 
 def _explained(form: Form) -> QWidget:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
 
 if TYPE_CHECKING:
+    from workbench.deep.networks import Network
+    from workbench.learners import Learner
     from workbench.release.model.preflight import Preflight
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
-NO_STEPS = (
-    "Naive Bayes takes no steps: it counts the rows once and adds noise to the counts. There is nothing private to "
-    "watch on the way."
-)
-
-
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
+
+
+def no_steps(chosen: Learner | Network) -> str:
+    """Return why a run of a model that is not trained step by step shows no charts."""
+    how = f"{chosen.about[:1].lower()}{chosen.about[1:]}"
+    return f"{chosen.title} takes no steps: {how} There is nothing private to watch on the way."
 
 
 def cost(found: Preflight | None, *, working: bool = False) -> str:

@@ -45,8 +45,7 @@ class TrainPage(RunPage):
         self._preflight: Preflight | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
-        for segment in self.forms.segments.values():
-            self.header.addWidget(segment)
+        self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.before, spacing=12)
         column.addWidget(self.going, 1)
@@ -118,6 +117,7 @@ class TrainPage(RunPage):
             actions.forecast_training(
                 self.session,
                 self.jobs,
+                self.forms.model,
                 parameters,
                 lambda found: self._show_forecast(what, found),
                 lambda error: self._refuse(what, error),
@@ -125,7 +125,7 @@ class TrainPage(RunPage):
 
     def _what(self) -> object:
         """Return what would be trained, to be compared: a cost or a consent is for that and for nothing else."""
-        return self.session.opened, self.session.plan, self.forms.value()
+        return self.session.opened, self.session.plan, self.forms.model, self.forms.value()
 
     def _show_forecast(self, what: object, found: Preflight) -> None:
         if what == self._what():
@@ -154,15 +154,15 @@ class TrainPage(RunPage):
         parameters, found, folder = self.forms.value(), self._preflight, self.before.place
         if parameters is None or found is None or folder is None:
             return
-        title, what = self.forms.title, self._what()
-        text = question(title, self.session.target, folder, found)
+        chosen, what = self.forms.chosen_model, self._what()
+        text = question(chosen.title, self.session.target, folder, found)
         text += first_words(self.session.account, found.epsilon, found.delta)
         if not confirm(self, "Train and release?", text, "Train and release"):
             return
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
-        handle = actions.train_model(self.session, self.jobs, title, parameters, folder, found.epsilon)
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon)
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -184,12 +184,14 @@ class TrainPage(RunPage):
 
     def refresh(self) -> None:
         """Show the cost, what stands in the way, and what can be pressed."""
+        from workbench.gui.pages.train.messages import no_steps
+
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
         beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
-        self.going.show_kind(network=network)
+        self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
         done = self._trained is not None and self._trained == self._what()

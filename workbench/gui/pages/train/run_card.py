@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.messages import NO_STEPS, broken_off
+from workbench.gui.pages.train.messages import broken_off
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, label, row
@@ -33,7 +33,7 @@ class RunCard(Card):
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
         self.step = self.steps = 0
         self._badge = badge()
-        self._no_steps = label(NO_STEPS, "muted", wrap=True)
+        self._no_steps = label("", "muted", wrap=True, name="train_no_steps")
         self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
         self._outcome = label("", wrap=True, name="train_outcome")
@@ -54,11 +54,12 @@ class RunCard(Card):
         """The three charts."""
         return self.accuracy, self.loss, self.epsilon
 
-    def show_kind(self, *, network: bool) -> None:
-        """Show charts, or why there are none."""
+    def show_kind(self, no_steps: str) -> None:
+        """Show charts, or why there are none: ``no_steps``, empty of a model that is trained step by step."""
         for widget in self._of_steps:
-            widget.setVisible(network)
-        self._no_steps.setVisible(not network)
+            widget.setVisible(not no_steps)
+        self._no_steps.setText(no_steps)
+        self._no_steps.setVisible(bool(no_steps))
 
     def clear(self) -> None:
         """Show no run."""

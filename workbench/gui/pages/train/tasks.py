@@ -21,8 +21,10 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
+    from workbench.deep.networks import Network
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkOutcome
+    from workbench.learners import Learner
     from workbench.release.model.model import ModelRelease
     from workbench.release.model.preflight import Preflight
     from workbench.release.model.stopped_training import StoppedCharge
@@ -57,9 +59,20 @@ def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
     )
 
 
+def first_parameters(chosen: Learner, rows: int, epsilon: Decimal) -> Parameters:
+    """Return parameters to begin with for a table of ``rows`` rows: all of it follows from public figures."""
+    from workbench.release.delta_limit import safe_delta
+
+    given: dict[str, float] = {"epsilon": float(epsilon)}
+    if "delta" in chosen.parameters.declared():
+        given["delta"] = safe_delta(rows)
+    return chosen.parameters.from_plain(given)
+
+
 def forecast_training(
     session: Session,
     jobs: JobCenter,
+    model: str,
     parameters: Parameters,
     show: Callable[[Preflight], None],
     refuse: Callable[[BaseException], None],
@@ -70,31 +83,32 @@ def forecast_training(
     assert target is not None
     rows = opened.rows_under(session.plan)
     draft = session.plan
-    job = Job("Preflight", lambda emit, cancel: preflight(parameters, draft.plan(), target, rows))
+    job = Job("Preflight", lambda emit, cancel: preflight(model, parameters, draft.plan(), target, rows))
     return jobs.start(job, key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
 
 
-def preflight(parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
-    """Return the figures; runs in a worker."""
+def preflight(model: str, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
+    """Return the figures of the learner or network ``model``; runs in a worker."""
     from workbench.deep.plan import DpSgdPlan
-    from workbench.learners import NAIVE_BAYES
+    from workbench.learners import learner
     from workbench.release.model.preflight import preflight
 
     network = isinstance(parameters, DpSgdPlan)
     if network:
         load(*ACCOUNTING)
-    return preflight(None if network else NAIVE_BAYES, parameters, plan, target, rows)
+    return preflight(None if network else learner(model), parameters, plan, target, rows)
 
 
 def train_model(
     session: Session,
     jobs: JobCenter,
-    title: str,
+    chosen: Learner | Network,
     parameters: Parameters,
     folder: Path,
     epsilon: Decimal,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``."""
+    title = chosen.title
     opened, target = session.opened, session.target
     assert opened is not None
     assert target is not None
@@ -105,7 +119,7 @@ def train_model(
         from workbench.release.model.stopped_training import charge_told
 
         with charge_told(folder, None, emit, stopped_words):
-            return released(opened, plan, target, parameters, folder, emit, cancel)
+            return released(chosen.name, opened, plan, target, parameters, folder, emit, cancel)
 
     def apply(result: Any) -> None:
         if session.opened is opened:
@@ -145,6 +159,7 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
 
 
 def released(
+    model: str,
     opened: OpenTable,
     plan: Plan,
     target: str,
@@ -156,7 +171,7 @@ def released(
     """Train and release; runs in a worker. A network is trained in a process of its own."""
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkTask, train_network
-    from workbench.learners import NAIVE_BAYES
+    from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.preflight import network_features
     from workbench.release.model.release_learner import columns_of, outside, release_fit
@@ -178,7 +193,7 @@ def released(
         )
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:
-        return release_fit(NAIVE_BAYES, parameters, plan, target, opened.table, folder, ledger)
+        return release_fit(learner(model), parameters, plan, target, opened.table, folder, ledger)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
+from workbench import learners
 from workbench.gui.session.error_text import sentence
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
-from workbench.learners import LEARNERS
+from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.params import ParameterError
-from workbench.privacy.local.mechanisms import MECHANISMS
-from workbench.render.curve_figure import METRICS
+from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
+from workbench.studies.metrics import measured
 
 FIRST = CurvePlan()
+TOOLTIP = Qt.ItemDataRole.ToolTipRole
+TIPS = {
+    "none": "An ordinary model on the rows as they are",
+    "sanitized": "An ordinary model on a sanitised table",
+    "private": "A model that adds noise to what it learns",
+}
+NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 
 
 class CurveSetup(Card):
@@ -31,18 +39,19 @@ class CurveSetup(Card):
     def __init__(self) -> None:
         super().__init__(pad=12)
         self.setObjectName("curve_setup")
-        self.model = named(QComboBox(), "curve_model", "Model", "The model that every regime trains")
-        for entry in LEARNERS:
+        self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
+        for entry in learners.LEARNERS:
             self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
+            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
         self._regimes = {
-            "none": _check("no privacy", "regime_none", "An ordinary model on the rows as they are"),
-            "sanitized": _check("sanitised by", "regime_sanitized", "An ordinary model on a sanitised table"),
-            "private": _check("private model", "regime_private", "A model that adds noise to what it learns"),
+            "none": _check("no privacy", "regime_none", TIPS["none"]),
+            "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
+            "private": _check("private model", "regime_private", TIPS["private"]),
         }
         self.mechanism = named(
-            QComboBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
+            ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
         )
-        for name in (AUTO, *(m.name for m in MECHANISMS)):
+        for name in (AUTO, *(m.name for m in mechanisms.MECHANISMS)):
             self.mechanism.addItem(name, name)
         self.mechanism.setCurrentIndex(self.mechanism.findData("staircase"))
         self.epsilons = named(
@@ -55,14 +64,14 @@ class CurveSetup(Card):
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
         )
         self.repeats.setFixedWidth(56)
-        self.measure = named(QComboBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
-        for key, title in METRICS.items():
-            self.measure.addItem(title, key)
+        self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
-        self.baselines = _check("baselines", "curve_baselines", "No privacy, and always naming the largest class")
+        self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()
         self._arrange()
+        self._follow_model()
+        self.model.currentIndexChanged.connect(self._follow_model)
         for combo in (self.model, self.mechanism):
             combo.currentIndexChanged.connect(self._edited)
         for box in self._regimes.values():
@@ -89,6 +98,27 @@ class CurveSetup(Card):
         lower.setLayout(line)
         for part in (upper, lower, self._problem):
             self.body.addWidget(part)
+
+    def _follow_model(self, *_: object) -> None:
+        """Offer the metrics of the model's task, and the ways of training that it has."""
+        chosen = learners.learner(self.model.currentData())
+        metric = self.measure.currentData()
+        self.measure.blockSignals(True)
+        self.measure.clear()
+        for entry in measured(chosen.task).metrics:
+            self.measure.addItem(entry.title, entry.name)
+        self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
+        self.measure.blockSignals(False)
+        for key in ("none", "sanitized"):
+            box = self._regimes[key]
+            box.blockSignals(True)
+            if chosen.ordinary is None:
+                box.setChecked(False)
+            elif not box.isEnabled():  # it was taken away by the model that was chosen before
+                box.setChecked(True)
+            box.blockSignals(False)
+            box.setEnabled(chosen.ordinary is not None)
+            box.setToolTip(TIPS[key] if chosen.ordinary is not None else NO_ORDINARY)
 
     def value(self) -> CurvePlan | None:
         """Return what to compute, or ``None`` while a field is refused; the reason stands below."""

@@ -8,10 +8,11 @@ import math
 from decimal import Decimal
 
 from workbench.gui.widgets.formatting import at_most
+from workbench.learners.tasks import CLASSIFICATION
 from workbench.render.values import CurveFigure, Series
+from workbench.studies.metrics import Metric, measured
 
-NEAR = 0.03
-"""How far below the level without privacy still counts as near it: 3 points of accuracy."""
+USUAL = measured(CLASSIFICATION).main
 
 
 def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
@@ -22,23 +23,26 @@ def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
     return dataclasses.replace(figure, series=series, baselines=figure.baselines if baselines else ())
 
 
-def near_no_privacy(figure: CurveFigure, series: Series) -> float | None:
-    """Return the least tested ε from which ``series`` stays within :data:`NEAR` of no privacy, or ``None``."""
+def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL) -> float | None:
+    """Return the least tested ε from which ``series`` stays near no privacy, or ``None``.
+
+    The metric says how far from it still counts as near, and whether a higher figure is a better one.
+    """
     level = next((b.value for b in figure.baselines if b.style == "no-privacy"), None)
     if level is None:
         return None
-    return _from_where(series, [value >= level - NEAR for value in series.mean])
+    return _from_where(series, [metric.not_worse(value, level, metric.near) for value in series.mean])
 
 
-def worth_taking(figure: CurveFigure) -> tuple[float, str] | None:
+def worth_taking(figure: CurveFigure, metric: Metric = USUAL) -> tuple[float, str] | None:
     """Return the least such ε of all lines, and the line's name."""
-    found = [(e, s.name) for s in figure.series if (e := near_no_privacy(figure, s)) is not None]
+    found = [(e, s.name) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
     return min(found) if found else None
 
 
-def in_words(figure: CurveFigure, epsilon: Decimal) -> str:
-    """Return what the curve says about getting near no privacy, the majority, and the plan's ε."""
-    return " ".join(filter(None, (_near(figure), _majority(figure), at_epsilon(figure, epsilon))))
+def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> str:
+    """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
+    return " ".join(filter(None, (_near(figure, metric), _constant(figure, metric), at_epsilon(figure, epsilon))))
 
 
 def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:
@@ -64,28 +68,28 @@ def value_at(series: Series, epsilon: float) -> float | None:
     return None
 
 
-def _near(figure: CurveFigure) -> str:
+def _near(figure: CurveFigure, metric: Metric) -> str:
     if not any(b.style == "no-privacy" for b in figure.baselines):
         return ""
-    found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s)) is not None]
+    found = [(s.name, e) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
     if not found:
-        return "No tested ε comes within 3 points of no privacy."
+        return f"No tested ε comes within {metric.near_words} of no privacy."
     told = " and ".join(f"from ε = {at_most(e)} ({name})" for name, e in found)
-    return f"Within 3 points of no privacy: {told}."
+    return f"Within {metric.near_words} of no privacy: {told}."
 
 
-def _majority(figure: CurveFigure) -> str:
+def _constant(figure: CurveFigure, metric: Metric) -> str:
     level = next((b.value for b in figure.baselines if b.style == "majority"), None)
     if level is None:
         return ""
     told = []
     for series in figure.series:
-        start = _from_where(series, [value > level for value in series.mean])
+        start = _from_where(series, [metric.better(value, level) for value in series.mean])
         if start is None:
             told.append(f"never ({series.name})")
         elif start > series.x[0]:
             told.append(f"only from ε = {at_most(start)} ({series.name})")
-    return f"Better than always naming the majority: {', '.join(told)}." if told else ""
+    return f"Better than {metric.beats}: {', '.join(told)}." if told else ""
 
 
 def _from_where(series: Series, holds: list[bool]) -> float | None:

@@ -22,6 +22,7 @@ from workbench.gui.widgets.formatting import at_most
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
+    from workbench.studies.metrics import Metric
 
 CURVE, TABLE = "curve", "table"
 KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
@@ -125,8 +126,13 @@ class UtilityPage(RunPage):
         )
 
     def _whole(self, snapshot: Snapshot) -> CurveFigure:
-        """Return the picture of the chosen metric; of accuracy where the study has no other (F1 is for two classes)."""
-        return snapshot.figures.get(self.setup.measure.currentData(), snapshot.figures["accuracy"])
+        """Return the picture of the metric that is drawn."""
+        return snapshot.figures[self._metric(snapshot).name]
+
+    def _metric(self, snapshot: Snapshot) -> Metric:
+        """Return the chosen metric; the task's main one where the study has no other (F1 is for two classes)."""
+        study, name = snapshot.result.plan.measured, self.setup.measure.currentData()
+        return study.metric(name) if name in snapshot.figures else study.main
 
     def start(self) -> None:
         """Train what the fields say."""
@@ -206,11 +212,12 @@ class UtilityPage(RunPage):
         epsilon = self.session.plan.epsilon
         self.plot.show_figure(figure, self.session.theme, epsilon)
         whole = self._whole(self._snapshot)
-        told = in_words(whole, epsilon)
+        metric = self._metric(self._snapshot)
+        told = in_words(whole, epsilon, metric)
         partly = self._snapshot.done < self._snapshot.total
         self._says.setVisible(bool(told))  # of the first points there may be nothing to say
         self._words.setText(f"So far: {told[:1].lower()}{told[1:]}" if partly and told else told)
-        best = worth_taking(whole)
+        best = worth_taking(whole, metric)
         self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)
         if best is not None:
             self._take.setText(f"Take ε = {at_most(best[0])}")
@@ -219,12 +226,13 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing, plan = what_is_missing(self.session), self.setup.value()
+        question = "how good each is" if plan is None else plan.measured.question
         self.show_buttons(missing, ready=plan is not None, done=self._done())
         self._empty.setText(
             missing
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
-            "the model, and draws how often each is right on rows it has not seen. It spends none of the budget, as "
-            "nothing of it is ever released."
+            f"the model, and draws {question} on rows it has not seen. It spends none of the budget, as nothing of "
+            "it is ever released."
         )
         self.set_note(missing or self._progress_note(0 if plan is None else len(plan.fits())))
 
@@ -256,7 +264,7 @@ class UtilityPage(RunPage):
         from workbench.gui.pages.utility.messages import worth_taking
 
         assert self._snapshot is not None
-        best = worth_taking(self._whole(self._snapshot))
+        best = worth_taking(self._whole(self._snapshot), self._metric(self._snapshot))
         if best is not None:
             self._take_epsilon(best[0])
 

@@ -1,4 +1,4 @@
-"""Run the study of accuracy against ε, and save what it gave."""
+"""Run the study of a model's metrics against ε, and save what it gave."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Snapshot:
 
     Attributes:
         result: the figures so far; its plan names only the regimes that have any.
-        figures: the picture of each metric.
+        figures: the picture of each metric, the task's main one first.
         done: number of models trained.
         total: number of models asked for.
     """
@@ -86,15 +86,16 @@ def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurv
     assert opened is not None
     assert target is not None
     bounds = session.plan.plan()
+    title = f"{plan.measured.main.title} against ε"
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
-            session.add_run(RunRecord("curve", f"Accuracy against ε: {opened.title}", None, snapshot.result))
+            session.add_run(RunRecord("curve", f"{title}: {opened.title}", None, snapshot.result))
 
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         return study(plan, opened.table, bounds, target, opened.title, live, emit, cancel)
 
-    return jobs.start(Job("Accuracy against ε", work), key=KEY, on_result=apply)
+    return jobs.start(Job(title, work), key=KEY, on_result=apply)
 
 
 def study(
@@ -108,14 +109,17 @@ def study(
     cancel: CancelToken,
 ) -> Snapshot:
     """Run the study and leave snapshots on the way; runs in a worker."""
+    from workbench.learners import learner
     from workbench.processes.executor import cores
-    from workbench.studies.curve import CurveResult, majority, run_curve
+    from workbench.studies.curve import CurveResult, constant_levels, run_curve
     from workbench.studies.regimes import StudyData
     from workbench.studies.results import Tally
 
-    data = StudyData.read(table, bounds, target)
+    chosen = learner(plan.model)
+    data = StudyData.read(table, bounds, target, chosen.task)
+    chosen.require(data.columns, data.target)
     cancel.check()
-    level = majority(plan, data)
+    levels = constant_levels(plan, data)
     total = len(plan.fits())
     rows: list[Row] = []
     tally = Tally()
@@ -129,13 +133,15 @@ def study(
             tally.add(row)
         done += 1
         if time.monotonic() - drawn >= EVERY:
-            so_far = CurveResult(plan, tuple(rows), tally.points(), level, len(data.y))
+            so_far = CurveResult(plan, tuple(rows), tally.points(), levels, len(data.y))
             live.put(_snapshot(so_far, source, done, total))
             drawn = time.monotonic()
 
     jobs = cores() if total > FEW else 1
     with _journal(plan, data, emit) as journal:
-        result = run_curve(plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard, level=level)
+        result = run_curve(
+            plan, data, jobs=jobs, emit=emit, cancel=cancel, journal=journal, on_rows=heard, levels=levels
+        )
         if journal is not None:
             journal.discard()
     return _snapshot(result, source, total, total)
@@ -158,7 +164,7 @@ def _journal(plan: CurvePlan, data: StudyData, emit: Emit) -> contextlib.Abstrac
 
 def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapshot:
     """Return the pictures of ``result``, of which some regimes, ε and repeats may still be missing."""
-    from workbench.render.curve_figure import METRICS, curve_figure
+    from workbench.render.curve_figure import curve_figure
 
     plan = result.plan
     seen = {point.regime for point in result.points}
@@ -167,7 +173,8 @@ def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapsh
     points = tuple(sorted(result.points, key=lambda point: (present.index(point.regime), point.epsilon)))
     result = dataclasses.replace(result, plan=dataclasses.replace(plan, regimes=present), points=points)
     known = {point.metric for point in points}
-    figures = {metric: curve_figure(result, source, metric) for metric in METRICS if metric in known}
+    names = (metric.name for metric in plan.measured.metrics)
+    figures = {name: curve_figure(result, source, name) for name in names if name in known}
     return Snapshot(result, figures, done, total)
 
 
@@ -197,7 +204,7 @@ def _write_csv(result: CurveResult, path: Path) -> None:
     from workbench.studies.results import to_csv
 
     rows = in_order(result.plan, result.rows)
-    with PartFile(path) as part:
+    with PartFile(path, private=True) as part:
         try:
             part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(rows)}".encode())
             part.publish()

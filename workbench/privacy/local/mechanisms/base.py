@@ -15,8 +15,6 @@ from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.channel import Channel
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
-CellArray = NDArray[np.uint16] | NDArray[np.uint32]
-
 
 class Randomiser(Protocol):
     """Anything that draws an output cell for an input cell with a known exact ε."""

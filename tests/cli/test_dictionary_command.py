@@ -1,0 +1,90 @@
+"""``workbench plan --dictionary`` and ``--export-dictionary``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from command_cases import Run, runner, written
+
+HEAD = "name,role,kind,lower,upper,values"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own to stand in, with the little table: age, city and a number of each row."""
+    made = tmp_path / "here"
+    made.mkdir()
+    written(made)
+    (made / "plan.toml").unlink()
+    monkeypatch.chdir(made)
+    return made
+
+
+def columns(plan: Path) -> dict[str, dict[str, object]]:
+    return {c["name"]: c for c in tomllib.loads(plan.read_text("utf-8"))["column"]}
+
+
+def draft(*more: str) -> list[str]:
+    return ["plan", "people.csv", "--epsilon", "3", *more, "-o", "plan.toml"]
+
+
+def test_a_dictionary_declares_and_nothing_is_left_to_confirm(folder: Path, run: Run) -> None:
+    names = (folder / "people.csv").read_text("utf-8").splitlines()[0].split(",")
+    facts = {"age": "age,,integer,0,120,", "city": "city,,category,,,Graz|Linz|Wien"}
+    (folder / "d.csv").write_text("\n".join([HEAD, *(facts.get(n, f"{n},identifier,,,,") for n in names)]), "utf-8")
+    answer = run(*draft("--dictionary", "d.csv", "--header", "yes", "--json")).json
+    assert (answer["unfilled"], answer["guessed"]) == ([], [])
+    made = columns(folder / "plan.toml")
+    assert (made["age"]["lower"], made["age"]["upper"], made["age"].get("origin")) == (0, 120, None)
+    assert made["city"]["domain"] == ["Graz", "Linz", "Wien"]
+    assert run("sanitize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "l.sqlite").code == 0
+
+
+def test_a_wrong_dictionary_writes_no_plan(folder: Path, run: Run) -> None:
+    (folder / "d.csv").write_text(f"{HEAD}\nage,,integer,0,120,\ncity,,town,,,\n", "utf-8")
+    assert "row 3 (city), kind: 'town'" in run(*draft("--dictionary", "d.csv")).error()
+    assert not (folder / "plan.toml").exists()
+
+
+def test_a_column_that_the_table_lacks_is_told_and_left_out(folder: Path, run: Run) -> None:
+    (folder / "d.csv").write_text(f"{HEAD}\nage,,integer,0,120,\nheight,,real,0,3,\n", "utf-8")
+    answer = run(*draft("--dictionary", "d.csv", "--json")).json
+    assert "the table lacks 1 column of the data dictionary: height" in answer["notes"]
+    assert "height" not in columns(folder / "plan.toml")
+
+
+def test_the_dictionary_and_the_option_name_one_target(folder: Path, run: Run) -> None:
+    (folder / "d.csv").write_text(f"{HEAD}\ncity,target,,,,\n", "utf-8")
+    assert "calls 'city' the target" in run(*draft("--dictionary", "d.csv", "--target", "age")).error()
+    assert run(*draft("--dictionary", "d.csv")).code == 0
+    assert columns(folder / "plan.toml")["city"]["role"] == "target"
+
+
+def test_a_dictionary_goes_out_and_comes_back(folder: Path, run: Run) -> None:
+    (folder / "d.csv").write_text(f"{HEAD}\nage,sensitive,integer,0,120,\ncity,,category,,,Graz|Linz|Wien\n", "utf-8")
+    assert run(*draft("--dictionary", "d.csv")).code == 0
+    assert run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv").code == 0
+    lines = (folder / "out.csv").read_text("utf-8").splitlines()
+    assert lines[0] == HEAD
+    assert {"age,sensitive,integer,0,120,", "city,,category,,,Graz|Linz|Wien"} <= set(lines)
+
+
+def test_an_export_tells_what_it_leaves_out(folder: Path, run: Run) -> None:
+    assert run(*draft("--from-data")).code == 0
+    answer = run("plan", "--export-dictionary", "plan.toml", "-o", "out.csv", "--json").json
+    assert "bounds of age" in answer["left_out"]
+    assert "values of city" in answer["left_out"]
+    assert "integer?,,," in (folder / "out.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("more", [["people.csv"], ["--epsilon", "1"], ["--dictionary", "d.csv"]])
+def test_an_export_takes_a_plan_alone(folder: Path, run: Run, more: list[str]) -> None:
+    said = run("plan", *more, "--export-dictionary", "plan.toml", "-o", "out.csv").error()
+    assert "--export-dictionary reads a plan" in said

@@ -1,0 +1,54 @@
+"""Options that choose a model and its parameters, from the lists as they are when the options are asked for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from workbench import learners
+from workbench.cli.command import add_options, flag_of, read_options
+from workbench.deep.networks import Network
+from workbench.learners import Learner
+from workbench.params import ParameterError, Parameters
+
+PREFIX = "model"
+"""What the options of parameters begin with in the parsed options: models that name one alike share it."""
+
+OF_EVERY_MODEL = ("epsilon", "delta")
+"""Parameters that the command itself asks for."""
+
+
+def one_of(models: Sequence[Learner | Network]) -> str:
+    """Return the help of an option that names one of ``models``."""
+    return "one of " + ", ".join(f"{model.name} ({model.title})" for model in models)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every learner's parameters, each learner a group with its sentence."""
+    added: set[str] = set()
+    for chosen in learners.LEARNERS:
+        own = [name for name in chosen.parameters.declared() if name not in OF_EVERY_MODEL]
+        shared = [flag_of(chosen.parameters, name) for name in own if flag_of(chosen.parameters, name) in added]
+        more = f" It shares {', '.join(shared)} with a model above." if shared else ""
+        told = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
+        group = parser.add_argument_group(f"{chosen.name}: {chosen.title}", told.replace("%", "%%"))
+        fresh = [name for name in own if flag_of(chosen.parameters, name) not in added]
+        if fresh:
+            add_options(group, chosen.parameters, *fresh, prefix=PREFIX)
+        added.update(flag_of(chosen.parameters, name) for name in fresh)
+
+
+def read_parameters(options: argparse.Namespace, chosen: Learner, **given: Any) -> Parameters:
+    """Return the parameters of ``chosen`` from the options that :func:`add_parameters` added and the values ``given``.
+
+    Raises:
+        ParameterError: a value is refused, or an option is one of another model; the message names the option.
+    """
+    declared = chosen.parameters.declared()
+    for other in learners.LEARNERS:
+        for name in other.parameters.declared():
+            if name not in declared and getattr(options, f"{PREFIX}.{name}", None) is not None:
+                flag = flag_of(other.parameters, name)
+                raise ParameterError(f"the model {chosen.name} has no {flag}", mend=f"leave {flag} out")
+    return read_options(options, chosen.parameters, prefix=PREFIX, **given)

@@ -1,0 +1,129 @@
+"""What models predict: classes, numbers or groups; what each task needs of the target column, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+from workbench.params import ParameterError
+from workbench.params.remedies import declare
+
+if TYPE_CHECKING:
+    from workbench.data.table import Table
+
+EMPTY = -1
+"""Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
+
+CLASSIFICATION, REGRESSION, CLUSTERING = "classification", "regression", "clustering"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model predicts.
+
+    Attributes:
+        name: one word, as descriptors name it.
+        check: raises :class:`ParameterError` unless a column is declared as the task's target has to be.
+        read: returns y (n,) of a table: what is to be predicted in each row.
+        filled: says which rows of y have something to predict, (n,); the others are empty.
+        noun: what a row has to predict, to say that it is absent.
+        needs: what the table must have, in a sentence.
+    """
+
+    name: str
+    check: Callable[[Attribute], None]
+    read: Callable[[Table, Attribute], NDArray[Any]]
+    filled: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    noun: str
+    needs: str
+
+
+def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
+    """Return y (n,) of a table: the code of each row's class.
+
+    Where the table replaces invalid values, a row whose class is missing or cannot be used is :data:`EMPTY`.
+
+    Raises:
+        InputError: a class is missing or not declared, and the table refuses that; row and column are named.
+    """
+    from workbench.data.columns.values import codes  # loads polars, which the list of learners does not wait for
+
+    y = codes(table, target)
+    return np.where(y == len(target.values()), EMPTY, y)
+
+
+def numbers_of(table: Table, target: Attribute) -> NDArray[np.float64]:
+    """Return y (n,) of a table: each row's number, clamped to the declared bounds.
+
+    Where the table replaces invalid values, a row whose number is missing or cannot be used is empty: NaN.
+
+    Raises:
+        InputError: a number is missing or cannot be read, and the table refuses that; row and column are named.
+    """
+    from workbench.data.columns.values import numbers  # loads polars
+
+    return np.clip(numbers(table, target), *target.bounds())
+
+
+def _needs_classes(target: Attribute) -> None:
+    if target.numeric:
+        raise ParameterError(
+            f"the target is declared as {target.kind}, not category or boolean",
+            f"column {target.name}",
+            (declare("kind", "category", more=" and domain = [ … ]"), "choose another target or model"),
+            code="target-kind",
+        )
+    target.values()
+
+
+def _needs_numbers(target: Attribute) -> None:
+    if not target.numeric:
+        raise ParameterError(
+            f"the target is declared as {target.kind or 'nothing'}, not as numbers",
+            f"column {target.name}",
+            ("choose a column of numbers as the target", "choose a model that predicts classes"),
+            code="target-kind",
+        )
+    target.bounds()
+
+
+def _has_number(y: NDArray[Any]) -> NDArray[np.bool_]:
+    filled: NDArray[np.bool_] = ~np.isnan(y)
+    return filled
+
+
+def _has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
+    filled: NDArray[np.bool_] = y != EMPTY
+    return filled
+
+
+TASKS: tuple[Task, ...] = (
+    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class", "It predicts a column of classes."),
+    Task(
+        REGRESSION,
+        _needs_numbers,
+        numbers_of,
+        _has_number,
+        "number",
+        "It predicts a column of numbers with declared bounds.",
+    ),
+    # Groups are found without the target: its classes only tell a study how good they are.
+    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class", "It finds groups of rows."),
+)
+
+
+def task(name: str) -> Task:
+    """Return the task called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    for known in TASKS:
+        if known.name == name:
+            return known
+    raise ParameterError(f"the task {name!r} is not known", mend=f"use one of {', '.join(t.name for t in TASKS)}")
