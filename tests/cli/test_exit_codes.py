@@ -67,7 +67,7 @@ def test_a_bug_has_exit_code_1_and_a_log_without_data_values(
         except KeyError as error:
             raise RuntimeError(f"cannot handle {local}") from error
 
-    monkeypatch.setattr(export, "draw", planted)
+    monkeypatch.setattr(export, "draw_prepared", planted)
     answer = run(*SANITIZE)
     told = answer.error(1)
     log = user_log() / "workbench.log"
@@ -97,7 +97,7 @@ def test_a_bug_in_telling_the_result_is_a_bug_too(folder: Path, run: Run, monkey
 
 def test_a_log_that_cannot_be_written_is_told(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.jobs.log.user_log", lambda: folder / "people.csv" / "log")
-    monkeypatch.setattr(export, "draw", lambda *_: 1 // 0)
+    monkeypatch.setattr(export, "draw_prepared", lambda *_: 1 // 0)
     assert run(*SANITIZE).error(1) == (
         "a fault of the program (ZeroDivisionError in sanitize); its trace could not be written"
     )

@@ -25,6 +25,7 @@ from workbench.release import atomic, parts
 from workbench.release.ledger import recover
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.parts import DrawFile
+from workbench.release.table import before_release
 from workbench.release.table import release_table as export
 from workbench.release.table.release_table import release_table
 from workbench.release.table.verify import verify_in_ledger, verify_release
@@ -58,7 +59,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
 # A stage of a release, and what a failure in it leaves: nothing charged; the charge alone; the charge and the draw.
 FREE, CHARGED, WAITS = "free", "charged", "waits"
 STAGES = {
-    "draw": (export, "draw", FREE),
+    "draw": (export, "draw_prepared", FREE),
     "the charge": (Ledger, "charge", FREE),
     "the first byte": (DrawFile, "write", CHARGED),
     "write": (export, "_write", CHARGED),
@@ -280,7 +281,7 @@ def test_a_value_that_does_not_fit_is_void_and_named(folder: Path, ledger: Path)
 def test_a_mechanism_that_does_not_fit_is_not_even_reserved(
     folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "protected_columns", raising(InputError("no such table")))
+    monkeypatch.setattr(before_release, "protected_columns", raising(InputError("no such table")))
     with pytest.raises(InputError):
         release(ledger, folder / "a.csv")
     assert statuses(ledger) == []
@@ -308,7 +309,7 @@ def test_a_failure_that_the_ledger_cannot_be_told_of_stays_charged_and_keeps_its
 ) -> None:
     told: list[Event] = []
     monkeypatch.setattr(Ledger, "void", raising(InputError("the ledger cannot be used: database is locked")))
-    monkeypatch.setattr(export, "draw", raising(InputError("row 7 is bad")))
+    monkeypatch.setattr(export, "draw_prepared", raising(InputError("row 7 is bad")))
     with Ledger.open(ledger) as opened, pytest.raises(InputError, match="row 7 is bad"):
         release_table(plan_of(), table_of(20), folder / "a.csv", opened, told.append)
     assert any(isinstance(e, Notice) and "the charge stands" in e.text for e in told)

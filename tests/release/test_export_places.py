@@ -64,7 +64,7 @@ def test_a_disk_that_is_too_small_is_noticed_before_anything_is_drawn(
     def never(*_: Any) -> Any:
         raise AssertionError("drawn")
 
-    monkeypatch.setattr(export, "draw", never)
+    monkeypatch.setattr(export, "draw_prepared", never)
     with pytest.raises(InputError) as full:
         release(ledger, target, rows=100_000)
     assert str(full.value).startswith("the disk is too full for this release: it may need ")

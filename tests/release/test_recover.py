@@ -38,8 +38,8 @@ MOMENTS: dict[str, tuple[str, str, int, bool, str | None]] = {
     "before the reservation": (LEDGER, "reserve", 1, False, None),
     "in the reservation, before the commit": (LEDGER, "_append", 3, True, None),
     "after the reservation": (LEDGER, "reserve", 1, True, VOID),
-    "before the draw": (EXPORT, "draw", 1, False, VOID),
-    "after the draw": (EXPORT, "draw", 1, True, VOID),
+    "before the draw": (EXPORT, "draw_prepared", 1, False, VOID),
+    "after the draw": (EXPORT, "draw_prepared", 1, True, VOID),
     "before the charge": (LEDGER, "charge", 1, False, VOID),
     "in the charge, before the commit": (LEDGER, "_append", 4, True, VOID),
     "after the charge": (LEDGER, "charge", 1, True, LOST),
@@ -182,7 +182,7 @@ def test_a_part_that_is_not_what_its_certificate_says_is_never_put_in_place(fold
 def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder: Path, ledger: Path) -> None:
     """Whether anything was written does not follow from what is found: the charge comes before the first byte."""
     target = folder / "people.csv"
-    for moment, expected in (((EXPORT, "draw", 1, True), "void"), ((PART, "finish", 1, True), "charged")):
+    for moment, expected in (((EXPORT, "draw_prepared", 1, True), "void"), ((PART, "finish", 1, True), "charged")):
         assert run_to_exit(release_and_die, ledger, target, *moment) == -9
         for path in folder.iterdir():
             path.unlink()
@@ -194,7 +194,7 @@ def test_a_crash_whose_files_are_gone_is_settled_by_the_ledger_alone(folder: Pat
 def test_recovery_touches_no_file_that_the_ledger_names_elsewhere(folder: Path, ledger: Path, tmp_path: Path) -> None:
     """The attack: a ledger whose entries name somebody's files is only shown, and they are gone."""
     target = folder / "people.csv"
-    assert run_to_exit(release_and_die, ledger, target, EXPORT, "draw") == -9
+    assert run_to_exit(release_and_die, ledger, target, EXPORT, "draw_prepared") == -9
     elsewhere = tmp_path / "mine"
     elsewhere.mkdir()
     (elsewhere / "thesis.tex").write_text("years of work")
@@ -253,7 +253,7 @@ def test_recovery_killed_in_its_own_middle_is_taken_up_again(folder: Path, ledge
     ):
         target = folder / f"{number}.csv"
         book = ledger.with_name(f"{number}.sqlite")
-        moment = (EXPORT, "draw") if step[1] == "void" else (RECOVER, "write_whole")
+        moment = (EXPORT, "draw_prepared") if step[1] == "void" else (RECOVER, "write_whole")
         assert run_to_exit(release_and_die, book, target, *moment) == -9
         for after in (False, True):
             run_to_exit(release_and_die, book, target, *step, 1, after)

@@ -131,7 +131,7 @@ def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -
 
 
 def test_a_reservation_of_another_machine_is_kept(folder: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw") == -9
+    assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
     monkeypatch.setattr(processes.socket, "gethostname", lambda: "elsewhere")
     assert recovered(ledger) == []
     assert statuses(ledger) == ["reserved"]
@@ -172,7 +172,7 @@ def reserve_as_before(ledger: Path) -> None:
 
 
 def test_recovery_over_a_tampered_ledger_decides_nothing(folder: Path, ledger: Path) -> None:
-    assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw") == -9
+    assert run_to_exit(release_and_die, ledger, folder / "people.csv", EXPORT, "draw_prepared") == -9
     connection = sqlite3.connect(ledger)
     with connection:
         body = json.loads(connection.execute("SELECT body FROM entry WHERE seq = 3").fetchone()[0])

@@ -11,6 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
@@ -37,6 +38,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:
+    from workbench.release.ledger.records import Cap
     from workbench.release.table.before_release import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
@@ -276,8 +278,10 @@ class ReleasePage(PageFrame):
             f"This charges ε = {at_most(cost)}{exactly(cost)} and publishes into {path.name}. "
             f"It cannot be undone.{sets}{high}{_outside(outlook.outside)}{replaced}"
         )
-        if confirm(self, "Release this table?", text, f"Release at ε = {at_most(cost)}"):
-            self._start(outlook)
+        first = FirstCap(self.session.account, cost)
+        verbs = {"yes": f"Release at ε = {at_most(cost)}"}
+        if choose(self, "Release this table?", text, verbs, entry=first if first.asked else None) == "yes":
+            self._start(outlook, first.cap())
 
     def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
         text = (
@@ -301,13 +305,13 @@ class ReleasePage(PageFrame):
     def _copied(self, path: Path) -> None:
         self.session.tell("info", f"Copied to {path}; nothing was charged.")
 
-    def _start(self, outlook: Outlook) -> None:
+    def _start(self, outlook: Outlook, cap: Cap | None = None) -> None:
         if not outlook.stands(self.session):  # other work has ended while the question stood
             self.session.tell(
                 "warning", "The table or its plan changed while the question stood: nothing was released."
             )
             return
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed)
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap)
         self._running.ended.connect(self._ended)
         self.refresh()
 

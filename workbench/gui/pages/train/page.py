@@ -8,6 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.budget import first_words
+from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
@@ -15,7 +16,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
-from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
@@ -157,12 +158,14 @@ class TrainPage(RunPage):
         chosen, what = self.forms.chosen_model, self._what()
         text = question(chosen.title, self.session.target, folder, found)
         text += first_words(self.session.account, found.epsilon, found.delta)
-        if not confirm(self, "Train and release?", text, "Train and release"):
+        first = FirstCap(self.session.account, found.epsilon, found.delta)
+        entry = first if first.asked else None
+        if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
             return
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
-        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon)
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap())
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
