@@ -251,7 +251,7 @@ def test_help_names_it(command: str, capsys: pytest.CaptureFixture[str]) -> None
     told = " ".join(capsys.readouterr().out.split())
     assert "bin-means (Means of parts)" in told
     if command == "fit":
-        assert "bin-means: Means of parts" in told
+        assert "bin-means (Means of parts):" in told
         assert f"{TOY.about} It predicts a column of numbers with declared bounds." in told
         assert "--bins BINS parts of the third column's range (default 5)" in told
 

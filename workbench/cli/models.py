@@ -32,7 +32,7 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         shared = [flag_of(chosen.parameters, name) for name in own if flag_of(chosen.parameters, name) in added]
         more = f" It shares {', '.join(shared)} with a model above." if shared else ""
         told = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
-        group = parser.add_argument_group(f"{chosen.name}: {chosen.title}", told.replace("%", "%%"))
+        group = parser.add_argument_group(f"{chosen.name} ({chosen.title})", told.replace("%", "%%"))
         fresh = [name for name in own if flag_of(chosen.parameters, name) not in added]
         if fresh:
             add_options(group, chosen.parameters, *fresh, prefix=PREFIX)

@@ -16,7 +16,7 @@ class NestedField(Field):
     of: type[Parameters]
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return f"a table of the keys {', '.join(map(self.of.key_of, self.of.declared()))}"
 
     def _check(self, value: Any, name: str) -> Parameters:

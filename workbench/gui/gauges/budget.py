@@ -109,9 +109,10 @@ class BudgetGauge(Card):
             self._facts.hide_line("reserved")
         if cost is None:
             self._facts.hide_line("left")
+        elif after >= 0:
+            self._facts.show_line("left", "left after this plan", at_least(after), tip=in_full(after))
         else:
-            after_it = max(after, Decimal(0))
-            self._facts.show_line("left", "left after this plan", at_least(after_it), tip=in_full(after_it))
+            self._facts.show_line("left", "short for this plan", at_most(-after), "danger", tip=in_full(-after))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(

@@ -1,19 +1,19 @@
-"""Naive Bayes for numeric and categorical attributes, private and not from one code path.
+"""Naive Bayes for numeric and categorical attributes, private or not, in one code path.
 
-What is asked of the rows (pure ε, zero-out neighbours, discrete Laplace noise on integers):
+The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
   (:mod:`workbench.learners.sums`);
-* for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. Where a
-  numeric attribute may be missing, a histogram of present and missing.
+* for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. If a
+  numeric attribute may be missing, also a histogram of present and missing.
 
 A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and
-public facts, nothing else: what follows is post-processing (:mod:`workbench.learners.denoise`).
+public facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
 
-Against Vaidya et al. (2013), who ask for n, mean and variance of each class and attribute: no sensitivity here depends
-on a private n, the sum of squares is free, and estimates are drawn to public priors as far as their noise is large.
+Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends
+on a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Schema:
         return len(self.target.values())
 
     def queries(self) -> tuple[Query, ...]:
-        """Return what is asked, in order, with shares that sum to ε exactly."""
+        """Return the queries in order, with shares that sum to ε exactly."""
         k, p = self.classes, self.parameters
         if self.private and p.epsilon is None:
             raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
@@ -118,7 +118,7 @@ class _Schema:
         )
 
     def _used(self, epsilon: float) -> int:
-        """Return how many attributes are asked for: the most whose class means keep noise below the limit."""
+        """Return how many attributes are used: the most whose class means keep noise below the limit."""
         p, all_of_them = self.parameters, len(self.attributes)
         # √2·k·used/(n·(1−share)·ε) is the deviation of a class mean's noise when classes are equally large.
         most = p.noise_limit * (1 - p.count_share) * epsilon * self.rows / (_SQRT2 * self.classes)
@@ -126,10 +126,10 @@ class _Schema:
 
 
 class NaiveBayesModel:
-    """What was released, and the classifier that follows from it.
+    """The released numbers, and the classifier made from them.
 
     Attributes:
-        queries: what was asked.
+        queries: the queries.
         answers: the noisy integers, one list a query.
         noise: one of ``released``, ``study`` and ``none``.
         classes_: class codes (k,).
@@ -157,7 +157,7 @@ class NaiveBayesModel:
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the attributes that were asked for; the others were too dear at this ε."""
+        """Names of the attributes that are used; the others would have been too noisy at this ε."""
         return tuple(self._schema.attributes[j].name for j in self.densities_)
 
     def _densities(self) -> dict[int, Density]:
@@ -196,7 +196,7 @@ class NaiveBayesModel:
         return total
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k); a row that no class can explain gets the class sizes."""
+        """Return P(class | row) (n, k); a row that is impossible in every class gets the class sizes."""
         joint = self.joint_log_likelihood(X)
         impossible = ~np.isfinite(joint).any(axis=1)
         joint[impossible] = np.log(self.class_sizes_)
@@ -262,7 +262,7 @@ class NaiveBayesModel:
 
 
 class NaiveBayes(PrivateEstimator):
-    """Naive Bayes with the scikit-learn API; the noise it is given decides whether it is private.
+    """Naive Bayes with the scikit-learn API; it is private if its noise is.
 
     X (n, d): numeric columns as numbers (NaN: missing, contributes to nothing but the histogram of presence),
     categorical columns as codes 0 … k−1 (k: missing, where ``missing = "own-value"``). y (n,): codes of the target's

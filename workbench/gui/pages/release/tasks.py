@@ -120,6 +120,7 @@ def release_plan(
     outlook: Outlook,
     on_failure: Callable[[BaseException], None],
     cap: Cap | None = None,
+    worth: str = "",
 ) -> JobHandle:
     """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
 
@@ -129,6 +130,7 @@ def release_plan(
         outlook: what was asked about.
         on_failure: hears why it was not released.
         cap: of all releases together, where the person set it in the question.
+        worth: what a recipient can learn from it, which its card repeats.
     """
     opened, draft = outlook.opened, outlook.plan
 
@@ -152,6 +154,7 @@ def release_plan(
                     title=count(done.rows, "row"),
                     files=(("file", done.output), ("certificate", done.certificate)),
                     result=done,
+                    worth=worth,
                 )
             )
         if handle.too_late:
