@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, worth_words
@@ -37,7 +38,7 @@ from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, cho
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.params import BudgetRefusedError
+from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
@@ -59,6 +60,7 @@ class ReleasePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._forecast: Forecast | None = None
+        self._failure: WorkbenchError | None = None
         self._running: JobHandle | None = None
         self._asking = False
         self._cards: list[ReleasedCard] = []
@@ -156,7 +158,7 @@ class ReleasePage(PageFrame):
         suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
 
     def _plan_changed(self) -> None:
-        self._forecast, self._asked_early = None, False
+        self._forecast, self._failure, self._asked_early = None, None, False
         self._area.verticalScrollBar().setValue(0)
         self._refusal.hide()
         self.refresh()
@@ -368,7 +370,13 @@ class ReleasePage(PageFrame):
         self._suggest_target()
         self.refresh()
 
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why the table cannot be released, or was not when it was last asked for."""
+        return table_refusal(self.session) or self.session.account.error or self._failure
+
     def _failed(self, error: BaseException) -> None:
+        self._failure = error if isinstance(error, WorkbenchError) else None
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
