@@ -83,6 +83,12 @@ def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path
     answer("yes")
     press(window, "train_start")
     qtbot.waitUntil(lambda: len(window.page.going.accuracy.points) > 0, timeout=PATIENCE)
+    told = answer("no")
+    end(window)
+    assert "is running and its ε is already spent" in told[-1]
+    assert window.isVisible()
+    assert window.page.running
+    answer("quit")
     end(window)
     gone(window, qtbot)
     assert statuses() == ["charged"]  # its figures were watched

@@ -115,7 +115,7 @@ def test_what_is_kept_stands_outside_the_guarantee_and_in_the_question(ready, pr
 def test_a_table_is_released_verified_and_a_changed_byte_is_found(ready, target, press, answer, idle, qtbot):
     told = release(ready, press, answer, idle, qtbot)
     assert "charges ε = 1" in told[0]
-    assert "also sets the cap to ε = 1: nothing is left for another" in told[0]
+    assert "also sets the cap to ε = 1, so that no further one is possible" in told[0]
     certificate = target.with_name(target.name + ".certificate.json")
     assert certificate.is_file()
     released = pl.read_csv(target)

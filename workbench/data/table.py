@@ -128,17 +128,24 @@ class Table:
         return self.dialect.decimal if self.dialect is not None and self.dialect.decimal_given else None
 
     def require_certain(self) -> None:
-        """Raise :class:`InputError` if one row could change how the others were read.
+        """Raise :class:`InputError` where one row could change how the others were read; every release calls this."""
+        doubtful = self.doubtful()
+        if doubtful is not None:
+            raise doubtful
 
-        Every release calls this first: a guess from all rows has no bounded privacy loss. The message shows for each
-        doubt how a cell reads under each candidate, and recommends none: only a person can tell which is right.
+    def doubtful(self) -> InputError | None:
+        """Return the refusal of a file whose other rows one row could change; ``None`` where it is read without doubt.
+
+        A guess from all rows has no bounded privacy loss. The message shows for each doubt how a cell reads under
+        each candidate, and recommends none: only a person can tell which is right.
         """
-        if self.doubts:
-            guesses = " and ".join(doubt.guess for doubt in self.doubts)
-            readings = ", ".join(doubt.readings() for doubt in self.doubts)
-            each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
-            what = f"{guesses}, which one row can change: {readings}"
-            raise InputError(what, self.source, f"state {each}", code="doubtful-file")
+        if not self.doubts:
+            return None
+        guesses = " and ".join(doubt.guess for doubt in self.doubts)
+        readings = ", ".join(doubt.readings() for doubt in self.doubts)
+        each = "the option that reads right" if len(self.doubts) == 1 else "those options that read right"
+        what = f"{guesses}, which one row can change: {readings}"
+        return InputError(what, self.source, f"state {each}", code="doubtful-file")
 
     def column(self, name: str) -> pl.Series:
         """Return the cells of one column, shape (n,).

@@ -37,11 +37,15 @@ def write_error(error: OSError, path: Path) -> InputError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return InputError("the disk is full", str(path), "free some space and run it again")
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(path.parent):
-        return InputError("the folder of the output does not exist", str(path), "make it, or name another")
+        return InputError(
+            "the folder of the output does not exist", str(path), "make it, or name another", code="output-place"
+        )
     if error.errno == errno.EISDIR:
         return InputError("the output is a folder", str(path), "name a file")
     reason = error.strerror or type(error).__name__
-    return InputError(f"the output cannot be written: {reason}", str(path), "name a place you may write to")
+    return InputError(
+        f"the output cannot be written: {reason}", str(path), "name a place you may write to", code="output-place"
+    )
 
 
 class PartFile:

@@ -277,7 +277,7 @@ class DrawFolder(_Part):
 def require_free(target: Path) -> None:
     """Raise :class:`InputError` unless ``target`` can become the folder of a model."""
     if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
-        raise InputError("the output folder exists already", str(target), "name a new one")
+        raise InputError("the output folder exists already", str(target), "name a new one", code="output-exists")
 
 
 def _require_replaceable(target: Path) -> None:

@@ -68,12 +68,17 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
     if not plan.protected:
-        raise ParameterError(
-            "the plan protects no column: it would publish the table unchanged",
-            mend=Remedy(PROTECT, 'write action = "protect" for a column'),
-            code="nothing-protected",
-        )
+        raise nothing_protected()
     return tuple(each_protected_column(plan))
+
+
+def nothing_protected() -> ParameterError:
+    """Return the refusal of a plan without a protected column."""
+    return ParameterError(
+        "the plan protects no column: it would publish the table unchanged",
+        mend=Remedy(PROTECT, 'write action = "protect" for a column'),
+        code="nothing-protected",
+    )
 
 
 def each_protected_column(plan: Plan) -> Iterator[ProtectedColumn]:

@@ -164,7 +164,10 @@ def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal
         return ""
     told = " and ".join(sets)
     with_it = "" if first else " with δ"
-    return f" As the first release{with_it} it also sets the cap to {told}: nothing is left for another."
+    return (
+        f" As the first release{with_it} it also sets the cap to {told}, so that no further one is possible; enter "
+        "more below to allow others."
+    )
 
 
 def high_words(epsilon: Decimal) -> str:

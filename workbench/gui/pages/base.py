@@ -14,6 +14,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, label, row
+from workbench.params import WorkbenchError
 
 GAP = 12
 
@@ -98,6 +99,11 @@ class PageFrame(QWidget):
     def set_note(self, text: str, *, wrapped: bool = False) -> None:
         """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
         self._note.set_whole(text, wrapped=wrapped)
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why the page's work cannot be done now, or was refused when it was last asked for; ``None`` otherwise."""
+        return None
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QPushButton
 
 from workbench.gui.pages.base import Page, PageFrame
+from workbench.gui.pages.refusals import unconfirmed_refusal
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -154,13 +155,8 @@ def what_keeps_from_release(session: Session) -> str:
 
 def unconfirmed(session: Session) -> str:
     """Return the sentence with which a release by guesses is refused; empty where all of them are confirmed."""
-    found = session.plan.guesses()
-    if not found:
-        return ""
-    from workbench.gui.session.draft_edits import GUESSED_FACTS
-    from workbench.sanitize.origin import refusal
-
-    return sentence(refusal(found, words=GUESSED_FACTS))
+    refused = unconfirmed_refusal(session)
+    return "" if refused is None else sentence(refused)
 
 
 def has_run(session: Session, *kinds: str) -> bool:

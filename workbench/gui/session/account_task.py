@@ -32,7 +32,7 @@ def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) 
 
     def failed(error: BaseException) -> None:
         problem = sentence(error) if isinstance(error, WorkbenchError) else "The ledger could not be read."
-        apply(AccountView(problem=problem))
+        apply(AccountView(problem=problem, error=error if isinstance(error, WorkbenchError) else None))
 
     job = Job("Reading the ledger", lambda emit, cancel: account_of(opened.table, ledger))
     jobs.start(job, key=KEY, shown=False, on_result=apply, on_failure=failed)

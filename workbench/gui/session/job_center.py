@@ -44,6 +44,7 @@ class JobHandle(QObject):
         begun: when it was started, on the monotonic clock.
         latest: the newest progress, or ``None``.
         end: the terminal event once it has come, else ``None``.
+        exposed: whether private figures of it were shown, so that what it was charged is spent however it ends.
 
     Signals:
         progress, metric, budget, memory, notice: the event of that name.
@@ -69,6 +70,7 @@ class JobHandle(QObject):
         self.begun = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
+        self.exposed = False
         self._asked = False
         self._run = run
 
@@ -109,6 +111,7 @@ class JobHandle(QObject):
                 self.latest = event
                 self.progress.emit(event)
             case Metric():
+                self.exposed = self.exposed or not event.public
                 self.metric.emit(event)
             case Budget():
                 self.budget.emit(event)
@@ -132,14 +135,13 @@ class JobCenter(QObject):
 
     Signals:
         started: (JobHandle). ended: (JobHandle). idle: the last job has ended.
-        budget: (Budget) of whichever job spoke last. memory: (Memory) of the process or of a job.
+        memory: (Memory) of the process or of a job.
         noticed: (level, sentence). failed: (exception) of a job whose starter did not ask for its failures.
     """
 
     started = Signal(object)
     ended = Signal(object)
     idle = Signal()
-    budget = Signal(object)
     memory = Signal(object)
     noticed = Signal(str, str)
     failed = Signal(object)
@@ -183,7 +185,6 @@ class JobCenter(QObject):
                     former.blockSignals(True)  # what it still says is out of date
                     former.cancel()
         handle = JobHandle(start(job), key, shown, self)
-        handle.budget.connect(self.budget)
         handle.memory.connect(self.memory)
         handle.notice.connect(lambda notice: self.noticed.emit(notice.level, notice.text))
         if on_result is not None:

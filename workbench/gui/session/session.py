@@ -120,6 +120,7 @@ class AccountView:
         delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
         delta_spent: δ of finished releases.
         delta_reserved: δ of work that is going on.
+        error: the same problem as data.
         past: the finished releases, oldest first.
     """
 
@@ -135,6 +136,7 @@ class AccountView:
     delta_cap: Decimal | None = None
     delta_spent: Decimal = Decimal(0)
     delta_reserved: Decimal = Decimal(0)
+    error: WorkbenchError | None = field(default=None, compare=False)
     past: tuple[PastRelease, ...] = ()
 
     @property

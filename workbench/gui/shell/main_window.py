@@ -28,6 +28,7 @@ from workbench.gui.shell.menus import Menus
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
+from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import ExplainPanel
 
 SIZE = (1280, 800)
@@ -238,7 +239,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
         """Close at once where nothing runs and all is saved; else ask, and stop the jobs without blocking."""
-        if not self._closing and not self.session.may_leave(self.close):
+        if not self._closing and not (self.session.may_leave(self.close) and self._may_stop()):
             event.ignore()
             return
         self.autosave.finish()
@@ -255,6 +256,18 @@ class MainWindow(QMainWindow):
         self.jobs.shut_down(0.0)
         self.quiet.stop()
         event.accept()
+
+    def _may_stop(self) -> bool:
+        """Ask before work is stopped whose privacy budget is spent already, and return whether to go on."""
+        spent = [handle.title for handle in self.jobs.running if handle.exposed]
+        if not spent:
+            return True
+        text = (
+            f"{', '.join(spent)} is running and its ε is already spent: private figures were shown. "
+            "If you quit now, it stays charged and nothing is released."
+        )
+        verbs = {"quit": "Quit anyway"}
+        return choose(self, "Quit while a training is running?", text, verbs, no="Keep training") == "quit"
 
     def _stop_jobs(self) -> None:
         """Ask every job to stop, say what is waited for, and close when the last has ended."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.widgets.formatting import unbroken
 
@@ -38,6 +38,20 @@ def ask_for_folder(parent: QWidget, title: str) -> str:
     return QFileDialog.getExistingDirectory(parent, title)
 
 
+class Entry(QWidget):
+    """What a question lets a person fill in.
+
+    Signals:
+        changed: something was typed; ask :meth:`problem`.
+    """
+
+    changed = Signal()
+
+    def problem(self) -> str:
+        """Return why what is typed cannot be taken; empty where it can."""
+        raise NotImplementedError
+
+
 MARGINS = (3, 20, 24, 16)
 """Left, top, right and bottom of a question: Qt itself adds 21 on the left, which makes both sides equal."""
 
@@ -53,6 +67,16 @@ class Question(QMessageBox):
         for words in self.findChildren(QLabel):
             words.setIndent(0)
 
+    def add_entry(self, entry: Entry, verbs: tuple[QPushButton, ...]) -> None:
+        """Put ``entry`` below the text; ``verbs`` can be pressed while nothing in it is refused."""
+        grid, line = self.layout(), self.findChild(QDialogButtonBox)
+        assert isinstance(grid, QGridLayout)
+        assert line is not None
+        grid.removeWidget(line)
+        grid.addWidget(entry, grid.rowCount(), 0, 1, grid.columnCount())
+        grid.addWidget(line, grid.rowCount(), 0, 1, grid.columnCount())
+        entry.changed.connect(lambda: [verb.setEnabled(not entry.problem()) for verb in verbs])
+
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the edge."""
         super().paintEvent(event)
@@ -67,7 +91,9 @@ def confirm(parent: QWidget, title: str, text: str, verb: str) -> bool:
     return choose(parent, title, text, {"yes": verb}) == "yes"
 
 
-def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str:
+def choose(
+    parent: QWidget, title: str, text: str, verbs: dict[str, str], *, no: str = "Cancel", entry: Entry | None = None
+) -> str:
     """Ask which of several things to do; Esc and Return choose none of them.
 
     Args:
@@ -75,9 +101,11 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
         title: the question in a few words.
         text: what each choice does.
         verbs: what stands on the button of each choice; its object name is ``confirm_KEY``.
+        no: what stands on the button that chooses none.
+        entry: what can be filled in below the text; while it is refused nothing can be chosen.
 
     Returns:
-        The key of the choice, empty for Cancel.
+        The key of the choice, empty for none of them.
     """
     # The question is also the heading: not every system shows the title of such a window.
     box = Question(QMessageBox.Icon.NoIcon, title, title, parent=parent)
@@ -87,10 +115,12 @@ def choose(parent: QWidget, title: str, text: str, verbs: dict[str, str]) -> str
     buttons = {key: box.addButton(verb, QMessageBox.ButtonRole.AcceptRole) for key, verb in verbs.items()}
     for key, made in buttons.items():
         made.setObjectName(f"confirm_{key}")
-    no = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    no.setObjectName("confirm_no")
-    box.setDefaultButton(no)
-    box.setEscapeButton(no)
+    none = box.addButton(no, QMessageBox.ButtonRole.RejectRole)
+    none.setObjectName("confirm_no")
+    box.setDefaultButton(none)
+    box.setEscapeButton(none)
+    if entry is not None:
+        box.add_entry(entry, tuple(buttons.values()))
     box.arrange()
     box.exec()
     clicked = box.clickedButton()

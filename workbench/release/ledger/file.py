@@ -156,13 +156,16 @@ def unusable(path: Path, reason: str) -> WorkbenchError:
     """Return the error for a ledger that cannot be used."""
     reason = " ".join(reason.split())  # SQLite may quote what it read
     if any(word in reason for word in ("malformed", "corrupt", "no such", "UTF-8", "codec", "too large", "argument")):
-        return CheckFailedError(f"the ledger is damaged: {reason[:200]}", str(path), "put back a whole copy")
-    mend = "make it a file that you may write"
+        return CheckFailedError(
+            f"the ledger is damaged: {reason[:200]}", str(path), "put back a whole copy", code="ledger-damaged"
+        )
+    mend, code = "make it a file that you may write", "ledger-unusable"
     if "locked" in reason:
+        code = "ledger-locked"
         mend = "wait for the other program to finish"
     elif "not a database" in reason or "encrypted" in reason:
         mend = "put back a whole copy"
-    return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), mend)
+    return InputError(f"the ledger cannot be used: {reason[:200]}", str(path), mend, code=code)
 
 
 # -- within -----------------------------------------------------------------------------------------------------------

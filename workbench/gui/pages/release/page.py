@@ -11,7 +11,9 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, worth_words
@@ -36,9 +38,10 @@ from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, cho
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
-from workbench.params import BudgetRefusedError
+from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:
+    from workbench.release.ledger.records import Cap
     from workbench.release.table.before_release import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
@@ -57,6 +60,7 @@ class ReleasePage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._forecast: Forecast | None = None
+        self._failure: WorkbenchError | None = None
         self._running: JobHandle | None = None
         self._asking = False
         self._cards: list[ReleasedCard] = []
@@ -154,7 +158,7 @@ class ReleasePage(PageFrame):
         suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
 
     def _plan_changed(self) -> None:
-        self._forecast, self._asked_early = None, False
+        self._forecast, self._failure, self._asked_early = None, None, False
         self._area.verticalScrollBar().setValue(0)
         self._refusal.hide()
         self.refresh()
@@ -316,8 +320,10 @@ class ReleasePage(PageFrame):
             f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {path.name}; nothing is uploaded. "
             f"It cannot be undone.{sets}{self._worth(outlook)}{high}{outside_words(outlook.outside)}{replaced}"
         )
-        if confirm(self, "Release this table?", text, f"Release at ε = {at_most(cost)}"):
-            self._start(outlook)
+        first = FirstCap(self.session.account, cost)
+        verbs = {"yes": f"Release at ε = {at_most(cost)}"}
+        if choose(self, "Release this table?", text, verbs, entry=first if first.asked else None) == "yes":
+            self._start(outlook, first.cap())
 
     def _worth(self, outlook: Outlook) -> str:
         """Return what a recipient can learn and what will be mostly noise, as a paragraph of the question."""
@@ -346,7 +352,7 @@ class ReleasePage(PageFrame):
     def _copied(self, path: Path) -> None:
         self.session.tell("info", f"Copied to {path}; nothing was charged.")
 
-    def _start(self, outlook: Outlook) -> None:
+    def _start(self, outlook: Outlook, cap: Cap | None = None) -> None:
         if not outlook.stands(self.session):  # other work has ended while the question stood
             self.session.tell(
                 "warning", "The table or its plan changed while the question stood: nothing was released."
@@ -355,7 +361,7 @@ class ReleasePage(PageFrame):
         rows = outlook.opened.rows_under(outlook.plan)
         worth = worth_words(self._forecast, rows) if self._forecast is not None else ""
         remember_folder(outlook.target.parent)
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed, worth=worth)
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap, worth)
         self._running.ended.connect(self._ended)
         self.refresh()
 
@@ -364,7 +370,13 @@ class ReleasePage(PageFrame):
         self._suggest_target()
         self.refresh()
 
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why the table cannot be released, or was not when it was last asked for."""
+        return table_refusal(self.session) or self.session.account.error or self._failure
+
     def _failed(self, error: BaseException) -> None:
+        self._failure = error if isinstance(error, WorkbenchError) else None
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return

@@ -20,6 +20,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
+    from workbench.release.ledger.records import Cap
     from workbench.release.table.before_release import EarlierRelease, PreparedRelease, Verdict
     from workbench.release.table.release_table import TableRelease
     from workbench.sanitize.forecast import Forecast
@@ -118,7 +119,7 @@ def release_plan(
     jobs: JobCenter,
     outlook: Outlook,
     on_failure: Callable[[BaseException], None],
-    cap: Decimal | None = None,
+    cap: Cap | None = None,
     worth: str = "",
 ) -> JobHandle:
     """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
@@ -128,7 +129,7 @@ def release_plan(
         jobs: runs it.
         outlook: what was asked about.
         on_failure: hears why it was not released.
-        cap: ε of all releases together, where the question offered to set it.
+        cap: of all releases together, where the person set it in the question.
         worth: what a recipient can learn from it, which its card repeats.
     """
     opened, draft = outlook.opened, outlook.plan
@@ -139,7 +140,7 @@ def release_plan(
 
         with Ledger.open() as book:
             if cap is not None:
-                book.set_first_cap(book.enter_for_release(opened.table, outlook.prepared.plan.account), (cap, None))
+                book.set_first_cap(book.enter_for_release(opened.table, outlook.prepared.plan.account), cap)
             return release_prepared(outlook.prepared, book, emit, cancel)
 
     def apply(done: TableRelease) -> None:

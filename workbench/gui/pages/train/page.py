@@ -8,6 +8,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.budget import first_words
+from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.pages.refusals import model_refusal
 from workbench.gui.pages.run_page import RunPage, what_keeps_from_release
 from workbench.gui.pages.train import PAGE
 from workbench.gui.pages.train import tasks as actions
@@ -15,11 +17,11 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
-from workbench.gui.widgets.dialogs import confirm
+from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
-from workbench.signals.events import Finished
+from workbench.signals.events import Failed, Finished
 
 if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
@@ -43,6 +45,7 @@ class TrainPage(RunPage):
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
         self._preflight: Preflight | None = None
+        self._failure: WorkbenchError | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
         self.header.addWidget(self.forms.chooser)
@@ -105,7 +108,7 @@ class TrainPage(RunPage):
         suggest(self.session, self.jobs, folder, model)
 
     def _edited(self) -> None:
-        self._preflight = None
+        self._preflight = self._failure = None
         self.before.set_problem("")
         self._rest.start()
         self.refresh()
@@ -136,10 +139,17 @@ class TrainPage(RunPage):
         if what != self._what():
             return
         if isinstance(error, WorkbenchError):
+            self._failure = error
             self.before.set_problem(sentence(error))
         else:
             self.session.report(error)
         self.refresh()
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why the model cannot be trained, or was not when it was last asked for."""
+        over = None if self._preflight is None else self._refused(self._preflight)
+        return model_refusal(self.session) or over or self._failure
 
     def missing(self) -> str:
         """Return what stands in the way of a model that is released."""
@@ -157,12 +167,14 @@ class TrainPage(RunPage):
         chosen, what = self.forms.chosen_model, self._what()
         text = question(chosen.title, self.session.target, folder, found)
         text += first_words(self.session.account, found.epsilon, found.delta)
-        if not confirm(self, "Train and release?", text, "Train and release"):
+        first = FirstCap(self.session.account, found.epsilon, found.delta)
+        entry = first if first.asked else None
+        if choose(self, "Train and release?", text, {"yes": "Train and release"}, entry=entry) != "yes":
             return
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
-        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon)
+        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap())
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -176,7 +188,9 @@ class TrainPage(RunPage):
 
     def job_ended(self, handle: JobHandle) -> None:
         """Say how it ended, where not by a release, and suggest a folder for the next model."""
-        if not isinstance(handle.end, Finished):
+        end = handle.end
+        self._failure = end.error if isinstance(end, Failed) and isinstance(end.error, WorkbenchError) else None
+        if not isinstance(end, Finished):
             self.going.tell_end(handle.end)
         self._suggest_folder()
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkOutcome
     from workbench.learners import Learner
+    from workbench.release.ledger.records import Cap
     from workbench.release.model.model import ModelRelease
     from workbench.release.model.preflight import Preflight
     from workbench.release.model.stopped_training import StoppedCharge
@@ -106,8 +107,19 @@ def train_model(
     parameters: Parameters,
     folder: Path,
     epsilon: Decimal,
+    cap: Cap | None = None,
 ) -> JobHandle:
-    """Charge, train and write the model into ``folder``."""
+    """Charge, train and write the model into ``folder``.
+
+    Args:
+        session: hears of the model.
+        jobs: runs it.
+        chosen: the learner or network.
+        parameters: its parameters.
+        folder: where the model goes.
+        epsilon: what it costs.
+        cap: of all releases together, where the person set it in the question.
+    """
     title = chosen.title
     opened, target = session.opened, session.target
     assert opened is not None
@@ -118,6 +130,11 @@ def train_model(
     def work(emit: Emit, cancel: CancelToken) -> Any:
         from workbench.release.model.stopped_training import charge_told
 
+        if cap is not None:
+            from workbench.release.ledger.ledger import Ledger
+
+            with Ledger.open() as book:
+                book.set_first_cap(book.enter_for_release(opened.table, plan.account), cap)
         with charge_told(folder, None, emit, stopped_words):
             return released(chosen.name, opened, plan, target, parameters, folder, emit, cancel)
 
