@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.learners.tasks import CLASSIFICATION
+from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -41,6 +41,11 @@ class Network:
     short: str = ""
     task: str = CLASSIFICATION
     relation: str = "zero-out"
+
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence."""
+        return task(self.task).needs
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the width of every layer, the input first."""

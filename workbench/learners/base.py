@@ -56,6 +56,12 @@ class Learner:
     short: str = ""
     relation: str = "zero-out"
 
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence or two."""
+        columns = "" if self.kinds == KINDS else f" It learns from columns of kind {', '.join(self.kinds)}."
+        return f"{task(self.task).needs}{columns}"
+
     def require(self, attributes: Sequence[Attribute], target: Attribute) -> None:
         """Check that the columns are what this learner can use.
 
@@ -68,7 +74,8 @@ class Learner:
                 raise ParameterError(
                     f"{self.title} cannot use a column of kind {attribute.kind}",
                     f"column {attribute.name}",
-                    'write action = "drop" for it, or choose another model',
+                    ("drop it", "choose another model"),
+                    code="column-kind",
                 )
 
     def private(

@@ -266,37 +266,6 @@ class TextsField(Field):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecordsField(Field):
-    """A list of parameter sets of one class (the columns of a plan)."""
-
-    of: type[Parameters]
-    named: str = "name"
-
-    def expected(self) -> str:
-        """Return what a value must be, in words."""
-        return f"a list of {self.of.__name__} tables"
-
-    def _check(self, value: Any, name: str) -> tuple[Any, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise self.refuse(value, name)
-        out = []
-        for position, item in enumerate(value, start=1):
-            if isinstance(item, self.of):
-                out.append(item)
-            elif isinstance(item, Mapping):
-                title = item.get(self.named)
-                place = f"{name} {title!r}" if isinstance(title, str) else f"{name} number {position}"
-                out.append(self.of.from_plain(item, where=place))
-            else:
-                raise self.refuse(item, f"{name} number {position}")
-        return tuple(out)
-
-    def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
-        return [item.to_plain() for item in value]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Parameters:
     """A frozen set of declared parameters; every subclass is checked when it is made."""
 
@@ -404,8 +373,3 @@ def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
 def texts(*, default: Any = _REQUIRED, **spec: Any) -> Any:
     """Declare a parameter that is a list of different texts."""
     return _declare(TextsField(**spec), default)
-
-
-def records(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is a list of parameter sets."""
-    return _declare(RecordsField(of=of, **spec), default)

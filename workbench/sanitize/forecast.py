@@ -17,10 +17,11 @@ class ColumnForecast:
 
     Two errors: of one value (``expected_absolute_error``), and of a mean or, for names, a share of n rows:
     ``statistic_sd``/√n, ``None`` if the mechanism has no unbiased estimator of it. ``advised`` is the best for the
-    column's purpose.
+    column's purpose. ``numeric``: whether its values lie on a line.
     """
 
     name: str
+    numeric: bool
     mechanism: str
     epsilon: Decimal
     exact_epsilon: float
@@ -38,7 +39,7 @@ class ColumnForecast:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the column as JSON holds it."""
-        plain = {k: getattr(self, k) for k in self.__dataclass_fields__}
+        plain = {k: getattr(self, k) for k in self.__dataclass_fields__ if k != "numeric"}
         return {**plain, "epsilon": float(self.epsilon)}
 
 
@@ -119,6 +120,7 @@ def _column(protected: ProtectedColumn) -> ColumnForecast:
     options = candidates(protected.grid.cells, protected.share, protected.column.purpose)
     return ColumnForecast(
         name=protected.column.name,
+        numeric=protected.grid.cells.numeric,
         mechanism=protected.mechanism.name,
         epsilon=protected.share,
         exact_epsilon=facts.exact_epsilon,

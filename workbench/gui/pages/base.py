@@ -95,9 +95,9 @@ class PageFrame(QWidget):
         self.foot.addWidget(self.primary)
         return self.primary
 
-    def set_note(self, text: str) -> None:
+    def set_note(self, text: str, *, wrapped: bool = False) -> None:
         """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
-        self._note.set_whole(text)
+        self._note.set_whole(text, wrapped=wrapped)
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.

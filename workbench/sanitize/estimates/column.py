@@ -17,6 +17,7 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.privacy.local.mechanisms.base import Randomiser
+from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates.interval import Interval, Observed
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some
@@ -62,6 +63,26 @@ class ColumnEstimate:
         if self.missing is not None:
             plain["missing"] = self.missing.to_plain()
         return plain
+
+
+def estimate_column(
+    column: ProtectedColumn, counts: NDArray[np.int64], confidence: float, cancel: CancelToken | None = None
+) -> ColumnEstimate:
+    """Return the mean of a numeric column, the frequencies of one of names.
+
+    Args:
+        column: the column with the mechanism that ran.
+        counts: (t,) counts of the released cells, the missing one last where there is one.
+        confidence: of each interval.
+        cancel: checked between steps.
+
+    Raises:
+        ParameterError: there are no rows.
+    """
+    grid, name = column.grid, column.column.name
+    if grid.cells.numeric:
+        return estimate_numbers(name, grid.cells, column.randomiser, counts, confidence, cancel)
+    return estimate_names(name, grid.labels, column.randomiser, counts, grid.cells.missing, confidence, cancel)
 
 
 def estimate_names(

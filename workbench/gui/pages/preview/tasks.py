@@ -54,7 +54,7 @@ class PreviewRows:
     rows: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreviewColumn:
     """How one column is spread before and after one draw over all rows. Private.
 
@@ -66,6 +66,8 @@ class PreviewColumn:
         sanitised: rows in each bar after the draw.
         changed: rows whose cell became another one.
         rows: number of rows.
+        original_cells: rows in each public cell, the missing one last where there is one.
+        drawn_cells: the same after the draw: what a recipient sees.
     """
 
     name: str
@@ -75,6 +77,8 @@ class PreviewColumn:
     sanitised: tuple[int, ...]
     changed: int
     rows: int
+    original_cells: NDArray[np.int64]
+    drawn_cells: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +175,8 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
         sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
         changed=int(np.count_nonzero(drawn.before != drawn.after)),
         rows=table.rows,
+        original_cells=counts[0],
+        drawn_cells=counts[1],
     )
 
 
@@ -242,10 +248,15 @@ def _kept_variable(table: Table, column: Column) -> Variable:
     return Variable(column.name, codes.to_numpy(), numeric=False)
 
 
+def bar_width(size: int) -> int:
+    """Return how many neighbouring cells of ``size`` stand in one bar."""
+    return -(-size // BARS)
+
+
 def _ranges(size: int, total: int, labels: list[str]) -> list[tuple[str, list[int]]]:
     """Return at most BARS ranges of neighbouring cells, and one bar for the missing cell where there is one."""
     # Every bar holds equally many cells (the last may hold fewer), so that heights compare.
-    width = -(-size // BARS)
+    width = bar_width(size)
     made = []
     for start in range(0, size, width):
         stop = min(start + width, size)

@@ -175,23 +175,27 @@ def _waiting(table: Table, plan: Plan, target: Path) -> str:
 
 def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
     """Return what the ledger would say to the charge, without asking it to record a refusal."""
-    from workbench.privacy.accounting.event import Cost, PureDp
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.ledger.records import refusal
     from workbench.sanitize.forecast import charge_of
 
     with Ledger.open() as book:
         account = book.account(book.enter_for_release(table, plan.account))
-    charge = charge_of(plan)
-    if account.standing_cap is None or account.remaining is None or charge <= account.remaining:
-        return None
-    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.standing_cap, account.used)
+    return refusal((charge_of(plan), Decimal(0)), account.standing_cap, account.used)
 
 
 def release_plan(
-    session: Session, jobs: JobCenter, outlook: Outlook, on_failure: Callable[[BaseException], None]
+    session: Session, jobs: JobCenter, outlook: Outlook, worth: str, on_failure: Callable[[BaseException], None]
 ) -> JobHandle:
-    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
+
+    Args:
+        session: what is released, and told of it.
+        jobs: where it runs.
+        outlook: what was asked about.
+        worth: what a recipient can learn from it, which its card repeats.
+        on_failure: given the error.
+    """
     opened, draft, target = outlook.opened, outlook.plan, outlook.target
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
@@ -213,6 +217,7 @@ def release_plan(
                     title=count(done.rows, "row"),
                     files=(("file", done.output), ("certificate", done.certificate)),
                     result=done,
+                    worth=worth,
                 )
             )
         if handle.too_late:
