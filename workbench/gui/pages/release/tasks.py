@@ -47,7 +47,7 @@ class EarlierRelease:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class BeforeRelease:
     """What is known before a release, and of which table, plan and file it is known.
 
     Attributes:
@@ -93,12 +93,14 @@ def forecast_release(session: Session, jobs: JobCenter, show: Callable[[Forecast
     jobs.start(Job("Forecasting the release", work), key=FORECAST, shown=False, on_result=apply)
 
 
-def look_before_release(session: Session, jobs: JobCenter, target: Path, decide: Callable[[Outlook], None]) -> None:
+def look_before_release(
+    session: Session, jobs: JobCenter, target: Path, decide: Callable[[BeforeRelease], None]
+) -> None:
     """Find out whether this release was made before, and whether its file would replace another."""
     opened, draft = session.opened, session.plan
     assert opened is not None
 
-    def work(emit: Emit, cancel: CancelToken) -> Outlook:
+    def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
         from workbench.release.table.release_table import format_of
         from workbench.sanitize.forecast import outside_guarantee
 
@@ -107,7 +109,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
         plan = draft.plan()
         _check_values(opened.table, plan, cancel)
         waiting = _waiting(opened.table, plan, target)
-        return Outlook(
+        return BeforeRelease(
             opened,
             draft,
             target,
@@ -119,7 +121,7 @@ def look_before_release(session: Session, jobs: JobCenter, target: Path, decide:
             waiting,
         )
 
-    def apply(outlook: Outlook) -> None:
+    def apply(outlook: BeforeRelease) -> None:
         if outlook.stands(session):
             decide(outlook)
 
@@ -185,7 +187,7 @@ def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
 
 
 def release_plan(
-    session: Session, jobs: JobCenter, outlook: Outlook, worth: str, on_failure: Callable[[BaseException], None]
+    session: Session, jobs: JobCenter, outlook: BeforeRelease, worth: str, on_failure: Callable[[BaseException], None]
 ) -> JobHandle:
     """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
 
