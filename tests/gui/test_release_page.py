@@ -278,7 +278,7 @@ def test_the_source_is_never_replaced(window, tmp_path, press, idle, qtbot):
     retype(window, qtbot, source)
     press(window, "release_now")
     idle(window)
-    assert "would replace the table" in text(window, "banner_text")
+    assert "would replace what it is made from" in text(window, "banner_text")
     assert source.read_bytes() == before
 
 

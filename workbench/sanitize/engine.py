@@ -102,9 +102,24 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
         CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
+    return draw_prepared(plan, protected_columns(plan), table, entropy, emit, cancel or CancelToken())
+
+
+def draw_prepared(
+    plan: Plan,
+    columns: tuple[ProtectedColumn, ...],
+    table: Table,
+    entropy: Entropy,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Draw:
+    """Return what :func:`draw` does, of a table that was checked against its plan and of columns that are calibrated.
+
+    Raises:
+        InputError: a value cannot be put on its column's grid.
+        CancelledError: ``cancel`` was set.
+    """
     table = plan.rows_of(table)
-    cancel = cancel or CancelToken()
-    columns = protected_columns(plan)
     total = len(columns) + 1
     order = None if plan.keep_order else permutation(table.rows, entropy)
     cells: dict[str, CellArray] = {}
