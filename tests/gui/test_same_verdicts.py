@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mishaps import PATIENCE, retype
+from mishaps import retype
 from PySide6.QtWidgets import QWidget
 
 from workbench.cli import main

@@ -1,4 +1,4 @@
-"""The typeface: Inter from the program's own resources, the system's where it is not there."""
+"""The typeface: Inter from the program's own resources, otherwise the system's."""
 
 from __future__ import annotations
 
