@@ -43,6 +43,7 @@ class PreviewPage(PageFrame):
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)
+        self.header.addWidget(badge())  # one of the whole page: everything on it is private
         self.header.addWidget(self._again)
         self.draw = 1
         self._stale = {SPREAD, PAIRS}
@@ -80,7 +81,7 @@ class PreviewPage(PageFrame):
             segment.setCheckable(True)
             group.addButton(segment)
             segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
-        top = row(*self._segments.values(), 4, self._choice, 8, self._facts, badge())
+        top = row(*self._segments.values(), 4, self._choice, 8, self._facts)
         top.setStretch(5, 1)
         self._pictures = QStackedWidget()
         self._pictures.addWidget(self.distribution)

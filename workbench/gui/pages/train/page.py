@@ -69,6 +69,7 @@ class TrainPage(RunPage):
         self.before.changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
+        session.training_asked.connect(self.forms.offer)
         session.plan_changed.connect(self.in_sight(self._edited))
         session.account_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -86,6 +87,8 @@ class TrainPage(RunPage):
         self._trained = None
         if opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
+            if self.session.training is not None:
+                self.forms.offer(*self.session.training)
         self.going.setEnabled(opened is not None)
         self.going.clear()
         self.before.folder.ending = ""
