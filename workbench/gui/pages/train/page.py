@@ -19,7 +19,7 @@ from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most
-from workbench.gui.widgets.output_name import beside, suggest
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.params import WorkbenchError
 from workbench.signals.events import Finished
 
@@ -168,6 +168,7 @@ class TrainPage(RunPage):
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
+        remember_folder(folder.parent)
         handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon)
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))
