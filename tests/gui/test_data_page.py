@@ -187,7 +187,7 @@ def test_an_unknown_encoding_is_told_below_its_field(opened, press, qtbot):
 def test_a_ragged_file_is_refused_by_row_and_the_form_is_offered(window, tmp_path, press, idle):
     path = tmp_path / "ragged.csv"
     path.write_text("a,b\n1,2\n3,4,5\n6,7\n", "utf-8")
-    window.page.open(str(path))
+    open_table(window.session, window.jobs, str(path))
     idle(window)
     banner = window.findChild(QLabel, "banner_text")
     assert banner.isVisible()

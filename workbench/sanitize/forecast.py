@@ -1,4 +1,4 @@
-"""What a plan will do, before a unit of budget is spent: no data are touched."""
+"""What a plan will cost and do, before any budget is spent and without reading data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ColumnForecast:
     """The forecast of one column; errors are in the attribute's unit (for names: probability of a change).
 
     Two errors: of one value (``expected_absolute_error``), and of a mean or, for names, a share of n rows:
-    ``statistic_sd``/√n, ``None`` where the mechanism has no unbiased estimator of it. ``advised`` is the best for the
+    ``statistic_sd``/√n, ``None`` if the mechanism has no unbiased estimator of it. ``advised`` is the best for the
     column's purpose. ``numeric``: whether its values lie on a line.
     """
 
@@ -52,7 +52,7 @@ class Forecast:
         epsilon_total: what is charged: ``rows_per_person`` times as much.
         replace_one_epsilon: the figure for replace-one neighbours.
         columns: one forecast per protected column.
-        outside: sentences on what stands outside the guarantee.
+        outside: sentences on what ε does not cover.
     """
 
     epsilon_row: Decimal
@@ -72,7 +72,7 @@ def forecast(plan: Plan) -> Forecast:
     return Forecast(
         epsilon_row=row,
         epsilon_total=charge_of(plan),
-        # Local mechanisms hold for replace-one at the same ε: both relations have one figure.
+        # Local mechanisms have the same ε for replace-one: one figure for both relations.
         replace_one_epsilon=float(charge_of(plan)),
         columns=tuple(_column(c) for c in protected_columns(plan)),
         outside=outside_guarantee(plan),
@@ -99,9 +99,9 @@ def outside_guarantee(plan: Plan) -> tuple[str, ...]:
 
 
 def read_off(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Return a sentence on the facts of ``columns`` that were read off the rows: their kind and number, not the values.
+    """Return a sentence on the facts of ``columns`` that were taken from the rows: kind and number, not values.
 
-    Any rule that releases with such facts repeats it.
+    Every release that uses such facts repeats it.
     """
     taken = [c for c in columns if c.bounds_origin == "data"]
     if not taken:

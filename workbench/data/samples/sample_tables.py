@@ -1,6 +1,6 @@
 """Tables that come with the program, each with public facts that were declared from general knowledge.
 
-The bounds and domains below are round numbers that somebody who never saw the rows would write: percentages of
+The bounds and domains below are round numbers that anybody could write without seeing the rows: percentages of
 alcohol in wine, the size of a cell nucleus, grey levels of a scanner. None of them was read from the rows.
 """
 

@@ -24,11 +24,11 @@ class Page:
 
     Attributes:
         name: one lower-case word: the page's object name is ``page_NAME``, its button in the rail ``rail_NAME``.
-        title: what a person reads in the rail and above the page.
+        title: shown in the rail and above the page.
         help: one sentence, the tooltip in the rail.
         make: ``module:Class`` of the page's widget, imported when it is first shown.
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
-        keys: what its keys do, in a sentence or two.
+        keys: what its keys do, in one or two sentences.
         state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         step: whether it is a step of the main job, above the line; else a tool, below it.
     """
@@ -95,9 +95,9 @@ class PageFrame(QWidget):
         self.foot.addWidget(self.primary)
         return self.primary
 
-    def set_note(self, text: str) -> None:
+    def set_note(self, text: str, *, wrapped: bool = False) -> None:
         """Show a sentence at the left of the foot: what stands in the way, or what this page does not do."""
-        self._note.set_whole(text)
+        self._note.set_whole(text, wrapped=wrapped)
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.

@@ -58,6 +58,9 @@ def account_of(table: Table, ledger: Path | None = None) -> AccountView:
         releases=len(counted),
         going=sum(r.status == "reserved" for r in counted),
         name=name,
+        delta_cap=None if account.standing_cap is None else account.standing_cap[1],
+        delta_spent=account.spent[1],
+        delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
         past=tuple(p for r in counted if r.status != "reserved" and (p := _past(r)) is not None),
     )

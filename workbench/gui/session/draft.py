@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
+from workbench.gui.session.draft_problem import NOT_DECLARED, Problem
 from workbench.gui.session.error_text import without_place
 from workbench.params import ParameterError
 
@@ -28,39 +29,6 @@ GUESSED = "guessed"
 
 FIRST_EPSILON = Decimal(1)
 NUMERIC = ("integer", "real", "date")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that keeps a draft from being a plan.
-
-    Attributes:
-        column: the column; empty for the plan as a whole.
-        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
-        text: the sentence for the person.
-        open: whether a public fact is merely not declared yet, rather than wrong.
-        code: the code of the error that it is for whoever needs a plan.
-    """
-
-    column: str
-    field: str
-    text: str
-    open: bool = False
-    code: str = ""
-
-    def error(self) -> ParameterError:
-        """Return the error for whoever needs a plan."""
-        where = f"column {self.column}" if self.column else "plan"
-        return ParameterError(self.text, where, code=self.code, field=self.field)
-
-
-_NOT_DECLARED = {
-    "lower": "the lower bound is not declared yet",
-    "upper": "the upper bound is not declared yet",
-    "domain": "the list of values is not declared yet",
-    "missing": "what a missing value means is not declared yet",
-    "date_order": "whether the day or the month stands first in its dates is not declared yet",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +111,7 @@ class DraftColumn:
     def _problems(self) -> tuple[Problem, ...]:
         wrong = self._made[1] if not self.unfilled or self.crossed else None
         found = (wrong,) if wrong else ()
-        return (*(Problem(self.name, f, _NOT_DECLARED[f], open=True, code="facts-open") for f in self.unfilled), *found)
+        return (*(Problem(self.name, f, NOT_DECLARED[f], open=True, code="facts-open") for f in self.unfilled), *found)
 
     @cached_property
     def _made(self) -> tuple[Column | None, Problem | None]:
@@ -300,16 +268,16 @@ class DraftPlan:
         return dataclasses.replace(self, columns=columns)
 
     def with_column(self, name: str, **changes: Any) -> DraftPlan:
-        """Return the draft with attributes of one column changed; one that is dropped is not predicted any more.
+        """Return the draft with attributes of one column changed; see :meth:`with_columns`."""
+        return self.with_columns({name: changes})
+
+    def with_columns(self, changes: Mapping[str, Mapping[str, Any]]) -> DraftPlan:
+        """Return the draft with attributes of some columns changed; one that is dropped is not predicted any more.
 
         What is changed is declared by whoever changes it, unless ``guessed`` is among the changes.
         """
-        former = self.column(name)
-        changes = {"guessed": tuple(fact for fact in former.guessed if fact not in changes), **changes}
-        changed = dataclasses.replace(former, **changes)
-        if changed.action == "drop" and changed.role == "target":
-            changed = dataclasses.replace(changed, role=None)
-        return dataclasses.replace(self, columns=tuple(changed if c.name == name else c for c in self.columns))
+        columns = tuple(_changed(c, changes[c.name]) if c.name in changes else c for c in self.columns)
+        return dataclasses.replace(self, columns=columns)
 
     def with_target(self, name: str | None) -> DraftPlan:
         """Return the draft with ``name`` as the only column to predict."""
@@ -362,6 +330,12 @@ class DraftPlan:
         except ParameterError as error:
             return None, (Problem("", "epsilon", without_place(error), code=error.code),)
         return made, ()
+
+
+def _changed(column: DraftColumn, changes: Mapping[str, Any]) -> DraftColumn:
+    guessed = tuple(fact for fact in column.guessed if fact not in changes)
+    made = dataclasses.replace(column, **{"guessed": guessed, **changes})
+    return dataclasses.replace(made, role=None) if made.action == "drop" and made.role == "target" else made
 
 
 def _draft_of(column: Column, action: str) -> DraftColumn:

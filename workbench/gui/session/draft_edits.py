@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -35,3 +36,8 @@ def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:
         left = tuple(fact for fact in column.guessed if fact not in ("action", "kind"))
         out |= {"kind": guessed, "guessed": ("kind", *left)}
     return out
+
+
+def of_all(columns: Sequence[DraftColumn]) -> str:
+    """Return what the Edit menu calls the columns that an edit is for: a name, or how many there are."""
+    return columns[0].name if len(columns) == 1 else f"{len(columns):,} columns"

@@ -16,7 +16,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
-from workbench.params import WorkbenchError
+from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
@@ -117,6 +117,9 @@ class AccountView:
         name: the account's public name; empty where it has none.
         version_of: when the table was last released whose version this one was taken for by its rows; empty where it
             was not.
+        delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
+        delta_spent: δ of finished releases.
+        delta_reserved: δ of work that is going on.
         past: the finished releases, oldest first.
     """
 
@@ -129,12 +132,29 @@ class AccountView:
     problem: str = ""
     name: str = ""
     version_of: str = ""
+    delta_cap: Decimal | None = None
+    delta_spent: Decimal = Decimal(0)
+    delta_reserved: Decimal = Decimal(0)
     past: tuple[PastRelease, ...] = ()
 
     @property
     def remaining(self) -> Decimal | None:
         """ε left under the cap, or ``None`` where there is no cap yet."""
         return None if self.cap is None else self.cap - self.spent - self.reserved
+
+    @property
+    def delta_remaining(self) -> Decimal | None:
+        """δ left under the cap, or ``None`` where there is no cap of it yet."""
+        return None if self.delta_cap is None else self.delta_cap - self.delta_spent - self.delta_reserved
+
+    def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
+        """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
+        from workbench.release.ledger.exact import plus
+        from workbench.release.ledger.records import refusal
+
+        cap = None if self.cap is None else (self.cap, self.delta_cap)
+        used = plus((self.spent, self.delta_spent), (self.reserved, self.delta_reserved))
+        return refusal((epsilon, delta), cap, used)
 
 
 @dataclass(frozen=True)

@@ -227,9 +227,14 @@ class Elided(QLabel):
             look(self, kind)
         self.set_whole(text)
 
-    def set_whole(self, text: str, told: str = "") -> None:
-        """Show ``text``; ``told`` says the same in a full sentence to the pointer and to a screen reader."""
+    def set_whole(self, text: str, told: str = "", *, wrapped: bool = False) -> None:
+        """Show ``text``; ``told`` says the same in a full sentence to the pointer and to a screen reader.
+
+        Where it is ``wrapped``, it takes as many lines as it needs, and nothing is left out.
+        """
         self._whole, self._told = text, told
+        if self.wordWrap() != wrapped:
+            self.setWordWrap(wrapped)
         self.setAccessibleName(told or text)
         self._fit()
 
@@ -242,7 +247,8 @@ class Elided(QLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def _fit(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, self._elide, max(self.width(), 40))
+        room = max(self.width(), 40)
+        shown = self._whole if self.wordWrap() else self.fontMetrics().elidedText(self._whole, self._elide, room)
         if shown != self.text():
             self.setText(shown)
         self.setToolTip(self._told or (self._whole if shown != self._whole else ""))

@@ -4,21 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, Qt, QTimer
-from PySide6.QtGui import QPalette
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QPointF, Qt, QTimer
+from PySide6.QtGui import QPainter, QPalette, QPen
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.widgets.choice_box import ChoiceBox
 
 Index = QModelIndex | QPersistentModelIndex
 
+CHEVRON = 18
+"""Pixels at the right end of a cell that say: here is a list to choose from."""
 
-class ChoiceDelegate(QStyledItemDelegate):
-    """Edits a cell by a list of words, which is open at once."""
+PADDING = 22
+"""Pixels that the style sheet leaves free beside the text of a cell, both sides together."""
+
+
+class InkDelegate(QStyledItemDelegate):
+    """Keeps the colour of a cell where its row is selected."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Draw what is selected in the ink of what is not."""
+        super().initStyleOption(option, index)
+        ink = index.data(Qt.ItemDataRole.ForegroundRole)
+        if ink is not None:
+            option.palette.setColor(QPalette.ColorRole.HighlightedText, ink)
+
+
+class ChoiceDelegate(InkDelegate):
+    """Edits a cell by a list of words, which is open at once; a chevron in the cell says that there is one."""
 
     def __init__(self, choices: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
         self._choices = choices
+        self._chosen = False  # the person has just pointed at a word
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Keep the text clear of the chevron."""
+        super().initStyleOption(option, index)
+        if index.flags() & Qt.ItemFlag.ItemIsEditable:
+            room = option.rect.width() - PADDING - CHEVRON
+            option.text = option.fontMetrics.elidedText(option.text, Qt.TextElideMode.ElideRight, room)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the text, and the chevron where there is something to choose."""
+        super().paint(painter, option, index)
+        if not index.flags() & Qt.ItemFlag.ItemIsEditable:
+            return
+        right, middle = option.rect.right() - 8.5, option.rect.center().y() + 1.0
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(option.palette.color(QPalette.ColorRole.PlaceholderText), 1.4))
+        painter.drawPolyline(
+            [QPointF(right - 8, middle - 2), QPointF(right - 4, middle + 2), QPointF(right, middle - 2)]
+        )
+        painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
         """Return the list."""
@@ -35,22 +74,13 @@ class ChoiceDelegate(QStyledItemDelegate):
         editor.setCurrentText(index.data(Qt.ItemDataRole.EditRole))
 
     def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802
-        """Take the word."""
+        """Take the word, also the present one where other rows are to have it too."""
         assert isinstance(editor, QComboBox)
-        if editor.currentText() != index.data(Qt.ItemDataRole.EditRole):
+        if editor.currentText() != index.data(Qt.ItemDataRole.EditRole) or self._chosen:
             model.setData(index, editor.currentText())
 
     def _done(self, combo: QComboBox) -> None:
+        self._chosen = True
         self.commitData.emit(combo)
+        self._chosen = False
         self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
-
-
-class InkDelegate(QStyledItemDelegate):
-    """Keeps the colour of a cell where its row is selected."""
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Draw what is selected in the ink of what is not."""
-        super().initStyleOption(option, index)
-        ink = index.data(Qt.ItemDataRole.ForegroundRole)
-        if ink is not None:
-            option.palette.setColor(QPalette.ColorRole.HighlightedText, ink)

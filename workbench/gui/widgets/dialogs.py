@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMessageBox, QWidget
 from workbench.gui.widgets.formatting import unbroken
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
+DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
 
 
@@ -20,6 +21,11 @@ def ask_for_table(parent: QWidget) -> str:
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, "Open a project", "", PROJECTS)[0]
+
+
+def ask_for_dictionary(parent: QWidget) -> str:
+    """Ask which data dictionary to import; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, "Import a data dictionary", "", DICTIONARIES)[0]
 
 
 def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -> str:

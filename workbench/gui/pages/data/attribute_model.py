@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from workbench.gui.pages.data.facts import ROLE_MEANING, changes, in_short, kind_changes, read, role_changes, written
+from workbench.gui.pages.data.attribute_edits import fact_edit, kind_edit, role_edit
+from workbench.gui.pages.data.facts import ROLE_MEANING, in_short, read, written
+from workbench.gui.pages.data.hints import unsettled
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
+from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.session.error_text import told_suspicion, without_place
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
+from workbench.gui.widgets.settings_table import ALONE
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -40,15 +46,31 @@ _GUESSED_IN = {ROLE: "action", KIND: "kind"}
 HISTOGRAM = Qt.ItemDataRole.UserRole + 1
 
 
+@dataclass(frozen=True)
+class Refused:
+    """What was typed for a fact and could not be taken.
+
+    Attributes:
+        text: what was typed.
+        reason: why it is refused.
+        stands: the value of the fact meanwhile.
+    """
+
+    text: str
+    reason: str
+    stands: object
+
+
 class AttributeModel(QAbstractTableModel):
     """The draft's columns beside their private profile; every edit is a step that can be undone."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._wrong: dict[tuple[str, str], tuple[str, str]] = {}
+        self._wrong: dict[tuple[str, str], Refused] = {}
+        self.chosen = ALONE
         session.table_changed.connect(self._reset)
-        session.plan_changed.connect(self._forget)
+        session.plan_changed.connect(self._follow_plan)
         session.theme_changed.connect(self._refresh)
 
     def column_at(self, at: int) -> DraftColumn:
@@ -60,6 +82,28 @@ class AttributeModel(QAbstractTableModel):
         name = self.column_at(at).name
         opened = self._session.opened
         return opened.profiles.get(name) if opened else None
+
+    def name_at(self, at: int) -> str:
+        """Return the name of one attribute."""
+        return self.column_at(at).name
+
+    def needs_at(self, at: int) -> bool:
+        """Whether something of an attribute is open, wrong, guessed or suspected, or was read off the rows."""
+        column = self.column_at(at)
+        taken = column.protected and column.bounds_origin == "data"
+        told = bool(column.problems()) or bool(column.unconfirmed) or taken
+        return told or any(s.what != "missing" for s in unsettled(column, self.profile_at(at)))
+
+    def sort_key(self, at: int, column: int) -> Any:
+        """Return what an attribute is sorted by under a heading; ``None`` goes last."""
+        drawn, profile = self.column_at(at), self.profile_at(at)
+        if column == NAME:
+            return drawn.name.casefold()
+        if column in (ROLE, KIND):
+            return drawn.role if column == ROLE else drawn.kind
+        if column == MISSING:
+            return profile.missing if profile else None
+        return getattr(drawn, {LOWER: "lower", UPPER: "upper"}[column]) if drawn.protected else None
 
     def fact_of(self, index: Index) -> str:
         """Return the fact a cell holds; empty where it holds none."""
@@ -73,7 +117,7 @@ class AttributeModel(QAbstractTableModel):
     def problem_of(self, at: int) -> str:
         """Return the sentence about what was typed for an attribute and refused, or about its facts."""
         column = self.column_at(at)
-        typed = next((text for (name, _), (_, text) in self._wrong.items() if name == column.name), "")
+        typed = next((why.reason for (name, _), why in self._wrong.items() if name == column.name), "")
         return typed or next((p.text for p in column.problems() if not p.open), "")
 
     def leave(self, left: int) -> None:
@@ -137,50 +181,60 @@ class AttributeModel(QAbstractTableModel):
         """Take what was entered into a cell; what is refused stays in sight with its reason."""
         if role != Qt.ItemDataRole.EditRole:
             return False
-        column, session = self.column_at(index.row()), self._session
+        column = self.column_at(index.row())
+        columns = self.edited_with(index.row())
+        plan = self._session.plan
         if index.column() == ROLE:
-            role_value = None if value in ("", NO_ROLE) else str(value)
-            if role_value == "target":
-                back = protect_changes(column, self._guessed(index)) if column.action == "drop" else {}
-                plan = session.plan.with_column(column.name, **back) if back else session.plan
-                session.edit(f"predict {column.name}", plan.with_target(column.name))
-            else:
-                words = f"call {column.name} {role_value or 'nothing special'}"
-                session.edit_column(column.name, words, **role_changes(column, role_value, self._guessed(index)))
+            wanted = None if value in ("", NO_ROLE) else str(value)
+            if wanted == "target" and len(columns) > 1:
+                self._session.tell("warning", "One column is the target at most: select one alone.")
+                return False
+            self._session.edit(*role_edit(plan, columns, wanted, self._profiled_kind))
             return True
         if index.column() == KIND:
-            session.edit_column(column.name, f"call {column.name} {value}", **kind_changes(column, str(value)))
+            self._session.edit(*kind_edit(plan, columns, str(value)))
             return True
         fact = self.fact_of(index)
-        return bool(fact) and self._take_fact(column, fact, str(value))
+        return bool(fact) and self._take_fact(column, columns, fact, str(value))
+
+    def edited_with(self, at: int) -> tuple[DraftColumn, ...]:
+        """Return the columns that an edit in a row is for: all that are selected, where the row is one of them."""
+        return tuple(map(self.column_at, self.chosen(at)))
 
     # -- within ---------------------------------------------------------------------------------------------------
 
-    def _guessed(self, index: Index) -> str:
-        profile = self.profile_at(index.row())
+    def _profiled_kind(self, name: str) -> str:
+        opened = self._session.opened
+        profile = opened.profiles.get(name) if opened else None
         return profile.kind if profile else "category"
 
-    def _take_fact(self, column: DraftColumn, fact: str, text: str) -> bool:
+    def _take_fact(self, column: DraftColumn, columns: Sequence[DraftColumn], fact: str, text: str) -> bool:
         key = (column.name, fact)
         try:
             value = read(column, fact, text, self._decimal())
         except ParameterError as error:
-            self._wrong = {key: (text, without_place(error))}
+            self._wrong = {key: Refused(text, without_place(error), getattr(column, fact))}
             self._refresh()
             return False
         self._wrong = {}
-        if value == getattr(column, fact):
-            self._refresh()
-            return True
-        words = {"domain": "list the values"}.get(fact, f"set the {fact} bound")
-        self._session.edit_column(column.name, f"{words} of {column.name}", **changes(column, fact, value))
+        self._session.edit(*fact_edit(self._session.plan, column, columns, fact, value))
+        self._refresh()
         return True
+
+    def retyped(self, column: DraftColumn) -> dict[str, Any]:
+        """Return the bounds that were typed for a column and refused, as far as ``column`` lets them be read now."""
+        out = {}
+        for (name, fact), why in self._wrong.items():
+            if name == column.name:
+                with contextlib.suppress(ParameterError):  # it stays refused, with its reason
+                    out[fact] = read(column, fact, why.text, self._decimal())
+        return out
 
     def _text(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         match index.column():
             case 0:
-                return column.name + ("  ⚠" if profile and profile.suspicions else "")
+                return column.name + ("  ⚠" if unsettled(column, profile) else "")
             case 1:
                 return f"{column.role or NO_ROLE}{' ?' if 'action' in column.unconfirmed else ''}"
             case 2:
@@ -199,7 +253,7 @@ class AttributeModel(QAbstractTableModel):
         if not fact:
             return ""
         if (column.name, fact) in self._wrong:
-            return "✕ " + self._wrong[column.name, fact][0]
+            return "✕ " + self._wrong[column.name, fact].text
         text = in_short(column, fact)
         if not text:
             return OPEN_TEXT
@@ -214,7 +268,7 @@ class AttributeModel(QAbstractTableModel):
             return column.kind or ""
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong:
-            return self._wrong[column.name, fact][0]
+            return self._wrong[column.name, fact].text
         return written(column, fact) if fact else ""
 
     def _ink(self, index: Index, column: DraftColumn) -> QColor | None:
@@ -237,12 +291,12 @@ class AttributeModel(QAbstractTableModel):
     def _tip(self, index: Index, column: DraftColumn) -> str:
         profile = self.profile_at(index.row())
         if index.column() == NAME and profile is not None:
-            return "\n".join((column.name, *(told_suspicion(s) for s in profile.suspicions)))
+            return "\n".join((column.name, *(told_suspicion(s) for s in unsettled(column, profile))))
         if index.column() == ROLE:
             return ROLE_MEANING[column.role]
         fact = self.fact_of(index)
         if (column.name, fact) in self._wrong:
-            return self._wrong[column.name, fact][1]
+            return self._wrong[column.name, fact].reason
         if self._contradicted(column, fact):
             return self.problem_of(index.row())
         if fact and column.bounds_origin == "data":
@@ -258,9 +312,14 @@ class AttributeModel(QAbstractTableModel):
         opened = self._session.opened
         return opened.table.dialect.decimal if opened and opened.table.dialect else "."
 
-    def _forget(self) -> None:
-        """Show another plan: what was refused before the edit, or the undo, is no longer in question."""
-        self._wrong = {}
+    def _follow_plan(self) -> None:
+        """Show another plan; what was typed and refused stays in sight until its fact is something else."""
+        columns = {c.name: c for c in self._session.plan.columns}
+        self._wrong = {
+            (name, fact): why
+            for (name, fact), why in self._wrong.items()
+            if name in columns and fact in columns[name].needs and getattr(columns[name], fact) == why.stands
+        }
         self._refresh()
 
     def _reset(self) -> None:

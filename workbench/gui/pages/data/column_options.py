@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
+from workbench.gui.pages.data.attribute_edits import way_edit
+from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row, stack
@@ -56,10 +60,11 @@ class ReadingFacts(QWidget):
 
     list_asked = Signal()
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, attributes: AttributeModel) -> None:
         super().__init__()
-        self._session = session
+        self._session, self._attributes = session, attributes
         self._column: DraftColumn | None = None
+        self._edited: tuple[DraftColumn, ...] = ()
         self._others: list[str] = []
         self.missing = named(ChoiceBox(), "fact_missing", "What a missing value means", HELP["missing"])
         self.order = named(ChoiceBox(), "fact_date_order", "What stands first in its dates", HELP["date_order"])
@@ -104,9 +109,9 @@ class ReadingFacts(QWidget):
         whole.addLayout(line)
         whole.addWidget(self.problem)
 
-    def show_column(self, column: DraftColumn) -> None:
-        """Show the facts of one attribute."""
-        self._column = column
+    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
+        """Show the facts of one attribute; an edit is for each of ``edited`` for which it means something."""
+        self._column, self._edited = column, tuple(edited) or (column,)
         shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
         for key in sorted(self._holders, key=lambda key: key in shown):
             # Those that go are hidden first: Qt lays the window out at each that comes, and never narrower again.
@@ -121,8 +126,11 @@ class ReadingFacts(QWidget):
             self._show_cells(column)
 
     def focus_on(self, fact: str) -> None:
-        """Go to the field of a fact that is still open."""
-        self._parts[fact][1].setFocus(Qt.FocusReason.ShortcutFocusReason)
+        """Go to the field of a fact that is still open, and show what there is to choose."""
+        field = self._parts[fact][1]
+        field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if isinstance(field, QComboBox):
+            QTimer.singleShot(0, field, field.showPopup)  # once the card has its place
 
     # -- filling in -----------------------------------------------------------------------------------------------
 
@@ -164,7 +172,7 @@ class ReadingFacts(QWidget):
     def _choose(self, fact: str, combo: QComboBox) -> None:
         assert self._column is not None
         words = {"missing": "say what a missing value means", "date_order": "say how dates are written"}[fact]
-        self._edit(f"{words} in {self._column.name}", **{fact: combo.currentData()})
+        self._edit(words, **{fact: combo.currentData()})
 
     def _take_other(self) -> None:
         if self._column is None or not self.other.isVisible():
@@ -172,7 +180,7 @@ class ReadingFacts(QWidget):
         text = self.other.currentText()
         value = None if text in ("", self._unlisted()) else text
         if value != self._column.other:
-            self._edit(f"say what is not listed in {self._column.name}", other=value)
+            self._edit("say what is not listed", other=value)
         else:
             self._fill_other(self._column)
 
@@ -190,13 +198,17 @@ class ReadingFacts(QWidget):
             return
         self._say("")
         if value != self._column.cells:
-            self._edit(f"round {self._column.name} to {value or 'automatic'} steps", cells=value)
+            self._edit(f"round to {value or 'automatic'} steps", cells=value)
         else:
             self._show_cells(self._column)
 
     def _edit(self, words: str, **changes: Any) -> None:
         assert self._column is not None
-        self._session.edit_column(self._column.name, words, **changes)
+        words, plan = way_edit(self._session.plan, self._edited, words, **changes)
+        if "date_order" in changes:  # a bound that was typed in this order, and refused before, can be read now
+            made = dataclasses.replace(self._column, date_order=changes["date_order"])
+            plan = plan.with_columns({made.name: {**changes, **self._attributes.retyped(made)}})
+        self._session.edit(words, plan)
 
     def _say(self, text: str) -> None:
         self.problem.setText(text)

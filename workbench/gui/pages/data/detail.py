@@ -6,17 +6,18 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from workbench.gui.pages.data.attribute_edits import found_in_rows
 from workbench.gui.pages.data.attribute_model import AttributeModel
 from workbench.gui.pages.data.column_options import MISSING, ORDERS, ReadingFacts
 from workbench.gui.pages.data.facts import ROLE_MEANING
 from workbench.gui.pages.data.hints import Remedy, SuspicionLines
 from workbench.gui.pages.data.histogram import Histogram
-from workbench.gui.session.draft import OPEN, DraftColumn
-from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA, of_all, protect_changes
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
+from workbench.gui.widgets.basic import Elided, badge, button, label, look, once, row, stack
 from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import DetailCard
 from workbench.params import InputError
@@ -24,8 +25,9 @@ from workbench.params import InputError
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-HEIGHT = 216
+HEIGHT = 240
 PICTURE = 260
+ALL_OF_THEM = "a change is for all that are selected"
 
 
 class AttributeDetail(DetailCard):
@@ -53,26 +55,30 @@ class AttributeDetail(DetailCard):
         self._notes = label("", wrap=True, name="detail_notes")
         self._warning = label("", "warn", wrap=True, name="detail_warning")
         self._problem = label("", "problem", wrap=True, name="detail_problem")
-        self.reading = ReadingFacts(session)
+        self.reading = ReadingFacts(session, attributes)
         self.reading.list_asked.connect(lambda: self.list_asked.emit(self._column().name))
-        self._take = button("Take from data", "take_from_data", tip=FROM_DATA)
-        self._take.clicked.connect(self._take_from_data)
-        self._target = button("Predict this", "detail_target", tip="Make it the column that models predict")
+        self._take = button("Use the values found", "take_from_data", tip=FROM_DATA)
+        self._take.clicked.connect(self._use_found)
+        self._target = button("Use as target", "detail_target", tip="Make it the column that models predict")
         self._target.clicked.connect(self._toggle_target)
         self._drop = button("Drop it", "detail_drop", tip="Leave the column out of what is released")
         self._drop.clicked.connect(self._toggle_drop)
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
             once(press)
+        words = look(QWidget(), "clear")
+        words.setLayout(stack(self._role, self._suspicions, self._notes, self._warning, self._problem, None, spacing=4))
+        told = QScrollArea()  # what is said gives way, never a field that is to be filled in
+        told.setWidget(words)
+        told.setWidgetResizable(True)
+        told.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        told.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         left = QVBoxLayout()
         left.setSpacing(4)
         head = row(self._name, self._kind)
         head.setStretch(0, 1)
         left.addLayout(head)
-        for part in (self._role, self._suspicions, self._notes, self._warning, self._problem):
-            left.addWidget(part)
-        left.addSpacing(4)
-        left.addStretch(1)
+        left.addWidget(told, 1)
         left.addWidget(self.reading)
         left.addSpacing(4)
         left.addLayout(row(self._take, self._drop, self._target, None))
@@ -97,11 +103,13 @@ class AttributeDetail(DetailCard):
         if not 0 <= self._at < self._attributes.rowCount():
             return
         column, profile = self._attributes.column_at(self._at), self._attributes.profile_at(self._at)
-        self._name.set_whole(column.name)
-        self._kind.setText(_kind_text(column, profile))
+        edited = self._edited()
+        others = len(edited) - 1
+        self._name.set_whole(f"{column.name} and {others:,} more" if others else column.name)
+        self._kind.setText(ALL_OF_THEM if others else _kind_text(column, profile))
         self._role.setText(ROLE_MEANING[column.role])
         lines = self._suspicions.show_suspicions(column, profile)
-        self._notes.setText(_notes_text(column) if lines < 2 and not column.crossed else "")
+        self._notes.setText(_notes_text(column) if not column.crossed else "")
         self._notes.setVisible(bool(self._notes.text()))
         taken = column.protected and column.bounds_origin == "data"
         self._warning.setText(f"⚠ {FROM_DATA}" if taken else "")
@@ -109,15 +117,18 @@ class AttributeDetail(DetailCard):
         problem = self._attributes.problem_of(self._at)
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
-        # Where there is much to say, what is wrong comes first.
-        self._role.setVisible(not taken and not problem and (lines < 2 or not column.protected))
-        self.reading.show_column(column)
+        # Where there is more to say, what is to be done comes first.
+        self._role.setVisible(not taken and not problem and not lines and not self._notes.text())
+        self.reading.show_column(column, edited)
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
-        self._take.setEnabled(column.protected and bool(column.needs) and not taken)
-        self._target.setEnabled(column.action != "drop")
+        self._take.setEnabled(any(c.protected and c.needs and c.bounds_origin != "data" for c in edited))
+        self._target.setEnabled(not others and column.action != "drop")
         self._drop.setText("Drop it" if column.action != "drop" else "Protect it")
-        self._target.setText("Predict this" if column.role != "target" else "Do not predict")
+        self._target.setText("Use as target" if column.role != "target" else "Not the target")
         self._bars.show_bars(profile.histogram if profile else (), column.name)
+
+    def _edited(self) -> tuple[DraftColumn, ...]:
+        return self._attributes.edited_with(self._at)
 
     # -- what the buttons do --------------------------------------------------------------------------------------
 
@@ -125,67 +136,49 @@ class AttributeDetail(DetailCard):
         return self._attributes.column_at(self._at)
 
     def _accept(self, mend: Remedy) -> None:
+        column = self._column()
         if mend.changes:
-            self._session.edit_column(self._column().name, mend.words, **mend.changes)
+            # A bound that was typed in this order of dates, and refused before, can be read now.
+            typed = self._attributes.retyped(dataclasses.replace(column, **mend.changes))
+            self._session.edit_column(column.name, mend.words, **{**mend.changes, **typed})
         else:
             self.dialect_asked.emit()
 
     def _toggle_drop(self) -> None:
-        column = self._column()
-        if column.action == "drop":
-            profile = self._attributes.profile_at(self._at)
-            changes = protect_changes(column, profile.kind if profile else "category")
-            self._session.edit_column(column.name, f"protect {column.name}", **changes)
-        else:
-            self._session.edit_column(column.name, f"drop {column.name}", action="drop")
+        columns, back = self._edited(), self._column().action == "drop"
+        kinds = self._session.opened.profiles if self._session.opened else {}
+        made: dict[str, dict[str, Any]] = {c.name: {"action": "drop"} for c in columns}
+        if back:
+            dropped = [c for c in columns if c.action == "drop"]
+            made = {c.name: protect_changes(c, kinds[c.name].kind if c.name in kinds else "category") for c in dropped}
+        words = f"{'protect' if back else 'drop'} {of_all(columns)}"
+        self._session.edit(words, self._session.plan.with_columns(made))
 
     def _toggle_target(self) -> None:
         column = self._column()
         self._session.set_target(None if column.role == "target" else column.name)
 
-    def _take_from_data(self) -> None:
-        from workbench.data.columns.profile import attribute_from_data
-
-        column, profile = self._column(), self._attributes.profile_at(self._at)
-        if profile is None:
-            return
-        try:
-            read = attribute_from_data(_in_declared_order(profile, column))
-        except InputError as error:
-            self._session.report(error)
+    def _use_found(self) -> None:
+        columns = [c for c in self._edited() if c.protected]
+        made, failed = {}, []
+        for column in columns:
+            profile = self._session.opened.profiles.get(column.name) if self._session.opened else None
+            if profile is None:
+                continue
+            try:
+                made[column.name] = found_in_rows(column, profile)
+            except InputError as error:
+                failed.append(error)
+        if len(columns) == 1 and failed:
+            self._session.report(failed[0])
             return
         if self._take.hasFocus():  # it is disabled now, and Qt would give the keys to “Drop it”
             self.reading.missing.setFocus(Qt.FocusReason.OtherFocusReason)
-        ways: dict[str, Any] = {
-            "kind": read.kind,
-            "missing": read.missing if column.missing == OPEN else column.missing,
-            "date_order": read.date_order or column.date_order,
-        }
-        taken = [fact for fact, value in ways.items() if value != getattr(column, fact)]
-        self._session.edit_column(
-            column.name,
-            f"take the facts of {column.name} from the data",
-            **ways,
-            lower=read.lower,
-            upper=read.upper,
-            domain=read.domain,
-            bounds_origin=read.bounds_origin,
-            mechanism="auto",
-            guessed=tuple(dict.fromkeys((*column.guessed, *taken))),
-        )
-
-
-def _in_declared_order(profile: ColumnProfile, column: DraftColumn) -> ColumnProfile:
-    """Return the profile as its dates are declared to be written, where the rows leave that open.
-
-    Raises:
-        InputError: the bounds were looked at in the other order.
-    """
-    if not profile.year_last or profile.date_order is not None or column.date_order in (None, OPEN):
-        return profile
-    if column.date_order != "day-first":  # which is how a profile reads what it cannot tell
-        raise InputError("its bounds are not known with the month first", f"column {column.name}", "type them")
-    return dataclasses.replace(profile, date_order=column.date_order)
+        words = of_all([c for c in columns if c.name in made] or columns)
+        self._session.edit(f"use the values found in {words}", self._session.plan.with_columns(made))
+        if len(columns) > 1:
+            not_found = f" {count(len(failed), 'column')} could not be: {failed[0]}." if failed else ""
+            self._session.tell("warning", f"{count(len(made), 'column')}: {FROM_DATA}{not_found}")
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.facts import kind_changes
 from workbench.gui.session.draft import OPEN, DraftColumn
 from workbench.gui.session.error_text import told_suspicion
-from workbench.gui.widgets.basic import Elided, button, once, row
+from workbench.gui.widgets.basic import button, label, once, row
 
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile, Suspicion
@@ -58,6 +58,18 @@ def remedy(column: DraftColumn, profile: ColumnProfile, suspicion: Suspicion) ->
     return None
 
 
+def unsettled(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspicion, ...]:
+    """Return what is still to be judged: of a date whose order is stated, of a column that a person dropped, less."""
+    found = _suspicions(column, profile)
+    dropped = not column.protected and "action" not in column.unconfirmed
+    return tuple(s for s in found if s.what == "decimal") if dropped else found
+
+
+def _suspicions(column: DraftColumn, profile: ColumnProfile | None) -> tuple[Suspicion, ...]:
+    settled = column.date_order not in (None, OPEN) or not column.protected
+    return tuple(s for s in profile.suspicions if s.what != "date-order" or not settled) if profile else ()
+
+
 class SuspicionLines(QWidget):
     """At most two suspicions, those with a remedy first.
 
@@ -72,10 +84,9 @@ class SuspicionLines(QWidget):
         lines = QVBoxLayout(self)
         lines.setContentsMargins(0, 0, 0, 0)
         lines.setSpacing(2)
-        self._lines: list[tuple[QWidget, Elided, QPushButton]] = []
+        self._lines: list[tuple[QWidget, QLabel, QPushButton]] = []
         for at in range(MOST):
-            text = Elided("")
-            text.setObjectName(f"suspicion_{at}")
+            text = label("", wrap=True, name=f"suspicion_{at}")
             press = once(button("", f"suspicion_accept_{at}", "link"))
             press.clicked.connect(lambda _checked, at=at: self.accepted.emit(self._remedies[at]))
             holder = QWidget()
@@ -88,9 +99,7 @@ class SuspicionLines(QWidget):
 
     def show_suspicions(self, column: DraftColumn, profile: ColumnProfile | None) -> int:
         """Show what is suspected of one attribute; return how many lines that takes."""
-        settled = column.date_order not in (None, OPEN) or not column.protected
-        asked = [s for s in profile.suspicions if s.what != "date-order" or not settled] if profile else []
-        found = [(s, remedy(column, profile, s)) for s in asked] if profile else []
+        found = [(s, remedy(column, profile, s)) for s in _suspicions(column, profile)] if profile else []
         found.sort(key=lambda pair: pair[1] is None)
         self._remedies = [mend for _, mend in found[:MOST]]
         for at, (holder, text, press) in enumerate(self._lines):
@@ -99,7 +108,8 @@ class SuspicionLines(QWidget):
                 continue
             suspicion, mend = found[at]
             reason = told_suspicion(suspicion)
-            text.set_whole(f"⚠ {reason[:1].upper()}{reason[1:]}.")
+            text.setText(f"⚠ {reason[:1].upper()}{reason[1:]}.")
+            text.setAccessibleName(text.text())
             press.setVisible(mend is not None)
             if mend is not None:
                 press.setText(mend.verb)

@@ -50,10 +50,12 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.attribute_table import AttributeTable
         from workbench.gui.pages.data.detail import AttributeDetail
         from workbench.gui.pages.data.dialect import DialectForm
+        from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
         from workbench.gui.pages.data.domain_editor import DomainEditor
         from workbench.gui.pages.data.start import StartPanel
         from workbench.gui.pages.data.table_facts import WholeTable
         from workbench.gui.widgets.fast_table_model import RowsModel
+        from workbench.gui.widgets.table_filter import TableFilter
 
         self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
@@ -65,6 +67,10 @@ class DataPage(PageFrame):
         self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
         CopyRows(self.table, session, private=True)  # it says how many values are missing
         self.detail = AttributeDetail(session, self.table.attributes)
+        self.table.chosen_changed.connect(self.detail.refresh)
+        self.filter = TableFilter(self.table)
+        self.dictionary = DictionaryMenu(session, jobs)
+        self.header.insertWidget(self.header.indexOf(self._open_button), self.dictionary)
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
         self.detail.list_asked.connect(self._edit_values)
         self.values = DomainEditor()
@@ -166,7 +172,9 @@ class DataPage(PageFrame):
         self._places["values"] = self.values
         for place in self._places.values():
             self._views.addWidget(place)
-        self.body.addWidget(self._summary)
+        line = row(self._summary, self.filter, spacing=12)
+        line.setStretch(0, 1)
+        self.body.addLayout(line)
         self.body.addWidget(self._views, 1)
 
     def _show_view(self, name: str) -> None:
@@ -177,6 +185,8 @@ class DataPage(PageFrame):
             self._segments[name].setChecked(True)
         for part in (self._bar, self._summary):
             part.setVisible(self.session.opened is not None)
+        self.dictionary.setVisible(name == "attributes")
+        self.filter.setVisible(name == "attributes")
         self.refresh()
 
     def escape(self) -> bool:
@@ -245,7 +255,7 @@ class DataPage(PageFrame):
             self.set_note(f"{wrong[0].column}: {wrong[0].text}.")
             self._next.setText("Mend it →")
         elif plan.guesses():
-            self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.")
+            self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.", wrapped=True)
             self._next.setText(CONFIRM)
         else:
             dropped = [c.name for c in plan.columns if c.action == "drop"]
@@ -274,6 +284,9 @@ class DataPage(PageFrame):
             self._confirm()
         elif place.isValid():
             self._show_view("attributes")
+            if self.table.isRowHidden(place.row()):
+                self.filter.clear()
+            self.table.scrollTo(place)
             column = self.session.plan.columns[place.row()]
             if any(f in column.needs for f in column.unfilled) or not column.unfilled:
                 self.table.edit_fact(place)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.invalid_values import InvalidValues
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, label, mark_wrong, named, row
+from workbench.gui.widgets.basic import label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
 from workbench.params import ParameterError
 
@@ -27,6 +27,12 @@ REPLACE = (
 )
 
 
+REPLACED_BY = (
+    "Replaced: missing or unreadable → “missing”, a value of its own; outside the bounds → the nearest bound; "
+    "not in the list → the “other” value, or “missing”."
+)
+
+
 class WholeTable(QWidget):
     """One line below the attributes, and a warning under it where there is one."""
 
@@ -38,8 +44,8 @@ class WholeTable(QWidget):
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
         self._found = InvalidValues()
-        self._told = Elided("", "warn")
-        self._told.setObjectName("whole_told")
+        self._told = label("", "warn", wrap=True, name="whole_told")
+        self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
         title = label("Most rows of one person", "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
@@ -48,6 +54,7 @@ class WholeTable(QWidget):
         whole.setSpacing(4)
         whole.addLayout(row(title, self.rows, 8, self.order, 8, self.invalid, None))
         whole.addWidget(self._told)
+        whole.addWidget(self._what)
         self.rows.editingFinished.connect(self._take_rows)
         self.order.clicked.connect(self._take_order)
         self.invalid.clicked.connect(self._take_invalid)
@@ -74,9 +81,11 @@ class WholeTable(QWidget):
         if len(blank):
             told.append("1 blank line counts as a row." if len(blank) == 1 else f"{len(blank):,} blank lines are rows.")
         self._tell(" ".join(told))
+        self._what.setVisible(bool(refused) or plan.replaces_invalid)
 
     def _tell(self, text: str) -> None:
-        self._told.set_whole(text)
+        self._told.setText(text)
+        self._told.setAccessibleName(text)
         self._told.setVisible(bool(text))
 
     def _take_rows(self) -> None:

@@ -1,6 +1,6 @@
 """Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
-Rows, spread and correlations of one draw are looks at one realisation (:mod:`realisation_task`).
+Rows, spread and correlations of one draw are looks at one realisation (:mod:`workbench.sanitize.realisation`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.pages.preview.realisation_task import SPACED_ROWS, Realisation
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.jobs import Job
@@ -132,6 +131,8 @@ def preview_pairs(
     table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
+    from workbench.sanitize.realisation import SPACED_ROWS
+
     plan = draft.plan()
     job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel))
     long = len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
@@ -140,6 +141,8 @@ def preview_pairs(
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
     """Return the first rows before and after one draw; runs in a worker."""
+    from workbench.sanitize.realisation import Realisation
+
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
@@ -155,6 +158,8 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
 def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
     """Return the spread of one protected column before and after one draw; runs in a worker."""
     import numpy as np
+
+    from workbench.sanitize.realisation import Realisation
 
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
@@ -187,6 +192,8 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
     chosen = [c for c in plan.columns if c in chosen]
+    from workbench.sanitize.realisation import Realisation
+
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before, after = [], []

@@ -19,7 +19,6 @@ from workbench.gui.pages.release.release_card import ReleasedCard
 from workbench.gui.pages.release.standing import is_short, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
-    EarlierRelease,
     Outlook,
     copy_release,
     forecast_release,
@@ -40,6 +39,7 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:
+    from workbench.release.table.before_release import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
 ENDING, SUFFIX = "released", ".csv"
@@ -271,7 +271,7 @@ class ReleasePage(PageFrame):
             if self._asked_early:
                 return
             self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._looked)
+            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed)
 
     def _looked(self, outlook: Outlook) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -295,19 +295,20 @@ class ReleasePage(PageFrame):
         assert cost is not None
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
-        if outlook.waiting:
+        verdict = outlook.verdict
+        if verdict.waiting:
             text = (
-                f"A finished draw of this release (release {outlook.waiting}) is paid for and waits to be written to "
+                f"A finished draw of this release (release {verdict.waiting}) is paid for and waits to be written to "
                 f"{path.name}. Publishing it costs nothing more.{replaced}"
             )
             if confirm(self, "Publish the finished release?", text, "Publish it"):
                 self._start(outlook)
             return
-        if outlook.earlier is not None:
-            self._ask_again(outlook, outlook.earlier, cost, replaced)
+        if verdict.earlier is not None:
+            self._ask_again(outlook, verdict.earlier, cost, replaced)
             return
-        if outlook.refusal is not None:
-            self._failed(outlook.refusal)
+        if verdict.refusal is not None:
+            self._failed(verdict.refusal)
             return
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         sets = first_words(self.session.account, cost)
@@ -354,7 +355,7 @@ class ReleasePage(PageFrame):
         rows = outlook.opened.rows_under(outlook.plan)
         worth = worth_words(self._forecast, rows) if self._forecast is not None else ""
         remember_folder(outlook.target.parent)
-        self._running = release_plan(self.session, self.jobs, outlook, worth, self._failed)
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed, worth=worth)
         self._running.ended.connect(self._ended)
         self.refresh()
 
@@ -367,11 +368,7 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        # The command line's mend names its own command; the page has its own ways out, just above.
-        remaining = self.session.account.remaining
-        less = "use what remains" if remaining is None or remaining > 0 else "copy what was released"
-        told = BudgetRefusedError(error.what, error.where, f"{less}, or raise the cap on the Ledger page")
-        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
+        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
         self._refusal.show()
         self.session.tell("info", "Refused: nothing was charged or written.")
 

@@ -1,0 +1,76 @@
+"""Import what is publicly known of the columns from a data dictionary, and export it: two entries of one button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from workbench.gui.pages.data.dictionary_tasks import Imported, export_dictionary, import_dictionary
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import look, named
+from workbench.gui.widgets.dialogs import DICTIONARIES, ask_for_dictionary, ask_where_to_save
+from workbench.gui.widgets.formatting import count
+
+TIP = (
+    "A CSV with the header name,role,kind,lower,upper,values: what is publicly known of each column. Dates as "
+    "1990-12-31, values separated by |; an empty cell declares nothing"
+)
+
+
+class DictionaryMenu(QToolButton):
+    """The button on the Data page."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self._session, self._jobs = session, jobs
+        named(self, "dictionary", "Data dictionary", TIP)
+        self.setText("Dictionary")
+        look(self, "button")
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        for name, words, tip, act in (
+            (
+                "import",
+                "Import a data dictionary…",
+                "Declare what a CSV says of the columns, as one step",
+                self._import,
+            ),
+            (
+                "export",
+                "Export as a data dictionary…",
+                "Write what is declared into a CSV, to edit or to keep",
+                self._export,
+            ),
+        ):
+            action = QAction(words, self)
+            action.setObjectName(f"dictionary_{name}")
+            action.setToolTip(tip)
+            action.triggered.connect(lambda _checked, act=act: act())
+            menu.addAction(action)
+        self.setMenu(menu)
+
+    def _import(self) -> None:
+        path = ask_for_dictionary(self)
+        if path:
+            import_dictionary(Path(path), self._session.plan, self._jobs, self._session, self._take)
+
+    def _take(self, before: DraftPlan, made: Imported) -> None:
+        if self._session.plan != before:
+            self._session.tell("warning", "The plan was edited meanwhile: import the data dictionary again.")
+            return
+        self._session.edit(f"import {made.title}", made.plan)
+        told = f"Imported {made.title}: {count(made.columns, 'column')} declared."
+        self._session.tell("warning" if made.unknown else "info", told + made.unknown)
+
+    def _export(self) -> None:
+        opened = self._session.opened
+        assert opened is not None
+        suggested = f"{Path(opened.title).stem}-dictionary.csv"
+        path = ask_where_to_save(self, "Export as a data dictionary", suggested, DICTIONARIES)
+        if path:
+            export_dictionary(Path(path), self._session.plan, self._jobs, self._session)

@@ -1,0 +1,40 @@
+"""What keeps a draft from being a plan, as a person reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.params import ParameterError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that keeps a draft from being a plan.
+
+    Attributes:
+        column: the column; empty for the plan as a whole.
+        field: the attribute of :class:`DraftColumn` or :class:`DraftPlan` it is about; empty for the whole.
+        text: the sentence for the person.
+        open: whether a public fact is merely not declared yet, rather than wrong.
+        code: the code of the error that it is for whoever needs a plan.
+    """
+
+    column: str
+    field: str
+    text: str
+    open: bool = False
+    code: str = ""
+
+    def error(self) -> ParameterError:
+        """Return the error for whoever needs a plan."""
+        where = f"column {self.column}" if self.column else "plan"
+        return ParameterError(self.text, where, code=self.code, field=self.field)
+
+
+NOT_DECLARED = {
+    "lower": "the lower bound is not declared yet",
+    "upper": "the upper bound is not declared yet",
+    "domain": "the list of values is not declared yet",
+    "missing": "what a missing value means is not declared yet",
+    "date_order": "whether the day or the month stands first in its dates is not declared yet",
+}

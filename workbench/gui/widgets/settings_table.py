@@ -1,0 +1,291 @@
+"""A table of settings, one row for each column of the data: what the tables of Data and Protect have in common.
+
+Rows are filtered by hiding them and sorted by moving them in the view alone: the rows of the model stay in the plan's
+order, so that an edit, its undo and a row's number mean the same column whatever is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import named
+from workbench.gui.widgets.cell_delegates import CHEVRON, PADDING, ChoiceDelegate, Index
+
+NARROWEST = 56
+SQUEEZE = 40
+"""Pixels that the names give at most to a narrow window."""
+
+ALONE: Callable[[int], Sequence[int]] = lambda at: (at,)  # noqa: E731 - a value, which a view replaces
+"""Which rows are edited with one, where there is no view with a selection."""
+
+
+class SettingsModel(Protocol):
+    """What a model tells such a table of its rows, beside what Qt asks."""
+
+    chosen: Callable[[int], Sequence[int]]
+
+    def name_at(self, at: int) -> str:
+        """Return the name of a row's column."""
+
+    def needs_at(self, at: int) -> bool:
+        """Whether something of a row is open, wrong, or warned of."""
+
+    def sort_key(self, at: int, column: int) -> Any:
+        """Return what a row is sorted by under a heading; ``None`` goes last."""
+
+
+class SettingsTable(QTableView):
+    """Several rows are selected and edited at once; a click on a heading sorts.
+
+    A double click, F2, Return or a letter edits a cell, whether or not its row was selected; a click on its chevron
+    opens its list.
+
+    Signals:
+        chosen_changed: other rows are selected.
+        shown_changed: other rows are in sight.
+    """
+
+    chosen_changed = Signal()
+    shown_changed = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        model: Any,
+        name: str,
+        accessible: str,
+        *,
+        widths: Mapping[int, int],
+        roomy: Mapping[int, float],
+        unsorted: Sequence[int] = (),
+    ) -> None:
+        """Make the table.
+
+        Args:
+            session: whose plan and colours it follows.
+            model: a Qt model that is also a :class:`SettingsModel`.
+            name: its object name.
+            accessible: what a screen reader says.
+            widths: the width of each column in a window of 1280.
+            roomy: which columns take what share of what a wider window leaves; the last column takes the rest.
+            unsorted: columns that nothing can be sorted by.
+        """
+        super().__init__()
+        named(self, name, accessible)
+        self._session, self._widths, self._roomy, self._unsorted = session, widths, roomy, unsorted
+        self._rows: SettingsModel = model
+        self._wanted, self._needs_only = "", False
+        self._pressed, self._kept = QModelIndex(), False
+        self.setModel(model)
+        model.chosen = self._edited_with
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        triggers = QAbstractItemView.EditTrigger
+        self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW)
+        heads = self.horizontalHeader()
+        heads.setHighlightSections(False)
+        heads.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        heads.setStretchLastSection(True)
+        heads.setMinimumSectionSize(NARROWEST)
+        for column, width in widths.items():
+            heads.resizeSection(column, width)
+        heads.setSectionsClickable(True)
+        heads.setSortIndicatorShown(True)
+        heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
+        heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        heads.sortIndicatorChanged.connect(self._sort)
+        self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
+        model.modelReset.connect(self.show_all)
+        session.table_changed.connect(self.show_all)
+        session.plan_changed.connect(self._follow_plan)
+
+    # -- which rows -----------------------------------------------------------------------------------------------
+
+    def chosen(self) -> list[int]:
+        """Return the rows that are selected and in sight, in the order in which they are shown."""
+        selection = self.selectionModel().selection()
+        parts = [selection.at(i) for i in range(selection.count())]
+        rows = {row for part in parts for row in range(part.top(), part.bottom() + 1)}
+        return sorted((row for row in rows if not self.isRowHidden(row)), key=self.verticalHeader().visualIndex)
+
+    def _edited_with(self, at: int) -> Sequence[int]:
+        rows = self.chosen()
+        return rows if at in rows else (at,)
+
+    def in_sight(self) -> Iterator[int]:
+        """Yield the rows that are not filtered out, in the order in which they are shown."""
+        head = self.verticalHeader()
+        for place in range(head.count()):
+            row = head.logicalIndex(place)
+            if not self.isRowHidden(row):
+                yield row
+
+    def selectAll(self) -> None:  # noqa: N802 - Qt's name
+        """Select the rows in sight: one that is filtered out is never edited with them."""
+        model, made = self.model(), QItemSelection()
+        for row in self.in_sight():
+            made.select(model.index(row, 0), model.index(row, 0))
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().select(made, flags.ClearAndSelect | flags.Rows)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether some rows may be out of sight."""
+        return bool(self._wanted) or self._needs_only
+
+    # -- filter and order -----------------------------------------------------------------------------------------
+
+    def show_only(self, text: str, *, needs_only: bool) -> None:
+        """Show the rows whose name holds ``text`` and, if asked, only those that need the person."""
+        self._wanted, self._needs_only = text.strip().casefold(), needs_only
+        self._filter(kept=-1)
+
+    def show_all(self) -> None:
+        """Show every row, in the plan's order."""
+        self._wanted, self._needs_only = "", False
+        self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self._sort(-1, Qt.SortOrder.AscendingOrder)
+        self._filter(kept=-1)
+
+    def _follow_plan(self) -> None:
+        if self._needs_only:  # the row that is being filled in stays until something else is
+            self._filter(kept=self.currentIndex().row())
+
+    def _filter(self, kept: int) -> None:
+        rows = range(self.model().rowCount())
+        hidden = {row for row in rows if row != kept and not self._passes(row)}
+        changed = [row for row in rows if self.isRowHidden(row) != (row in hidden)]
+        self.setUpdatesEnabled(False)
+        for row in changed:
+            self.setRowHidden(row, row in hidden)
+        self.setUpdatesEnabled(True)
+        if changed:
+            self._leave_hidden()
+        self.shown_changed.emit()
+
+    def _passes(self, row: int) -> bool:
+        named_so = self._wanted in self._rows.name_at(row).casefold()
+        return named_so and (not self._needs_only or self._rows.needs_at(row))
+
+    def _leave_hidden(self) -> None:
+        """Go from a row that is out of sight to the first that is in sight."""
+        current = self.currentIndex()
+        if current.isValid() and self.isRowHidden(current.row()):
+            first = next(self.in_sight(), None)
+            if first is not None:
+                self.setCurrentIndex(self.model().index(first, current.column()))
+        self.chosen_changed.emit()
+
+    def _sort(self, column: int, order: Qt.SortOrder) -> None:
+        rows = list(range(self.model().rowCount()))
+        if column in self._unsorted:
+            self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+            return
+        if column >= 0:
+            keys = {row: self._rows.sort_key(row, column) for row in rows}
+            known = sorted((r for r in rows if keys[r] is not None), key=lambda r: keys[r])
+            if order == Qt.SortOrder.DescendingOrder:
+                known.reverse()
+            rows = [*known, *(r for r in rows if keys[r] is None)]
+        head = self.verticalHeader()
+        head.blockSignals(True)  # the view would lay itself out at every row that moves
+        for place, row in enumerate(rows):
+            if head.visualIndex(row) != place:
+                head.moveSection(head.visualIndex(row), place)
+        head.blockSignals(False)
+        self.updateEditorGeometries()
+        self.viewport().update()
+
+    # -- the hand -------------------------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep a selection of several rows where the list of a cell of one of them is about to open."""
+        place = event.position().toPoint()
+        plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
+        self._pressed = self._list_at(place) if plain else QModelIndex()
+        self._kept = self._pressed.isValid() and self.selectionModel().isSelected(self._pressed)
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
+        """Open the list of a cell whose chevron was clicked."""
+        super().mouseReleaseEvent(event)
+        pressed, self._pressed, self._kept = self._pressed, QModelIndex(), False
+        if pressed.isValid() and pressed == self._list_at(event.position().toPoint()):
+            self.edit(pressed)
+
+    def _list_at(self, place: QPoint) -> QModelIndex:
+        """Return the cell whose chevron is at a place, or an invalid index."""
+        index = self.indexAt(place)
+        box = self.visualRect(index)
+        on_chevron = place.x() > box.right() - CHEVRON - PADDING // 2
+        lists = isinstance(self.itemDelegateForIndex(index), ChoiceDelegate)
+        return index if lists and on_chevron and self._is_editable(index) else QModelIndex()
+
+    def selectionCommand(  # noqa: N802 - Qt's name
+        self, index: Index, event: QEvent | None = None
+    ) -> QItemSelectionModel.SelectionFlag:
+        """Leave the selection as it is where the list of a cell opens for all of it."""
+        if self._kept and event is not None and event.type() == QEvent.Type.MouseButtonRelease:
+            return QItemSelectionModel.SelectionFlag.NoUpdate
+        return super().selectionCommand(index, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Let Return edit a cell as F2 does, or do what a click on it would."""
+        index = self.currentIndex()
+        plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
+            if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
+                self.tick(index)
+            elif self._is_editable(index) and self.state() != QAbstractItemView.State.EditingState:
+                self.edit(index)
+            return
+        super().keyPressEvent(event)
+
+    def tick(self, index: Index) -> None:
+        """Tick a cell that can be ticked, or free it; a table with such cells says how."""
+
+    def _is_editable(self, index: QModelIndex) -> bool:
+        return index.isValid() and bool(index.flags() & Qt.ItemFlag.ItemIsEditable)
+
+    # -- the picture ----------------------------------------------------------------------------------------------
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw a frame around the cell that the keys would edit."""
+        super().paintEvent(event)
+        current = self.currentIndex()
+        if current.isValid() and self.hasFocus() and not self.isRowHidden(current.row()):
+            with QPainter(self.viewport()) as painter:
+                painter.setPen(QColor(self._session.theme.accent))
+                box = self.visualRect(current).adjusted(0, 0, -1, -1)
+                painter.drawRect(box)
+                painter.drawRect(box.adjusted(1, 1, -1, -1))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give names and facts the room of a wider window, and take what is missing from the names."""
+        super().resizeEvent(event)
+        extra = self.viewport().width() - sum(self._widths.values())
+        # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
+        shares = self._roomy if extra >= 0 else {0: 1.0}
+        for column in {0, *self._roomy}:
+            change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
+            self.horizontalHeader().resizeSection(column, self._widths[column] + change)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for room for three attributes."""
+        return QSize(200, 4 * ROW)

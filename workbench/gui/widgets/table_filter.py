@@ -1,0 +1,69 @@
+"""Which rows of a table of settings are in sight: those with a name, and those that need the person."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+
+from workbench.gui.widgets.basic import label, named, row
+from workbench.gui.widgets.settings_table import SettingsTable
+
+WIDTH = 150
+TIP = "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all in sight) and edited "
+NEEDS_TIP = "Show only the columns with something open, wrong, guessed or warned of"
+
+
+class _Field(QLineEdit):
+    """Goes on to the table by Return or the arrow down, and is emptied by Esc."""
+
+    def __init__(self, table: SettingsTable) -> None:
+        super().__init__()
+        self._table = table
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Take the three keys; the rest is text."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down) and not event.modifiers():
+            self._table.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        elif event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+
+class TableFilter(QWidget):
+    """A field and a box, and how many rows they leave."""
+
+    def __init__(self, table: SettingsTable) -> None:
+        super().__init__()
+        self._table = table
+        name = table.objectName()
+        self.field = named(_Field(table), f"{name}_filter", "Show columns by name", f"{TIP}at once")
+        self.field.setPlaceholderText("Filter by name")
+        self.field.setClearButtonEnabled(True)
+        self.field.setFixedWidth(WIDTH)
+        self.needs = named(QCheckBox("needs you"), f"{name}_needs", "Only columns that need you", NEEDS_TIP)
+        self._count = label("", "muted", name=f"{name}_count")
+        self.setLayout(row(self._count, self.field, self.needs, spacing=12))
+        self.field.textChanged.connect(self._show)
+        self.needs.toggled.connect(self._show)
+        table.shown_changed.connect(self._follow)
+
+    def clear(self) -> None:
+        """Show every row."""
+        self.field.clear()
+        self.needs.setChecked(False)
+
+    def _show(self) -> None:
+        self._table.show_only(self.field.text(), needs_only=self.needs.isChecked())
+
+    def _follow(self) -> None:
+        """Say how many rows are in sight, and forget what was asked of another table."""
+        if not self._table.filtered:
+            for part in (self.field, self.needs):
+                part.blockSignals(True)
+            self.clear()
+            for part in (self.field, self.needs):
+                part.blockSignals(False)
+        shown, whole = sum(1 for _ in self._table.in_sight()), self._table.model().rowCount()
+        self._count.setText(f"{shown:,} of {whole:,}" if self._table.filtered else "")
