@@ -151,6 +151,6 @@ def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, pre
     press(people, "rail_utility")
     idle(people)
     with qtbot.waitSignal(people.session.told) as said:
-        people.page.plot.chosen.emit(taken)
+        people.page.plot.chosen.emit(taken, "sanitized")
     assert people.session.plan.epsilon == Decimal(repr(taken))
-    assert said.args == ["info", f"The plan's ε is {told}; Ctrl+Z takes it back."]
+    assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]

@@ -225,6 +225,7 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
+        training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
@@ -239,6 +240,7 @@ class Session(QObject):
     theme_changed = Signal()
     told = Signal(str, str)
     page_asked = Signal(str)
+    training_asked = Signal(str, object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
@@ -254,6 +256,7 @@ class Session(QObject):
         self._runs: tuple[RunRecord, ...] = ()
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
+        self._training: tuple[str, Decimal] | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -268,6 +271,7 @@ class Session(QObject):
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()
+        self._training = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -313,6 +317,16 @@ class Session(QObject):
         if plan != self._plan:
             self._plan = plan
             self.plan_changed.emit()
+
+    @property
+    def training(self) -> tuple[str, Decimal] | None:
+        """The model and the ε that were asked for last for a training on this table."""
+        return self._training
+
+    def ask_for_training(self, model: str, epsilon: Decimal) -> None:
+        """Let the Train page offer ``model`` at ``epsilon``; nothing starts by it."""
+        self._training = model, epsilon
+        self.training_asked.emit(model, epsilon)
 
     # -- what the engines said ------------------------------------------------------------------------------------
 
