@@ -27,6 +27,10 @@ columns are forecast, and the next step of a drag makes this forecast needless."
 BARE = 0.05
 """Part of a constant answer's error below which nearly every value leaves as it is."""
 
+SURE = 1.96
+"""Standard errors to either side of a mean within which it lies in 95 of 100 draws: a mean that can be no better than
+a constant answer anywhere in there says nothing."""
+
 BARS = 41
 """Most bars of an example."""
 
@@ -111,14 +115,27 @@ class Outlook:
         """Whether a constant answer, which costs nothing, is as near as what the column is for, or all but."""
         if not self.for_statistics:
             return hardly_survives(self.used.error, self.constant_error)
-        return self.used.statistic is None or hardly_survives(self.used.statistic, self.constant_error)
+        statistic = self.used.statistic
+        return statistic is None or hardly_survives(SURE * statistic, self.constant_error)
+
+    @property
+    def statistics_help(self) -> bool:
+        """Whether the mean or the shares of the column would say something where single values do not."""
+        known = [c.statistic for c in self.candidates if c.statistic is not None]
+        return bool(known) and not hardly_survives(SURE * min(known), self.constant_error)
+
+    @property
+    def noise(self) -> float | None:
+        """The error that the column's purpose asks about, as a part of that of a constant answer."""
+        error = self.used.statistic if self.for_statistics else self.used.error
+        return None if error is None else error / (self.constant_error or 1.0)
 
     @property
     def useless_words(self) -> str:
         """How near that answer is."""
         if self.used.error > self.constant_error:
-            return "nearer than this"
-        return "as near as this" if self.used.error == self.constant_error else "hardly farther off than this"
+            return "closer to the truth"
+        return "as close to the truth" if self.used.error == self.constant_error else "about as close to the truth"
 
     @property
     def bare(self) -> bool:
