@@ -21,7 +21,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_wine
 
-from workbench.learners.naive_bayes.estimator import NaiveBayesParameters
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "learners"))

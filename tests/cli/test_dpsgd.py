@@ -191,7 +191,7 @@ def test_a_delta_of_a_person_that_reaches_one_over_the_rows_is_refused(
         words = command(folder)
         words[words.index("--delta") + 1] = delta
         assert "is not below 1/rows = 0.00333" in refusal(capsys, words, 2)
-    assert entries(capsys, folder) == []
+    assert not (folder / "ledger.sqlite").exists()
     assert not (folder / "net").exists()
 
 

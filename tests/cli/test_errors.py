@@ -58,7 +58,7 @@ def test_a_row_and_a_value_outside_the_domain_are_named(folder: Path, run: Run) 
     told = run(*sanitize(data="bad.csv")).error()
     assert told == (
         "'Grazz' is not in the domain, did you mean 'Graz'? (column city, row 4, line 5); "
-        'mend it, add it to the domain, write other = "…", '
+        'correct it, add it to the domain, write other = "…", '
         'or count such values as missing: invalid = "replace" in the plan'
     )
 
@@ -124,7 +124,7 @@ PLANS: dict[str, tuple[str, str]] = {
     ),
     "a mechanism of the wrong kind (city)": (
         PLAN.replace('kind = "category"', 'kind = "category"\nmechanism = "staircase"'),
-        "staircase needs numbers with bounds, and these values are mere names",
+        "staircase needs numbers with bounds, and these values are names",
     ),
     "Warner for three values (city)": (
         PLAN.replace('kind = "category"', 'kind = "category"\nmechanism = "warner"'),

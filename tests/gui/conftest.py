@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidge
 from pytestqt.qtbot import QtBot
 
 from workbench.gui.app import application, main_window
+from workbench.gui.project import open_table as opening
 from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs.mailbox import Mailbox
 from workbench.release.table import release_table as export
@@ -119,8 +120,14 @@ def idle(qtbot: QtBot) -> Callable[[MainWindow], None]:
 
 
 @pytest.fixture
-def people(window: MainWindow, press: Callable[[QWidget, str], None], idle: Callable[[MainWindow], None]) -> MainWindow:
-    """A window in which the people sample was opened by a click."""
+def people(
+    window: MainWindow,
+    press: Callable[[QWidget, str], None],
+    idle: Callable[[MainWindow], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> MainWindow:
+    """A window in which the people sample was opened by a click, planned as a table of one's own: evenly, at ε = 1."""
+    monkeypatch.setattr(opening, "with_first_plan", lambda plan, described: plan)
     press(window, "sample_people")
     idle(window)
     assert window.session.opened is not None

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QTableView
 from workbench.gui.pages.data.bad_lines_task import lines_near
 from workbench.gui.widgets.basic import PRIVATE
 from workbench.params import InputError
+from workbench.params.remedies import STATE_OPTION, Remedy
 from workbench.signals.cancel import CancelToken
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -83,8 +84,11 @@ def test_lines_are_counted_whatever_ends_them(tmp_path, end):
 
 
 def test_an_error_speaks_of_fields_instead_of_options(window):
-    window.session.report(InputError("it is odd", "file", "say --quote none if quote marks are plain text"))
-    assert "set quote none if" in window.findChild(QLabel, "banner_text").text()
+    about = {"option": "quote", "value": "none", "condition": "quote marks are plain text"}
+    way_out = Remedy(STATE_OPTION, "say --quote none if quote marks are plain text", about)
+    window.session.report(InputError("it is odd", "file", way_out))
+    told = window.findChild(QLabel, "banner_text").text()
+    assert "set quote to none under “How it is read” if quote marks are plain text" in told
 
 
 def test_copied_rows_begin_with_the_badge(people, press, qtbot):

@@ -38,12 +38,12 @@ def ask_by_menu(qtbot, widget: QWidget, at: QPoint) -> None:
 def test_the_sentence_says_what_ten_percent_can_come_to():
     high, low = posterior(1.0, 0.1).high, posterior(1.0, 0.1).low
     words = in_words(Decimal(1))
-    assert f"to {100 * high:.3g} % at most" in words
-    assert f"down to {100 * low:.3g} % at least" in words
+    assert f"could become at most {100 * high:.3g} % sure, " in words
+    assert f"and never less than {100 * low:.3g} %" in words
     assert "one person's age" in in_words(Decimal(1), about="age")
     assert "the released age alone" in in_words(Decimal(1), about="age")
     assert "δ" in in_words(Decimal(1), Decimal("1e-5"))
-    assert "or down to almost nothing" in in_words(Decimal(20))
+    assert "or down to almost 0 %" in in_words(Decimal(20))
     assert [percent(v) for v in (0.155, 0.99994, 0.0, 1.0)] == ["15.5 %", "99.99 %", "0 %", "100 %"]
 
 
@@ -228,5 +228,5 @@ def test_what_one_person_has_in_several_rows_is_explained_for_all_of_them(people
         people.show_page(page)
         press(people, name)
         assert explained(people) == "ε = 3"
-        assert f"to {percent(posterior(3.0, 0.1).high)} at most" in told.text()
+        assert f"could become at most {percent(posterior(3.0, 0.1).high)} sure" in told.text()
         assert "up to 3 rows" in told.text()

@@ -47,7 +47,7 @@ def test_every_release_and_cap_is_listed(ledger):
     (release,) = cells(ledger, "ledger_releases")
     assert release[2:] == ["table", "1.2", "0", "✓ charged", "a.csv"]
     (cap,) = cells(ledger, "ledger_caps")
-    assert cap[1:] == ["2", "1.2", "0", "0.8", "1"]
+    assert cap[1:] == ["2", "1.2", "0", "0.8", "–", "–", "1"]
     assert cap[0].startswith("people (open now)  ")
 
 
@@ -60,7 +60,7 @@ def test_a_first_release_that_came_to_nothing_leaves_no_cap_anywhere(people, idl
     read_account(people.session, people.jobs)
     press(people, "rail_ledger")
     idle(people)
-    assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "0"]
+    assert cells(people, "ledger_caps")[0][1:] == ["none yet", "0", "0", "–", "–", "–", "0"]
     assert people.findChild(QLabel, "ledger_cap_title").text().endswith("its first release sets it.")
     assert people.findChild(QLabel, "fact_cap").text() == "the first release sets it"
     assert "0 releases, and 1 that does not count" in people.findChild(QWidget, "note_ledger").accessibleName()

@@ -93,7 +93,7 @@ def test_bounds_the_wrong_way_round_raise_no_banner_and_the_rest_is_kept(hands):
     hands.type_in_cell(TABLE, "Alter", "Lower bound", "120")
     hands.type_in_cell(TABLE, "Alter", "Upper bound", "0")
     assert hands.cell(TABLE, "Alter", "Lower bound").startswith("✕ 120")
-    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or mend them."
+    assert problem(hands) == "✕ The lower bound 120 is not below the upper bound 0; swap or correct them."
 
     def kept() -> bool:
         files = list((user_state() / "unsaved").glob("*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton
 
-from workbench.gui.pages.preview import realisation_task as realisation
-from workbench.gui.pages.preview.realisation_task import FIRST_ROWS, Realisation
+from workbench.gui.pages.preview.recovered_task import recovered
 from workbench.gui.pages.preview.tasks import draw_column, draw_rows
 from workbench.gui.widgets.basic import PRIVATE
+from workbench.sanitize import realisation
+from workbench.sanitize.realisation import FIRST_ROWS, Realisation
 from workbench.signals.cancel import CancelToken
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -200,3 +202,40 @@ def test_correlations_of_a_former_draw_are_not_shown_as_those_of_the_present_one
     press(preview, "preview_relations")
     idle(preview)
     assert "draw 2" in preview.findChild(QLabel, "preview_facts").accessibleName()
+
+
+def test_what_a_recipient_can_recover_stands_beside_the_noisy_column(preview, idle, qtbot):
+    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
+    assert words.startswith("Recovered from this draw: mean ")
+    assert "(95 %: " in words
+    assert "; the original's is 4" in words
+    preview.page.sides.column_chosen.emit("sex")
+    idle(preview)
+    words = preview.findChild(QLabel, "preview_recovered").accessibleName()
+    assert words.startswith("Recovered from this draw, to about ± ")
+    assert "female" in words
+    assert "recovered (" in preview.page.distribution.words_at(20)
+    assert preview.page.distribution.accessibleDescription() == words
+    badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
+    assert badges, "what is recovered stands beside the original: it is private"
+
+
+def test_the_interval_of_what_is_recovered_holds_the_original(people):
+    table = people.session.opened.table
+    plan = people.session.plan.with_(epsilon=Decimal(5)).plan()  # 1 for each column
+    held = 0
+    for number in range(1, 11):
+        column = draw_column(table, plan, "label", number, CancelToken())
+        shares = recovered(plan, column, CancelToken()).shares
+        assert shares is not None
+        low, _, high = shares["no"]
+        assert high - low < 0.2 * column.rows
+        held += low <= column.original[0] <= high
+    assert held >= 5  # of ten at 95 %: fewer than that would happen once in a million
+
+
+def test_a_preview_that_takes_a_while_says_that_it_is_being_drawn(people, standstill):
+    people.rail.buttons["preview"].click()
+    waiting = people.findChild(QLabel, "preview_waiting")
+    assert waiting.isVisible()
+    assert waiting.text() == "Drawing the preview…"

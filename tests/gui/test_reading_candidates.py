@@ -79,4 +79,4 @@ def test_a_refusal_names_the_field_in_place_of_the_option(window, tmp_path, idle
     open_file(window, tmp_path, idle, "a,b\n# remark\n1,2\n3,4\n")
     told = window.findChild(QLabel, "banner_text").text()
     assert "--" not in told
-    assert 'set comment "#" if lines that begin with #' in told
+    assert "set comment to # under “How it is read” if lines that begin with #" in told

@@ -164,7 +164,7 @@ def test_after_a_release_the_highlighted_button_leads_on_and_pays_nothing(ready,
     ready.session.set_epsilon(Decimal("0.5"))
     ready.show_page("release")
     idle(ready)
-    assert highlighted() == ["release_now"]
+    assert highlighted() == ["to_ledger"]  # the first release set the cap: another one would be refused
     assert ready.findChild(QAbstractButton, "release_now").text() == "Release…"
     assert text(ready, "release_published_title") == "WHAT WILL BE PUBLISHED"
 
@@ -206,7 +206,7 @@ def test_a_second_draw_is_paid_again_or_copied_for_nothing(
 def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_path, press, answer, idle, qtbot):
     source = tmp_path / "first.csv"
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(300)) + "\n", "utf-8")
-    open_with_facts(window, source, idle)
+    open_with_facts(window, source, idle, answer)
     with Ledger.open() as book:
         book.set_cap(window.session.account.dataset, Decimal(2))
     window.session.set_epsilon(Decimal("1.2"))
@@ -214,7 +214,7 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     retype(window, qtbot, tmp_path / "one.csv")
     release(window, press, answer, idle, qtbot)
     renamed = source.rename(tmp_path / "second.csv")
-    open_with_facts(window, renamed, idle)
+    open_with_facts(window, renamed, idle, answer)
     assert window.session.account.remaining == Decimal("0.8")
     window.session.set_epsilon(Decimal(1))
     idle(window)
@@ -238,7 +238,9 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     assert window.session.account.remaining == 0
 
 
-def open_with_facts(window, path: Path, idle) -> None:
+def open_with_facts(window, path: Path, idle, answer) -> None:
+    if window.project.unsaved:
+        answer("discard")
     open_table(window.session, window.jobs, str(path))
     idle(window)
     window.session.edit_column("age", "bounds of age", lower=0.0, upper=100.0)
@@ -271,12 +273,12 @@ def test_the_source_is_never_replaced(window, tmp_path, press, idle, qtbot):
     source = tmp_path / "first.csv"
     source.write_text("age,sex\n" + "\n".join(f"{20 + i % 50},{'fm'[i % 2]}" for i in range(60)) + "\n", "utf-8")
     before = source.read_bytes()
-    open_with_facts(window, source, idle)
+    open_with_facts(window, source, idle, answer)
     window.show_page("release")
     retype(window, qtbot, source)
     press(window, "release_now")
     idle(window)
-    assert "would replace the table" in text(window, "banner_text")
+    assert "would replace what it is made from" in text(window, "banner_text")
     assert source.read_bytes() == before
 
 

@@ -22,14 +22,16 @@ def test_a_trained_model_is_listed_verified_and_is_no_release_of_the_table(hands
     hands.click("train_start")
     hands.until(lambda: bool(hands.window.session.released))
     hands.idle()
-    hands.click("rail_release")
+    hands.click("train_show_release")
     hands.idle()
+    assert hands.window.page.primary.objectName() == "to_ledger"  # nothing blue that would publish the table
+    assert hands.see("release_now").property("look") == ""
     assert hands.window.findChild(type(hands.see("released_1")), "released_1").accessibleName().endswith("at ε = 1")
     assert hands.text("released_1_model") == str(tmp_path / "model")
     assert hands.see("release_now").text() == "Release…"
     hands.click("released_1_verify")
     hands.idle()
-    assert hands.text("released_1_result").startswith("✓ It is what its certificate and the ledger say")
+    assert hands.text("released_1_result").startswith("✓ File, certificate and ledger agree")
     card = tmp_path / "model" / "card.json"
     card.write_text(card.read_text("utf-8").replace('"rows": 150', '"rows": 151'), "utf-8")
     hands.click("released_1_verify")

@@ -137,7 +137,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
 
     hands.click("released_1_verify")
     hands.idle()
-    assert hands.text("released_1_result").startswith("✓ It is what its certificate and the ledger say")
+    assert hands.text("released_1_result").startswith("✓ File, certificate and ledger agree")
     content = bytearray(target.read_bytes())
     content[-2] ^= 1
     target.write_bytes(content)

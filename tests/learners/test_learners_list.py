@@ -21,8 +21,8 @@ from workbench.privacy.accounting.event import exact, floor_double
 
 def test_every_descriptor_of_the_folder_is_listed() -> None:
     modules = [
-        importlib.import_module(module.name)
-        for module in pkgutil.walk_packages(workbench.learners.__path__, "workbench.learners.")
+        importlib.import_module(m.name)
+        for m in pkgutil.walk_packages(workbench.learners.__path__, "workbench.learners.")
     ]
     declared = {id(v): v for module in modules for v in vars(module).values() if isinstance(v, Learner)}
     assert {entry.name for entry in declared.values()} == {entry.name for entry in LEARNERS}

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesModel
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import BudgetRefusedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Composed, Cost
 from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise

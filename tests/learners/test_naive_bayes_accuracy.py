@@ -16,7 +16,8 @@ from classification_tables import (
     iris,
 )
 
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.privacy.central import NoNoise, StudyNoise
 
 GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)

@@ -12,7 +12,8 @@ from test_naive_bayes_sensitivity import RecordingNoise
 
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
@@ -95,5 +96,8 @@ def test_the_target_is_no_class_where_it_is_missing() -> None:
     np.testing.assert_array_equal(classes_of(table, TARGET), [1, EMPTY, EMPTY, 0])
     own = dataclasses.replace(PLAN, invalid="refuse")
     assert own.column("y").missing == "own-value"
-    with pytest.raises(ValueError, match='write missing = "refuse" for the target, or invalid = "replace"'):
+    with pytest.raises(
+        ValueError,
+        match='write missing = "refuse" for the target, or count such values as missing: invalid = "replace"',
+    ):
         columns_of(own, "y")

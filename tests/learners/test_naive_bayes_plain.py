@@ -14,8 +14,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
 from workbench.learners.naive_bayes.likelihood import CellDensity, GaussianDensity
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.privacy.central import NoNoise
 
 PLAIN = NaiveBayesParameters()

@@ -21,10 +21,10 @@ from workbench.params.field import (
     Field,
     IntegerField,
     RealField,
-    RecordsField,
     TextField,
     TextsField,
 )
+from workbench.params.nested import RecordsField
 
 HEAVY = ("workbench.gui", "workbench.__main__")
 NUMBERS = (RealField, IntegerField)

@@ -15,7 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.naive_bayes.estimator import NaiveBayes, NaiveBayesParameters
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.params import ParameterError
 from workbench.privacy.accounting.gaussian import analytic_sigma
 from workbench.privacy.audit import epsilon_lower

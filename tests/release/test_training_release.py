@@ -13,7 +13,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan
-from workbench.deep.trainer import Mechanism
+from workbench.deep.trainer import PrivateStep
 from workbench.params import CancelledError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_network import release_training
@@ -61,16 +61,16 @@ def test_cancelled_before_its_first_step_it_costs_nothing(tmp_path: Path) -> Non
 def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = Mechanism.step
+    whole = PrivateStep.step
     steps: list[int] = []
 
-    def breaks(self: Mechanism, inputs: object, targets: object) -> object:
+    def breaks(self: PrivateStep, inputs: object, targets: object) -> object:
         steps.append(1)
         if len(steps) == 10:
             raise MemoryError
         return whole(self, inputs, targets)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Mechanism, "step", breaks)
+    monkeypatch.setattr(PrivateStep, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         with pytest.raises(WorkbenchError, match="not enough memory"):
             release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)

@@ -178,7 +178,7 @@ def test_auto_is_the_advisors_choice_and_a_share_above_thirty_says_so() -> None:
 
 
 def test_a_useless_share_is_called_useless() -> None:
-    assert "constant answer" in forecast(plan(AGE, epsilon=0.1)).columns[0].note
+    assert "one constant in every row" in forecast(plan(AGE, epsilon=0.1)).columns[0].note
 
 
 def test_rows_per_person_multiply_the_charge() -> None:

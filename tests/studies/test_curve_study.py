@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from workbench.data.table import Table
+from workbench.learners.tasks import REGRESSION
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Event, Progress
@@ -222,6 +223,23 @@ def test_missing_attributes_are_one_more_value() -> None:
     assert np.isnan(X[:60, 0]).mean() > 0.9
     rows = run_curve(replace(PLAN, epsilons=(1.0,)), data).rows
     assert all(0 <= row.value <= 1 for row in rows)
+
+
+def test_numbers_to_predict_are_clamped_and_rows_without_one_are_left_out() -> None:
+    cells = ["3.5"] * 196 + [None, "x", "-7", "99"]
+    made = Table(table().frame.with_columns(pl.Series("Size", cells)), "made up")
+    data = StudyData.read(made, replace(BOUNDS, invalid="replace"), "Size", REGRESSION)
+    assert data.y.tolist() == [3.5] * 196 + [0.0, 10.0]
+    assert [c.name for c in data.columns] == ["Colour", "Kind"]
+    assert len(data.X) == len(data.cells) == 198
+    _, drawn = data.sanitised(Regime.parse("sanitized:bounded-laplace"), 3.0, 1)
+    assert drawn.dtype == np.float64
+    assert 0 <= drawn.min() < drawn.max() <= 10
+    with pytest.raises(ParameterError, match="declared as category, not as numbers"):
+        StudyData.read(made, BOUNDS, "Kind", REGRESSION)
+    empty = Table(made.frame.with_columns(pl.Series("Size", ["x"] * 200)), "made up")
+    with pytest.raises(InputError, match="no row has a number"):
+        StudyData.read(empty, replace(BOUNDS, invalid="replace"), "Size", REGRESSION)
 
 
 def test_a_tiny_share_is_refused_before_any_work(data: StudyData) -> None:

@@ -25,7 +25,7 @@ class DpSgdBudget(Parameters):
     batch: int = integer(at_least=1, upto=10**12, help="expected rows of a batch")
     noise: float = real(at_least=LEAST_NOISE, upto=MOST_NOISE, symbol="σ", help="noise multiplier: noise over clip")
     epochs: int = integer(at_least=1, upto=10**9, help="expected passes over the table")
-    delta: float = real(above=0, below=1, symbol="δ", help="probability left out of the guarantee")
+    delta: float = real(above=0, below=1, symbol="δ", help="chance that the guarantee fails")
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="pld, rdp, or the published rdp-classic")
 
 
@@ -34,7 +34,7 @@ class GaussianBudget(Parameters):
     """A Gaussian release of a vector."""
 
     epsilon: float = real(above=0, upto=1e6, symbol="ε", help="privacy loss")
-    delta: float = real(above=0, below=1, symbol="δ", help="probability left out of the guarantee")
+    delta: float = real(above=0, below=1, symbol="δ", help="chance that the guarantee fails")
     sensitivity: float = real(above=0, upto=1e9, symbol="Δ", help="L2 sensitivity of the whole vector")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,7 +36,7 @@ def _column(column: ColumnProfile) -> dict[str, Any]:
         "kind": column.kind,
         "missing": column.missing,
         "distinct": column.distinct,
-        "suspicions": [dataclasses.asdict(suspicion) for suspicion in column.suspicions],
+        "suspicions": [{"what": suspicion.what, "reason": suspicion.reason} for suspicion in column.suspicions],
     }
 
 

@@ -16,7 +16,7 @@ from workbench.params import ParameterError
 from workbench.params.field import RealField, did_you_mean
 from workbench.release.table.verified import VerifiedRelease, verified_release
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.estimates import ColumnEstimate, estimate_names, estimate_numbers
+from workbench.sanitize.estimates import ColumnEstimate, estimate_column
 from workbench.sanitize.estimates.column import LIKELIHOOD, RATIO
 from workbench.sanitize.estimates.likelihood import GAP
 from workbench.signals import Progress
@@ -61,11 +61,8 @@ def _chosen(released: VerifiedRelease, names: Sequence[str] | None) -> list[str]
 
 def _estimate(released: VerifiedRelease, name: str, confidence: float, cancel: CancelToken) -> ColumnEstimate:
     column = released.column(name)
-    grid = column.grid
-    counts = np.bincount(released.cells(name), minlength=grid.cells.total)
-    if grid.cells.numeric:
-        return estimate_numbers(name, grid.cells, column.randomiser, counts, confidence, cancel)
-    return estimate_names(name, grid.labels, column.randomiser, counts, grid.cells.missing, confidence, cancel)
+    counts = np.bincount(released.cells(name), minlength=column.grid.cells.total)
+    return estimate_column(column, counts, confidence, cancel)
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -136,7 +136,7 @@ def _entry(release: Release, called: str) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    nothing = {"entries": [], "caps": {}, "ok": False, "ledger": str(options.ledger)}
+    nothing = {"entries": [], "caps": {}, "accounts": [], "ok": False, "ledger": str(options.ledger)}
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
@@ -146,16 +146,25 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
-    cap = account.standing_cap
     return {
         "dataset": account.dataset,
         "account": ledger.called().get(account.dataset, ""),
         "name": ledger.accounts().name_of(account.dataset),
+        **_budget(account),
+    }
+
+
+def _budget(account: Account) -> dict[str, float | None]:
+    """Return cap, what counts against it and what remains, in ε and in δ."""
+    cap = account.standing_cap
+    remaining, delta_remaining = account.remaining, account.delta_remaining
+    return {
         "cap_epsilon": None if cap is None else float(cap[0]),
         "cap_delta": None if cap is None or cap[1] is None else float(cap[1]),
         "spent_epsilon": float(account.used[0]),
         "spent_delta": float(account.used[1]),
-        "remaining_epsilon": None if account.remaining is None else float(account.remaining),
+        "remaining_epsilon": None if remaining is None else float(remaining),
+        "remaining_delta": None if delta_remaining is None else float(delta_remaining),
     }
 
 
@@ -172,6 +181,8 @@ def _text(result: Mapping[str, Any]) -> str:
     if "spent_epsilon" in result:
         cap, left = result["cap_epsilon"], result["remaining_epsilon"]
         told = f"cap {figure(cap)}, {figure(left)} remain" if cap is not None else "no cap yet"
+        if result["cap_delta"] is not None:
+            told += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
         lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
     rows = [

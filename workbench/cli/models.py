@@ -31,9 +31,8 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         own = [name for name in chosen.parameters.declared() if name not in OF_EVERY_MODEL]
         shared = [flag_of(chosen.parameters, name) for name in own if flag_of(chosen.parameters, name) in added]
         more = f" It shares {', '.join(shared)} with a model above." if shared else ""
-        group = parser.add_argument_group(
-            f"{chosen.name}: {chosen.title}", f"{chosen.about} For {chosen.task}.{more}".replace("%", "%%")
-        )
+        told = f"{chosen.about} {chosen.needs} Its cost is for {chosen.relation} neighbours.{more}"
+        group = parser.add_argument_group(f"{chosen.name} ({chosen.title})", told.replace("%", "%%"))
         fresh = [name for name in own if flag_of(chosen.parameters, name) not in added]
         if fresh:
             add_options(group, chosen.parameters, *fresh, prefix=PREFIX)

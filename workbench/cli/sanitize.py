@@ -13,15 +13,14 @@ from workbench.cli.tables import (
     add_ledger,
     add_output,
     charge,
-    keep_inputs,
     load_confirmed,
     not_here,
     read_data,
 )
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.certificate import certificate_path
-from workbench.release.table.release_table import format_of, release_table
+from workbench.release.table.before_release import destination, prepared_release
+from workbench.release.table.release_table import release_prepared
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
 
@@ -42,13 +41,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.engine != "local":
         raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
     not_here(options, "scheduler", "bundle")
-    format_of(options.output)
-    for file in (options.output, certificate_path(options.output)):
-        keep_inputs(file, options.data, options.plan, options.ledger)
+    to = destination(options.output, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
+    prepared = prepared_release(plan, table, to)
     with Ledger.open(options.ledger) as ledger:
-        done = release_table(plan, table, options.output, ledger, context.emit, context.cancel)
+        done = release_prepared(prepared, ledger, context.emit, context.cancel)
     for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of
         context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
     return {

@@ -1,4 +1,4 @@
-"""Read Parquet and Feather files as text cells: a process of its own opens them, under limits of memory and time."""
+"""Read Parquet and Feather files as text cells: a separate process opens them, with limited memory and time."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 FORMATS = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Feather", ".ipc": "Feather"}
 
 LOOK = 0.05
-"""Seconds between two looks at the cancel token, the clock and, where the system limits no memory, at its size."""
+"""Seconds between two checks of the cancel token, the clock and, if the system limits no memory, the process's size."""
 
 PATIENCE = 4
-"""How many times its seconds of the processor a file may take by the clock: other programs run as well."""
+"""Factor from a file's processor time to the wall-clock time it may take: other programs run as well."""
 
 
 def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) -> tuple[pl.DataFrame, pl.Schema]:
     """Return the cells of a Parquet or Feather file as text, shape (rows, columns), and the types they have there.
 
     Whole numbers are written ``1``, reals in their shortest exact form, dates ``2024-01-31``, times of day after
-    a space, truth values ``true`` and ``false``; what has no value is missing, and so is an empty text.
+    a space, truth values ``true`` and ``false``; nulls and empty strings are missing.
 
     Args:
         file: the file.
-        source: what a person calls it.
-        cancel: looked at several times per second.
+        source: the name a person uses for it.
+        cancel: checked several times per second.
 
     Raises:
         InputError: the file is damaged, needs more memory or time than a file of its size may take, or a column holds
@@ -72,7 +72,7 @@ def read_columnar(file: Path, source: str, cancel: CancelToken | None = None) ->
 
 
 class _Reading:
-    """What is known of a file while it is read: its format, its source and how much it may take."""
+    """What is known about a file while it is read: its format, its source and its limits."""
 
     def __init__(self, format_name: str, source: str, most: tuple[int, int]) -> None:
         self.format, self.source = format_name, source
@@ -81,7 +81,7 @@ class _Reading:
         self.types: list[pl.DataType] = []
 
     def died(self) -> InputError:
-        """Return the error where the process ended before its answer did."""
+        """Return the error for a process that ended before its answer was complete."""
         mend = "export it again, in parts if it is large, or give a CSV file"
         if self.too_long:
             return InputError(f"the {self.format} file was not read within {self._time()}", self.source, mend)
@@ -94,7 +94,7 @@ class _Reading:
         )
 
     def damaged(self) -> InputError:
-        """Return the error where the answer is not one."""
+        """Return the error for an answer that makes no sense."""
         return InputError(
             f"the file is not a {self.format} file, or it is damaged",
             self.source,
@@ -113,7 +113,7 @@ def _line(file: Path, format_name: str, free: int) -> bytes:
 
 
 def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
-    """Yield the rows as they come; what the process says is believed only as far as it fits together."""
+    """Yield the rows as they arrive; an inconsistent answer is refused."""
     rows = columns = held = 0
     while True:
         letter, length = HEAD.unpack(_exactly(answer, HEAD.size))
@@ -153,7 +153,7 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 
 @contextlib.contextmanager
 def _child() -> Iterator[subprocess.Popen[bytes]]:
-    """Start the process that reads; whatever happens, it is not alive after the block."""
+    """Start the reading process; it is always ended after the block."""
     package = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))}
     environment.pop("PYTHONFAULTHANDLER", None)
@@ -191,7 +191,7 @@ _MODULE = "workbench.data.columnar_child"
 
 @contextlib.contextmanager
 def _watched(child: subprocess.Popen[bytes], reading: _Reading, cancel: CancelToken) -> Iterator[None]:
-    """End ``child`` during the block where it is cancelled, takes too long or, beyond Linux, too much memory."""
+    """End ``child`` if it is cancelled, takes too long or, on systems other than Linux, uses too much memory."""
     done = threading.Event()
 
     def watch() -> None:

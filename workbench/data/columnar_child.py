@@ -1,11 +1,11 @@
-"""Reads one Parquet or Feather file in a process of its own, under limits, and writes its cells as text to a pipe.
+"""Reads one Parquet or Feather file in a separate, limited process, and writes its cells as text to a pipe.
 
-The libraries that read these formats were written for files of friends: a flipped bit may end the process, and half a
-megabyte may unfold into gigabytes. Here that ends this process alone. What a library prints before it dies may hold
-values, so nobody hears it, and no core is dumped.
+The libraries that read these formats trust their files: a flipped bit can end the process, and half a megabyte can
+unfold into gigabytes. Here that ends only this process. What a library prints before it dies may contain values, so
+it is discarded, and no core is dumped.
 
-The request is one line of JSON on standard input; when that is closed, the parent is gone and so is this process. The
-answer is a sequence of frames on standard output, each a letter, a length and so many bytes; see :data:`TEXT`.
+The request is one line of JSON on standard input; when that is closed, the parent has ended and this process ends
+too. The answer is a sequence of frames on standard output, each a letter, a length and so many bytes; see :data:`TEXT`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 SHAPE, TYPES, TEXT, REFUSED, END = b"S", b"K", b"T", b"R", b"E"
 """Frames: rows, columns and the limits that follow from them (JSON); the type of each column (JSON); some rows as an
-Arrow stream; what, place and hint of an error (JSON); the end of a table that is whole."""
+Arrow stream; what, place and hint of an error (JSON); the end of a complete table."""
 
 HEAD = struct.Struct(">cQ")
 WORD = "--read-columnar"
-"""The word by which a bundled program, whose interpreter takes no module, is told to do only this."""
+"""The argument that tells a bundled program, whose interpreter takes no module, to do only this."""
 
 ROWS_AT_ONCE = 1 << 18
 CELLS_AT_ONCE = 1 << 21
 
 LEAST_BYTES, BYTES_PER_BYTE, BYTES_PER_CELL, SHARE = 512 * 1024**2, 64, 64, 0.75
-"""Memory that a file may take: 64 times its size and 64 bytes for each of its cells, 512 MB in any case, and never
-more than three quarters of what is free."""
+"""Memory that a file may take: the larger of 64 times its size and 64 bytes for each of its cells, at least 512 MB, and
+never more than three quarters of what is free."""
 
 LEAST_SECONDS, BYTES_PER_SECOND, CELLS_PER_SECOND = 60, 1_000_000, 1_000_000
-"""Seconds of the processor that it may take, beside one for so many bytes or cells."""
+"""Processor seconds that it may take, plus one for this many bytes or cells."""
 
 
 def limits(size: int, cells: int, free: int) -> tuple[int, int]:
@@ -46,7 +46,7 @@ def limits(size: int, cells: int, free: int) -> tuple[int, int]:
 
     Args:
         size: bytes of the file.
-        cells: what it says of itself, rows times columns.
+        cells: rows times columns, according to its own header.
         free: bytes of memory that the system has left.
     """
     wanted = max(LEAST_BYTES, BYTES_PER_BYTE * size, BYTES_PER_CELL * cells)
@@ -64,7 +64,7 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # what a library prints is neither an answer nor for anybody to read
+    for stream in (1, 2):  # what a library prints is discarded: it may contain values
         os.dup2(nothing, stream)
     try:
         _answer(Path(request["path"]), request["format"], request["free"], out)
@@ -92,7 +92,7 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
 
     from workbench.data.columns.source_types import word_of
 
-    pl.Series([1, 2]).sum()  # the library's threads have their stacks before memory is limited
+    pl.Series([1, 2]).sum()  # let the library's threads allocate their stacks before memory is limited
     size = path.stat().st_size
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
@@ -100,14 +100,14 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
     )
     try:
         rows, columns = _shape(path, kind)
-    except BaseException:  # noqa: BLE001 - a panic of the library is none of Python's exceptions
+    except BaseException:  # noqa: BLE001 - a panic of the library is not an Exception
         raise damaged from None
     memory, seconds = limits(size, rows * len(columns), free)
     _send(out, SHAPE, json.dumps([rows, len(columns), memory, seconds]).encode())
     restrict(memory, seconds)
     _check_shape(rows, columns)
-    # From here on whatever the library raises may be damage or want of memory, and which of them it does not tell: this
-    # process ends before its answer does, and the parent says both.
+    # From here on an error of the library may mean damage or too little memory, and it does not say which: this process
+    # ends without completing its answer, and the parent names both.
     frame = _read(path, kind)
     if frame.height != rows or frame.columns != columns:
         raise damaged
@@ -127,7 +127,7 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
 
 
 def _shape(path: Path, kind: str) -> tuple[int, list[str]]:
-    """Return the number of rows and the names of the columns from what the file says of itself, without its cells."""
+    """Return the number of rows and the names of the columns from the file's own header, without its cells."""
     import polars as pl
 
     if kind == "Parquet":
@@ -156,7 +156,7 @@ def _read(path: Path, kind: str) -> pl.DataFrame:
 
     if kind == "Parquet":
         return pl.read_parquet(path.resolve(), glob=False, hive_partitioning=False)
-    # From memory: what another program cuts short while it is mapped would end this process.
+    # From memory: a mapped file that another program cuts short would end this process.
     return pl.read_ipc(io.BytesIO(path.read_bytes()))
 
 
@@ -185,7 +185,7 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
 def restrict(memory: int, seconds: int) -> None:
     """Let this process take at most ``memory`` bytes more than now and ``seconds`` of the processor.
 
-    Where the system does not limit memory, the parent looks at the size.
+    If the system cannot limit memory, the parent checks the size.
     """
     try:
         import resource
@@ -193,8 +193,8 @@ def restrict(memory: int, seconds: int) -> None:
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core would hold the rows
     _lower(resource.RLIMIT_CPU, seconds)
-    if sys.platform == "linux":  # a Mac does not keep to it
-        # What is written to, not all that is mapped: allocators and threads set much room aside that they never use.
+    if sys.platform == "linux":  # macOS does not enforce it
+        # Memory that is written to, not all that is mapped: allocators and threads reserve much that they never use.
         _lower(resource.RLIMIT_DATA, _written() + memory)
 
 
@@ -210,7 +210,7 @@ def _written() -> int:
 
 
 def request_of(path: Path, kind: str, free: int) -> dict[str, Any]:
-    """Return what the parent asks for."""
+    """Return the parent's request."""
     return {"path": str(path), "format": kind, "free": free}
 
 

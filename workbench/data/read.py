@@ -21,7 +21,7 @@ from workbench.signals.cancel import CancelToken
 SAMPLE_PREFIX = "sample:"
 
 MAPPED_FROM = 64 * 1024 * 1024
-"""Bytes from which on a file is mapped rather than read whole before it is looked at."""
+"""Size in bytes from which a file is mapped instead of read into memory."""
 
 __all__ = ["SAMPLE_PREFIX", "ReadOptions", "read_table"]
 
@@ -38,14 +38,14 @@ def read_table(
 
     Args:
         path: a file of delimited text, ``.parquet`` or ``.feather``; or ``sample:NAME`` for a bundled sample.
-        options: what a person states about a text file over the guess.
+        options: what a person stated about a text file; it overrides the guess.
         names: column names that a plan expects: a first row that holds them is the header.
-        cancel: looked at several times per second.
+        cancel: checked several times per second.
         replace_invalid: whether the plan that the table is read for replaces invalid values: a row with another number
             of cells than there are columns is then an empty row, and rows may all be blank lines.
 
     Raises:
-        InputError: the file cannot be read as a table without doubt; the message names row, line and mend.
+        InputError: the file cannot be read as a table without doubt; the message gives row, line and a hint.
     """
     source = str(path)
     if source.startswith(SAMPLE_PREFIX):
@@ -70,9 +70,9 @@ def read_table(
 
 
 def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
-    """Return ``options`` with the usual value of whatever could be guessed from a row and that nobody stated.
+    """Return ``options`` with the usual value for everything that nobody stated and a row could decide.
 
-    Where invalid values are replaced no row may decide how the others are read, nor whether the file is refused. The
+    If invalid values are replaced, no row may decide how the others are read, or whether the file is refused. The
     separator follows from the header, which holds the plan's names, and a byte-order mark is no row.
     """
     marked = any(view[:4].tobytes().startswith(mark) for mark, _ in MARKS)
@@ -86,10 +86,10 @@ def stated_for_every_row(options: ReadOptions, view: Bytes) -> ReadOptions:
 
 
 def _open(file: Path, source: str) -> Bytes:
-    """Return the bytes of ``file``, or say in one sentence why that cannot be done.
+    """Return the bytes of ``file``, or raise an error that says why it cannot be read.
 
-    A large file is mapped. The system kills a process that reads a mapped file which another program cuts short, so
-    what fits into memory with ease is read into it.
+    A large file is mapped. The system kills a process that reads a mapped file after another program cut it
+    short, so a file that easily fits into memory is read into it.
     """
     try:
         if file.is_dir():

@@ -1,4 +1,4 @@
-"""How a text file is read, as a plan states it: what a person said, and what she confirmed of the reader's guess."""
+"""How a text file is read, according to a plan: what a person stated, and which guesses were confirmed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reading(ReadOptions):
 
 
 def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
-    """Return what is ``stated``, and in its place where nothing is what the ``reading`` of a plan says."""
+    """Return what is ``stated``; options that are not stated come from the plan's ``reading``."""
     if reading is None:
         return stated
     usual = ReadOptions()
@@ -39,7 +39,7 @@ def over(stated: ReadOptions, reading: ReadOptions | None) -> ReadOptions:
 
 
 def reading_of(table: Table, stated: ReadOptions) -> Reading | None:
-    """Return how ``table`` was read, for its plan: what was ``stated``, and what was guessed and one row can change.
+    """Return how ``table`` was read, for its plan: what was ``stated``, and the guesses that one row could change.
 
     The header is among the guesses wherever nobody stated it: it decides whether the first row is one of the rows.
     What the bytes prove (UTF-8, say) is left out, so that a copy of the file in another encoding fits the plan too.

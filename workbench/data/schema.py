@@ -17,7 +17,7 @@ ROLES = ("identifier", "quasi-identifier", "sensitive", "target")
 DATE_ORDERS = ("day-first", "month-first")
 OWN_VALUE = "own-value"
 DECLARED, GUESS = "declared", "guess"
-"""Where the facts of a column come from: a person who knows them, or the rows, which nobody has confirmed yet."""
+"""The origin of a column's facts: declared by a person, or guessed from the rows and not yet confirmed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +40,16 @@ class Attribute(Parameters):
     domain: tuple[str, ...] | None = texts(default=None, shortest=2, help="public list of the values")
     other: str | None = text(default=None, help="the domain value that collects values outside the domain")
     bounds_origin: str = choice(
-        choices=("declared", "data"), default="declared", help="whether the bounds are public or were read off the rows"
+        choices=("declared", "data"),
+        default="declared",
+        help="whether the bounds are public or were taken from the rows",
     )
     origin: str = choice(
         choices=(DECLARED, GUESS), default=DECLARED, help="whether kind and missing values are public or a guess"
     )
-    role: str | None = choice(choices=ROLES, default=None, help="what the column is in a disclosure")
+    role: str | None = choice(
+        choices=ROLES, default=None, help="the column's role: does it identify a person, or is it sensitive"
+    )
     missing: str = choice(
         choices=("refuse", OWN_VALUE), default="refuse", help="whether a missing value is an error or one more cell"
     )
@@ -60,7 +64,7 @@ class Attribute(Parameters):
             raise ParameterError(
                 f"the lower bound {self.lower:g} is not below the upper bound {self.upper:g}",
                 f"column {self.name}",
-                "swap or mend them",
+                "swap or correct them",
                 code="bounds-crossed",
                 field="lower",
             )
@@ -80,7 +84,7 @@ class Attribute(Parameters):
             )
 
     def facts(self) -> Attribute:
-        """Return the public facts alone, without what a subclass adds."""
+        """Return only the public facts, without what a subclass adds."""
         return Attribute(**{name: getattr(self, name) for name in Attribute.declared()})
 
     @property
@@ -105,7 +109,7 @@ class Attribute(Parameters):
 
     @property
     def counted(self) -> bool:
-        """Whether a certificate tells only the number of its values, which were read off the rows."""
+        """Whether a certificate gives only the number of its values, because they were taken from the rows."""
         return not self.numeric and self.domain is None and self.cells is not None and self.bounds_origin == "data"
 
     def values(self) -> tuple[str, ...]:

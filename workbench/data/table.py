@@ -1,4 +1,4 @@
-"""A table as it stands in its file: every cell is text, so nothing is rounded, padded or re-spelt on the way in."""
+"""A table as it is in its file: every cell is text, so nothing is rounded, padded or reformatted on the way in."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LONGEST_SHOWN = 60
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way of reading what a doubt is about.
+    """One possible reading of a doubtful part of a file.
 
     Attributes:
-        value: what the option would be, in words where it is a blank.
-        option: the option that states it, as a shell takes it.
-        cells: some of the affected cells as they read so, the same ones for every candidate. Private: they are for
-            the screen, and no log.
-        fits: whether the file can be read so at all.
+        value: the value of the option, in words if it is a blank.
+        option: the option that states it, as typed in a shell.
+        cells: some of the affected cells in this reading, the same ones for every candidate. Private: for the
+            screen, never for a log.
+        fits: whether the file can be read this way at all.
     """
 
     value: str
@@ -36,13 +36,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A guess about a text file that one row could turn.
+    """A guess about a text file that one row could change.
 
     Attributes:
         name: the attribute of :class:`~workbench.data.csv.options.ReadOptions` that it is about.
         guess: what was guessed, as a clause.
         option: the option that states the guess.
-        candidates: how the affected cells read under the guess, which comes first, and under what else fits.
+        candidates: how the affected cells read under the guess, which comes first, and under the alternatives.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Doubt:
     candidates: tuple[Candidate, ...] = ()
 
     def readings(self) -> str:
-        """Say how a doubtful cell reads under each candidate."""
+        """Return how a doubtful cell reads under each candidate."""
         return ", ".join(f"{c.option} {self._reading(c)}" for c in self.candidates)
 
     def _reading(self, candidate: Candidate) -> str:
@@ -70,14 +70,14 @@ class Table:
 
     Attributes:
         frame: the cells as polars ``String`` columns, shape (rows, columns); null is a missing cell (an empty one).
-        source: what a person calls the table: its path or ``sample:NAME``.
+        source: the table's path or ``sample:NAME``.
         dialect: how the text file was written, or ``None`` for other formats.
-        first_line: the line of the file on which the first row stands, or ``None`` where lines and rows do not
-            run in step (a cell that spans lines, a blank line, or no text file).
+        first_line: the line of the file on which the first row stands, or ``None`` if lines and rows do not
+            correspond (a cell that spans lines, a blank line, or no text file).
         notices: sentences about choices that the reader made for the person.
-        doubts: guesses about the text file that one row could turn, and with it the reading of the others.
-        blank_lines: for each blank line among the rows the index of the row before which it stands, ascending. They
-            are no rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
+        doubts: guesses about the text file that one row could change, and with it the reading of the others.
+        blank_lines: for each blank line among the rows the index of the row that follows it, ascending. They are not
+            rows of ``frame`` (in a file of one column a blank line is an empty cell, and not listed here).
         replaces_invalid: whether a cell that cannot be used counts as missing, instead of being refused.
         digest: SHA-256 of the bytes of the file; empty of a table that was not read from one.
         types: the types that the columns have in the file; empty of a file of text.
@@ -95,10 +95,10 @@ class Table:
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def with_invalid_replaced(self) -> Table:
-        """Return the table of which no cell is refused: blank lines are rows without a value, and so on.
+        """Return the table in the reading that refuses no cell: blank lines become empty rows, for example.
 
-        What a cell says still depends on that cell and on declared facts alone; the reading of it
-        (:mod:`workbench.data.columns.values`) takes what it would refuse as missing.
+        A cell's value still depends only on that cell and on declared facts; where
+        :mod:`workbench.data.columns.values` would refuse a cell, it is missing.
         """
         frame, first_line = self.frame, self.first_line
         if len(self.blank_lines):
@@ -124,11 +124,11 @@ class Table:
 
     @property
     def decimal(self) -> str | None:
-        """The decimal mark that a person stated, or ``None``: a guessed one is nothing to read a release with."""
+        """The decimal mark that a person stated, or ``None``: a guessed one is never used for a release."""
         return self.dialect.decimal if self.dialect is not None and self.dialect.decimal_given else None
 
     def require_certain(self) -> None:
-        """Raise :class:`InputError` where one row could change how the others were read.
+        """Raise :class:`InputError` if one row could change how the others were read.
 
         Every release calls this first: a guess from all rows has no bounded privacy loss. The message shows for each
         doubt how a cell reads under each candidate, and recommends none: only a person can tell which is right.
@@ -164,11 +164,11 @@ class Table:
                 )
 
     def row_name(self, index: int) -> str:
-        """Say how a person finds the row of ``index`` (counted from 0): ``row 17``, with its line where it differs."""
+        """Return how a person finds the row ``index`` (counted from 0): ``row 17``, with its line if that differs."""
         if self.first_line is None or self.first_line == 1:
             return f"row {index + 1}"
         return f"row {index + 1}, line {index + self.first_line}"
 
     def place(self, name: str, index: int) -> str:
-        """Say how a person finds one cell, for the ``where`` of an error."""
+        """Return how a person finds one cell, for the ``where`` of an error."""
         return f"column {name}, {self.row_name(index)}"

@@ -21,7 +21,7 @@ _AT_ONCE = 2**18
 
 @dataclass(frozen=True, eq=False)
 class StepSums:
-    """What one batch gives.
+    """The sums of one batch.
 
     Attributes:
         total: Σᵢ gᵢ·min(1, C/‖gᵢ‖₂), shape (P,), double precision: L2 sensitivity C under zero-out.
@@ -57,7 +57,7 @@ class PerRowClippedSum:
     """The plain engine: gradients of single rows by ``vmap(grad)``, one physical batch at a time.
 
     Norms and sums are in double precision. A row whose gradient is not finite contributes nothing: it would turn the
-    sum into NaN, which no noise hides.
+    sum into NaN, which noise cannot hide.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PerRowClippedSum:
             network: its parameters are read at every call.
             clip: the clipping norm C.
             physical_batch: most rows whose gradients are in memory at once; the result does not depend on it.
-            watch: called while the most memory is in use.
+            watch: called at the peak of memory use.
 
         Raises:
             ParameterError: the norm or the physical batch is not positive.

@@ -1,4 +1,4 @@
-"""What a network sees of a row: numbers scaled by declared bounds, categories as indicators; nothing from the data."""
+"""The inputs of a network: numbers scaled by declared bounds, categories as indicators; nothing from the data."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Features:
 
 
 class TrainingData(Protocol):
-    """Rows that a trainer may read once its charge stands.
+    """Rows that a trainer may read once they are charged.
 
     Attributes:
         rows: the number of rows, public under zero-out neighbours.

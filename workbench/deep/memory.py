@@ -1,4 +1,4 @@
-"""How much memory a run will take, by arithmetic before it starts, and how much it took."""
+"""Predict the memory of a run before it starts, and measure what it took."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class MemoryForecast:
     Attributes:
         beside: threads, the allocator, the curve of ε.
         model: parameters, the gradient that the optimiser reads, the optimiser's slots.
-        reading: the table as a matrix of doubles, and what reading a column takes; gone once ``data`` stands.
+        reading: the table as a matrix of doubles, and what reading a column takes; freed once ``data`` is complete.
         data: inputs and classes of all rows.
         batch: one physical batch and the coins that drew it.
         backward: its activations and per-row gradients, and a few rows of these in double precision.
         step: the sum, its noise and the noisy gradient.
-        libraries: what PyTorch takes on top where it was not used yet.
+        libraries: what PyTorch adds if it was not used before.
     """
 
     beside: int

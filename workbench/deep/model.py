@@ -45,7 +45,7 @@ class TrainedModel:
 
     @classmethod
     def of(cls, training: Training) -> Self:
-        """Return the model that a run gave."""
+        """Return the model of a finished run."""
         return cls(training.network, training.features, training.weights)
 
     @classmethod
@@ -125,7 +125,7 @@ def metrics_bytes(records: Sequence[Record]) -> bytes:
 
 
 def facts(training: Training) -> dict[str, Any]:
-    """Return what a card says of a run: all of it public, computed without looking at a row."""
+    """Return a card's facts about a run: all public, computed without reading a row."""
     schedule, event = training.schedule, training.schedule.event
     bound = schedule.loss(training.steps)
     return {

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.learners.tasks import CLASSIFICATION
+from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 INITIAL_SEED = 20_240_501
-"""Seed of the first weights: they are public, so a fixed one is as good as any."""
+"""Seed of the first weights: they are public, so any fixed seed will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Network:
 
     Attributes:
         name: the word of the command line.
-        title: how a person calls it.
+        title: its name for a person.
         about: what it is, in one sentence.
         hidden: widths of the hidden layers, each followed by tanh: a bounded activation keeps per-row gradients
             small, so that clipping bends them less (Papernot et al. 2021).
@@ -41,6 +41,11 @@ class Network:
     short: str = ""
     task: str = CLASSIFICATION
     relation: str = "zero-out"
+
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence."""
+        return task(self.task).needs
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the width of every layer, the input first."""

@@ -47,7 +47,7 @@ class DpSgdPlan(Parameters):
         above=0,
         below=1,
         symbol="δ",
-        help="probability that is left out of the guarantee; it must be below one in the number of rows",
+        help="chance that the guarantee fails; it must be below one in the number of rows",
     )
     batch: int = integer(
         at_least=1,
@@ -133,7 +133,7 @@ class DpSgdPlan(Parameters):
 
         Args:
             rows: the public number of rows.
-            rows_per_person: most rows of one person, k: the charge is that of a group of k.
+            rows_per_person: maximum rows per person, k: the charge is that of a group of k.
 
         Raises:
             ParameterError: the batch is larger than the table, or no noise reaches the target.
@@ -170,11 +170,11 @@ class Schedule:
 
     Attributes:
         rows: the public number of rows.
-        rows_per_person: most rows of one person.
+        rows_per_person: maximum rows per person.
         batch: expected rows of a batch: what the noisy sum is divided by (public, unlike the rows drawn).
         clip: the clipping norm C.
         delta: δ of one row.
-        accountant: who accounts.
+        accountant: the privacy accountant.
         cap: the plan's ε, or ``None``.
         steps_asked: steps of all epochs.
         event: the run as it will be: sample rate, noise multiplier, steps (fewer than asked where the cap ends it).

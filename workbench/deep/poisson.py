@@ -1,4 +1,4 @@
-"""Poisson sampling: every row is in a batch by a coin of its own, as the accountant assumes.
+"""Poisson sampling: each row enters a batch by an independent coin, as the accountant assumes.
 
 Shuffled batches of fixed size do not have the accountant's ε (one epoch, σ = 1, 100 batches: at least 4.06 against
 0.718), so there is no such sampler here.

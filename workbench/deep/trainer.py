@@ -48,14 +48,14 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Training:
-    """What a run gave.
+    """The result of a run.
 
     Attributes:
         network: the architecture.
         features: the public map from rows to its inputs.
         weights: its parameters by name.
-        plan: what was asked for.
-        schedule: what followed for this table.
+        plan: the plan.
+        schedule: the schedule for this table.
         steps: steps run.
         stopped: why it ended: ``epochs`` (all run), ``cap`` or ``clock``.
         cost: what the steps run cost.
@@ -135,7 +135,7 @@ def train(
         data: read once, after the charge.
         charge: called with the cost of the whole run before a row is read.
         settle: called with the cost of the steps begun if the run ends early for a reason decided without data.
-        rows_per_person: most rows of one person.
+        rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
         coins: entropy of the sampler, the operating system's by default.

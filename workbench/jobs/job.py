@@ -1,4 +1,4 @@
-"""A job: a callable that says how it goes and stops when asked."""
+"""A job: a callable that reports progress and can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Job(Generic[R]):
     """One long piece of work, not yet started.
 
     Attributes:
-        title: which kind of work it is; the log of bugs and the thread are called so, too.
-        work: called once, in the job's own thread, with a way to say how it goes and a token to poll between its
-            steps (``cancel.check()`` raises where a stop was asked for). It returns its result or raises; it never
-            emits a terminal event, which is the runner's.
-        about: the file or table it is about. A person sees it after the title; no log does: a name may tell much.
+        title: the kind of work; also the name of the thread and of log entries.
+        work: called once, in the job's own thread, with a function that reports progress and a token to poll between
+            its steps (``cancel.check()`` raises if a stop was requested). It returns its result or raises; the runner
+            emits the terminal event.
+        about: the file or table it is about. Shown after the title, but never logged: a name can reveal much.
     """
 
     title: str

@@ -1,8 +1,8 @@
 """Import large libraries in a job without holding up the window.
 
 An import makes hundreds of thousands of objects. Python's collector would walk all of them again and again while
-they are made, and from time to time for ever after; each full walk holds the interpreter for a quarter of a second,
-in which no other thread runs, the window's among them.
+they are made, and now and then for ever after. Each full walk blocks the interpreter for a quarter of a second, and
+with it every other thread, including the window's.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _LOADING = threading.Lock()
 
 
 def load(*modules: str, cancel: CancelToken | None = None) -> None:
-    """Import ``modules``; the collector rests meanwhile, and leaves what is loaded alone afterwards.
+    """Import ``modules``; the collector is paused meanwhile, and ignores the loaded objects afterwards.
 
     Args:
         modules: full names.
         cancel: checked between two of them.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
     """
-    with _LOADING:  # two loads at a time would wake the collector under each other
+    with _LOADING:  # two loads at a time would re-enable the collector for each other
         was_on = gc.isenabled()
         gc.disable()
         try:

@@ -12,7 +12,7 @@ def log_trace(title: str, trace: str) -> Path | None:
     """Append the trace of a bug to the log and return its path; ``None`` where it cannot be written.
 
     Args:
-        title: which kind of work was being done; without the name of a file, which may tell much.
+        title: which kind of work was being done, without the name of a file, which can reveal much.
         trace: what :func:`workbench.jobs.trace_of` returned.
     """
     path = user_log() / "workbench.log"

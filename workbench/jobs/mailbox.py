@@ -1,4 +1,4 @@
-"""What a job has said and nobody has read yet: gauges keep their newest value, sentences are queued."""
+"""Events of a job that are still to be read: gauges keep their newest value, sentences are queued."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Mailbox:
 
     A trainer may report thousands of steps a second; the reader needs the newest of each gauge. So Progress,
     Budget, Memory (by device) and Metric (by name) replace their predecessor, Notices are all kept, and one
-    terminal event closes the box: whatever comes after it is refused.
+    terminal event closes the box: later events are refused.
     """
 
     def __init__(self) -> None:
@@ -24,12 +24,12 @@ class Mailbox:
         self._closed = threading.Event()
 
     def put(self, event: Event) -> bool:
-        """Add ``event`` from any thread; return whether it was taken (nothing is after the terminal event)."""
+        """Add ``event`` from any thread; return whether it was accepted (nothing is after the terminal event)."""
         with self._lock:
             if self._closed.is_set():
                 return False
             slot = self._slot(event)
-            # Taken out first: an event stands where its newest value arrived, so that readers see the true order.
+            # Removed first: an event keeps the place of its newest value, so that readers see the true order.
             self._waiting.pop(slot, None)
             self._waiting[slot] = event
             if isinstance(event, Terminal):
@@ -37,7 +37,7 @@ class Mailbox:
             return True
 
     def drain(self) -> list[Event]:
-        """Return what waits, in order of arrival, the terminal event last; the box is empty after it."""
+        """Return the waiting events in order of arrival, the terminal event last, and empty the box."""
         with self._lock:
             events = list(self._waiting.values())
             self._waiting.clear()

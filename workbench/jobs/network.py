@@ -1,4 +1,4 @@
-"""Train and release a network in a process of its own; what comes back needs no PyTorch to be read."""
+"""Train and release a network in a process of its own; the result can be read without PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NetworkTask:
         features: the public map from rows to inputs.
         table: the rows.
         folder: a new folder; it appears whole or not at all.
-        rows_per_person: most rows of one person.
+        rows_per_person: maximum rows per person.
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         account: the public name of the account that pays.
@@ -44,15 +44,15 @@ class NetworkTask:
 
 @dataclass(frozen=True)
 class NetworkOutcome:
-    """What a training gave, without the weights, which are in the folder.
+    """The result of a training run, without the weights, which are in the folder.
 
     Attributes:
-        model: what the ledger says.
+        model: the ledger's record of it.
         steps: steps run.
         stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
         epsilons: (step, ε so far), evenly over the run.
-        accuracy: mean over the batches of the last epoch, private; ``None`` where all were empty, and where an
-            earlier run had trained the network and only its publication was missing.
+        accuracy: mean over the batches of the last epoch, private; ``None`` if all were empty, or if an
+            earlier run trained the network and only its publication was missing.
     """
 
     model: ModelRelease

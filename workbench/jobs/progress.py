@@ -1,4 +1,4 @@
-"""How much time a job still needs, from the pace it has shown."""
+"""Estimate how much time a job still needs from its pace so far."""
 
 from __future__ import annotations
 

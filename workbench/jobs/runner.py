@@ -22,7 +22,7 @@ from workbench.signals.events import Cancelled, Event, Failed, Finished, Progres
 R = TypeVar("R")
 
 POLL = 0.04
-"""Seconds between two looks into the mailbox: 25 a second, more than an eye follows."""
+"""Seconds between two polls of the mailbox: 25 a second, more than an eye follows."""
 
 
 class Run(Generic[R]):
@@ -50,11 +50,11 @@ class Run(Generic[R]):
 
     @property
     def cancelling(self) -> bool:
-        """Whether a stop was asked for and the job has not ended yet."""
+        """Whether a stop was requested and the job has not ended yet."""
         return self._cancel.cancelled and not self._mailbox.closed
 
     def poll(self) -> list[Event]:
-        """Return what the job has said since the last look, in order; the terminal event comes once, last."""
+        """Return the events since the last poll, in order; the terminal event comes once, last."""
         sample = self._gauge.sample() if self._gauge is not None and not self._mailbox.closed else None
         if sample is not None:
             self._mailbox.put(sample)
@@ -66,7 +66,7 @@ class Run(Generic[R]):
         return events
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most ``seconds`` for the end; return whether it has come."""
+        """Wait at most ``seconds`` for the end; return whether the job has ended."""
         return self._mailbox.wait_closed(seconds)
 
     def _start(self) -> None:
@@ -128,12 +128,12 @@ def run_to_end(
     *,
     gauge_memory: bool = False,
 ) -> Terminal:
-    """Do ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
+    """Run ``job`` and wait for its end, as the command line does; Ctrl+C and SIGTERM ask it to stop.
 
     Args:
         job: what to do, in a thread of its own.
         on_event: called in this thread for each event, the terminal one included.
-        poll: seconds between two looks.
+        poll: seconds between two polls.
         gauge_memory: whether Memory events come too.
     """
     run = Run(job, gauge_memory=gauge_memory)
@@ -155,7 +155,7 @@ def run_to_end(
 
 
 def outcome(terminal: Terminal) -> object:
-    """Return the result of a finished job; raise what ended any other."""
+    """Return the result of a finished job, or raise the error that ended it."""
     match terminal:
         case Finished(result):
             return result

@@ -26,7 +26,7 @@ def learner(name: str) -> Learner:
     """Return the learner called ``name``.
 
     Raises:
-        ParameterError: there is none; the message says what is near.
+        ParameterError: there is none; the message suggests a similar name.
     """
     known = [entry.name for entry in LEARNERS]
     for entry in LEARNERS:

@@ -1,4 +1,4 @@
-"""What every private learner shares: shares of ε, the size of its noise, checks of its input, its descriptor."""
+"""What all private learners share: shares of ε, the size of the noise, checks of the input, the descriptor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.privacy.accounting.event import Charge, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
 
 NOISES = ("released", "study", "none")
-"""Where a model's noise came from: only what is ``released`` may leave; ``none`` has no privacy at all."""
+"""The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
 
 _SHARE_DIGITS = 12
 _EXACT_DIGITS = 100
@@ -33,7 +33,7 @@ class Learner:
 
     Attributes:
         name: the word of the command line.
-        title: how a person calls it.
+        title: its name for a person.
         about: how it is trained, in one sentence.
         task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
         parameters: its declared parameters; ``epsilon`` is one of them.
@@ -56,6 +56,12 @@ class Learner:
     short: str = ""
     relation: str = "zero-out"
 
+    @property
+    def needs(self) -> str:
+        """What it needs of the table, in a sentence or two."""
+        columns = "" if self.kinds == KINDS else f" It learns from columns of kind {', '.join(self.kinds)}."
+        return f"{task(self.task).needs}{columns}"
+
     def require(self, attributes: Sequence[Attribute], target: Attribute) -> None:
         """Check that the columns are what this learner can use.
 
@@ -68,7 +74,8 @@ class Learner:
                 raise ParameterError(
                     f"{self.title} cannot use a column of kind {attribute.kind}",
                     f"column {attribute.name}",
-                    'write action = "drop" for it, or choose another model',
+                    ("drop it", "choose another model"),
+                    code="column-kind",
                 )
 
     def private(
@@ -146,11 +153,11 @@ class PrivateEstimator(ABC):
 
     @property
     def releasable(self) -> bool:
-        """Whether what ``fit`` computes may leave: true only of the cryptographic noise."""
+        """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         return self.noise.releasable
 
     def _pay(self, cost: Cost | None) -> None:
-        """Charge ``cost`` (``None`` where there is no noise), or refuse a fit that nobody could account for."""
+        """Charge ``cost`` (``None`` where there is no noise), or refuse a fit that could not be charged."""
         if cost is None:
             if self.charge is not None:
                 raise ParameterError(
@@ -172,7 +179,7 @@ def noise_kind(noise: CentralNoise) -> str:
 def split_epsilon(total: Decimal, weights: Sequence[float]) -> tuple[Decimal, ...]:
     """Split ε by weight into decimals that sum to ``total`` exactly.
 
-    Each share is rounded down to 12 digits; the largest takes what the rounding left, so that none comes near 0.
+    Each share is rounded down to 12 digits; the largest takes the remainder, so that no share gets close to 0.
 
     Raises:
         ParameterError: there is no weight, or one is not above 0.

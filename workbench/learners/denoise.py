@@ -1,7 +1,7 @@
-"""From noisy counts and sums to estimates: post-processing of what was released, with noise of known size.
+"""Estimates from noisy counts and sums: post-processing of released numbers with noise of known size.
 
 Every function here tends to the plain estimate as the variance of the noise tends to 0, and equals it at 0. With
-noise, an estimate is drawn towards what is public about it, by as much as the noise is large. Constants were chosen by
+noise, an estimate is shrunk towards public facts, the more so the larger the noise is. Constants were chosen by
 simulation on scikit-learn's tables and generated ones (see ``tests/benchmarks/bench_naive_bayes.py``).
 """
 
@@ -69,7 +69,7 @@ def class_sizes(noisy: Doubles, rows: int, variance: float) -> tuple[Doubles, Do
 
 
 def class_means(noisy: Doubles, variance: Doubles, spread: float) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the mean of each class (k,), what its variance still is, and the weight of the noisy mean in it.
+    """Return the mean of each class (k,), its remaining variance, and the weight of the noisy mean in it.
 
     Model: the class means scatter with standard deviation ``spread`` about a common mean, itself spread over the
     range [−1, 1] (variance 1/3); each is seen with normal noise. Posterior means of both levels (Lindley & Smith 1972).

@@ -1,4 +1,4 @@
-"""Vectors of integers asked of the rows: exact answer, sensitivity and share of ε in one frozen value."""
+"""Integer-vector queries: exact answer, sensitivity and share of ε in one frozen value."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from workbench.privacy.accounting.event import PureDp, floor_double
 
 @dataclass(frozen=True)
 class Query:
-    """One vector of integers asked of the rows.
+    """One integer-vector query.
 
     Attributes:
-        label: what it is, for events and files.
+        label: its name in events and files.
         form: ``sizes`` (of the classes), ``histogram`` (of codes, or of present and missing) or ``moments``.
         column: index of the attribute; −1 for the class sizes.
         length: how many integers.

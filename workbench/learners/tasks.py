@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
 from workbench.params import ParameterError
+from workbench.params.remedies import declare
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -31,6 +32,7 @@ class Task:
         read: returns y (n,) of a table: what is to be predicted in each row.
         filled: says which rows of y have something to predict, (n,); the others are empty.
         noun: what a row has to predict, to say that it is absent.
+        needs: what the table must have, in a sentence.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Task:
     read: Callable[[Table, Attribute], NDArray[Any]]
     filled: Callable[[NDArray[Any]], NDArray[np.bool_]]
     noun: str
+    needs: str
 
 
 def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
@@ -72,7 +75,8 @@ def _needs_classes(target: Attribute) -> None:
         raise ParameterError(
             f"the target is declared as {target.kind}, not category or boolean",
             f"column {target.name}",
-            'declare its classes: kind = "category" and domain = [ … ]',
+            (declare("kind", "category", more=" and domain = [ … ]"), "choose another target or model"),
+            code="target-kind",
         )
     target.values()
 
@@ -82,7 +86,8 @@ def _needs_numbers(target: Attribute) -> None:
         raise ParameterError(
             f"the target is declared as {target.kind or 'nothing'}, not as numbers",
             f"column {target.name}",
-            "choose a column of numbers, or a model that predicts classes",
+            ("choose a column of numbers as the target", "choose a model that predicts classes"),
+            code="target-kind",
         )
     target.bounds()
 
@@ -98,10 +103,17 @@ def _has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 TASKS: tuple[Task, ...] = (
-    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class"),
-    Task(REGRESSION, _needs_numbers, numbers_of, _has_number, "number"),
+    Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class", "It predicts a column of classes."),
+    Task(
+        REGRESSION,
+        _needs_numbers,
+        numbers_of,
+        _has_number,
+        "number",
+        "It predicts a column of numbers with declared bounds.",
+    ),
     # Groups are found without the target: its classes only tell a study how good they are.
-    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class"),
+    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class", "It finds groups of rows."),
 )
 
 

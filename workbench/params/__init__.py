@@ -15,10 +15,10 @@ from workbench.params.field import (
     choice,
     integer,
     real,
-    records,
     text,
     texts,
 )
+from workbench.params.nested import records
 
 __all__ = [
     "BudgetRefusedError",

@@ -14,11 +14,11 @@ from workbench.params.errors import InputError, ParameterError
 
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_DIGITS = 300
-"""Digits of a whole number that is read: every one of them fits into a double."""
+"""Most digits of a whole number that is read: every such number fits into a double."""
 
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _DEEPEST = 64
-"""Tables within tables that are read: deeper ones would exhaust the stack of whatever looks at them later."""
+"""Deepest nesting that is read: deeper tables would exhaust the stack of later code."""
 
 
 def read_text(path: Path, what: str) -> str:
@@ -55,7 +55,7 @@ def parse_toml(text: str, what: str, where: str = "") -> dict[str, Any]:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the {what} is not TOML: {error}", where, "mend the line") from None
+        raise InputError(f"the {what} is not TOML: {error}", where, "correct the line") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
         raise _beyond_bounds(what, where) from None
     _check_depth(value, what, where)
@@ -65,8 +65,8 @@ def parse_toml(text: str, what: str, where: str = "") -> dict[str, Any]:
 def read_json(path: Path, what: str) -> Any:
     """Return the value in a JSON file.
 
-    Refused is what two programs could read in two ways: a key that is there twice, NaN and infinities (also a number
-    too large for a double), half a character, and tables nested deeper than any of ours.
+    Anything that two programs could read in two ways is refused: a repeated key, NaN and infinities (also a number
+    too large for a double), half a character, and tables nested deeper than any file of this program.
 
     Raises:
         InputError: the file cannot be read or is no JSON; the line, the key or the number is named.
@@ -98,7 +98,7 @@ def parse_json(text: str, what: str, where: str = "") -> Any:
     try:
         value = json.loads(text, parse_constant=refuse, parse_float=number, parse_int=whole, object_pairs_hook=table)
     except json.JSONDecodeError as error:
-        raise InputError(f"the {what} is not JSON: {error}", where, "mend the line") from None
+        raise InputError(f"the {what} is not JSON: {error}", where, "correct the line") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, brackets by the thousand
         raise _beyond_bounds(what, where) from None
     _check_depth(value, what, where)

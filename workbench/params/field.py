@@ -67,7 +67,7 @@ class Field:
         return self.check(self._parse(string, name), name)
 
     def expected(self) -> str:
-        """Say what a value must be, to end an error sentence."""
+        """Return what a value must be, as the end of an error sentence."""
         raise NotImplementedError
 
     def refuse(self, value: Any, name: str) -> ParameterError:
@@ -102,7 +102,7 @@ class _Number(Field):
     noun: ClassVar[str] = "a number"
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         parts = [
             f"{word} {_short(bound)}"
             for word, bound in (
@@ -116,7 +116,7 @@ class _Number(Field):
         return " ".join([self.noun, " and ".join(parts)]).strip()
 
     def check(self, value: Any, name: str) -> Any:
-        """Check ``value``; a number in quotes is told so."""
+        """Check ``value``; the error for a number in quotes says so."""
         if isinstance(value, str) and _REAL.match(value.strip()):
             bare = value.strip()
             raise ParameterError(
@@ -180,7 +180,7 @@ class BooleanField(Field):
     """True or false; the numbers 0 and 1 are refused."""
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return "true or false"
 
     def _check(self, value: Any, name: str) -> bool:
@@ -203,7 +203,7 @@ class TextField(Field):
     may_be_empty: bool = False
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return f"a text of {0 if self.may_be_empty else 1} to {self.longest} characters"
 
     def _check(self, value: Any, name: str) -> str:
@@ -219,7 +219,7 @@ class ChoiceField(Field):
     choices: tuple[str, ...]
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return "one of " + ", ".join(self.choices)
 
     def _check(self, value: Any, name: str) -> str:
@@ -239,7 +239,7 @@ class TextsField(Field):
     most: int = 1_000_000
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return f"a list of at least {self.shortest} different texts" if self.shortest else "a list of different texts"
 
     def _check(self, value: Any, name: str) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ class TextsField(Field):
             raise self.refuse(value, name)
         if not all(isinstance(v, str) for v in value):
             quoted = ", ".join(f'"{v}"' for v in list(value)[:3])
-            raise ParameterError(f"{name} holds values that are no texts", mend=f"write each in quotes: [{quoted}]")
+            raise ParameterError(f"{name} holds non-string values", mend=f"write each in quotes: [{quoted}]")
         if not self.shortest <= len(value) <= self.most:
             raise self.refuse(value, name)
         seen: set[str] = set()
@@ -263,37 +263,6 @@ class TextsField(Field):
     def plain(self, value: Any) -> Any:
         """Return ``value`` as TOML and JSON hold it."""
         return None if value is None else list(value)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RecordsField(Field):
-    """A list of parameter sets of one class (the columns of a plan)."""
-
-    of: type[Parameters]
-    named: str = "name"
-
-    def expected(self) -> str:
-        """Say what a value must be."""
-        return f"a list of {self.of.__name__} tables"
-
-    def _check(self, value: Any, name: str) -> tuple[Any, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise self.refuse(value, name)
-        out = []
-        for position, item in enumerate(value, start=1):
-            if isinstance(item, self.of):
-                out.append(item)
-            elif isinstance(item, Mapping):
-                title = item.get(self.named)
-                place = f"{name} {title!r}" if isinstance(title, str) else f"{name} number {position}"
-                out.append(self.of.from_plain(item, where=place))
-            else:
-                raise self.refuse(item, f"{name} number {position}")
-        return tuple(out)
-
-    def plain(self, value: Any) -> Any:
-        """Return ``value`` as TOML and JSON hold it."""
-        return [item.to_plain() for item in value]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -404,8 +373,3 @@ def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
 def texts(*, default: Any = _REQUIRED, **spec: Any) -> Any:
     """Declare a parameter that is a list of different texts."""
     return _declare(TextsField(**spec), default)
-
-
-def records(of: type[Parameters], *, default: Any = _REQUIRED, **spec: Any) -> Any:
-    """Declare a parameter that is a list of parameter sets."""
-    return _declare(RecordsField(of=of, **spec), default)

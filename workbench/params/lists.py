@@ -24,7 +24,7 @@ class LevelsField(Field):
     most: int = 1000
 
     def expected(self) -> str:
-        """Say what a value must be."""
+        """Return what a value must be, in words."""
         return f"numbers from {self.at_least:g} to {self.upto:g} such as 0.1,1,10 or 0.1:100:13"
 
     def _number(self) -> RealField:

@@ -1,13 +1,13 @@
 """A black-box auditor: a lower bound on ε from outputs alone, whatever code made them.
 
 Run a release many times on each of two neighbouring inputs. (ε, δ)-privacy says P(S) ≤ e^ε·Q(S) + δ for *every* event
-S, so one event whose two probabilities are known to be farther apart refutes a claim. An event is looked for on the
-first half of the outputs; its probabilities are bounded on the second half alone (Clopper & Pearson 1934), so that
+S, so one event whose two probabilities are known to be farther apart refutes a claim. The first half of the outputs is
+searched for an event; its probabilities are bounded on the second half alone (Clopper & Pearson 1934), so that
 looking at many events costs no confidence (Ding et al. 2018; Jagielski, Ullman & Oprea 2020).
 
 A bound above the claim refutes it; one below proves nothing unless the audit had power: what it would have caught is
-computed for the event it rests on (:meth:`LowerBound.power`). Low-order bits, time and events rarer than about
-ln(2/α)/n are not seen, so that no ε much above ln n is ever reached.
+computed for the event it rests on (:meth:`LowerBound.power`). Low-order bits, timing and events rarer than about
+ln(2/α)/n are invisible to it, so it never reaches an ε much above ln n.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BINS = 64
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What the outputs prove.
+    """What the outputs prove about ε.
 
     Attributes:
         epsilon: with ``confidence``, the release is (ε′, δ)-private for no ε′ below it; 0 where nothing was proved.
@@ -143,7 +143,7 @@ def epsilon_lower(one: Outputs, other: Outputs, *, alpha: float = DEFAULT_ALPHA,
 
 
 def _statistics(p: Outputs, q: Outputs, learn: int) -> Iterator[tuple[str, Outputs, Outputs]]:
-    """Yield functions of an output, learned on the first ``learn``: what they show, the output showed as well."""
+    """Yield functions of an output, learned on the first ``learn`` outputs; they reveal no more than it does."""
     if p.ndim == 1:
         yield "the output", p, q
         return
@@ -159,8 +159,8 @@ def _statistics(p: Outputs, q: Outputs, learn: int) -> Iterator[tuple[str, Outpu
 
 
 def _chosen(p: Outputs, q: Outputs, alpha: float, delta: float, name: str) -> tuple[float, _Event]:
-    """Return the event that promises most: a lower or upper tail, or the likeliest atoms."""
-    # Learned on the first half and judged on the second: continuous outputs are told apart by their very digits.
+    """Return the most promising event: a lower or upper tail, or the likeliest atoms."""
+    # Learned on the first half and judged on the second: continuous outputs differ in every digit.
     learn = len(p) // 2
     atoms, (known_p, known_q, seen_p, seen_q) = _counted(p[:learn], q[:learn], p[learn:], q[learn:])
     ascending = np.arange(len(atoms))
@@ -187,7 +187,7 @@ def _counted(*sides: Outputs) -> tuple[Outputs, list[NDArray[np.int64]]]:
 
 
 def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha: float, delta: float) -> NDArray[Any]:
-    """Return about what :func:`_proved` will, by Wilson's quick bounds: they choose an event, they prove nothing."""
+    """Approximate :func:`_proved` by Wilson's quick bounds: they choose an event and prove nothing."""
     z = NormalDist().inv_cdf(1 - alpha / 2)
     low, high = (
         (count + z * z / 2 + sign * z * np.sqrt(count * (n - count) / n + z * z / 4)) / (n + z * z)
@@ -196,7 +196,7 @@ def _promised(hits: NDArray[np.int64], misses: NDArray[np.int64], n: int, alpha:
     bounds: NDArray[Any] = np.log(np.maximum(low - delta, math.ulp(0.0)) / high)
     if bounds.max() > 0:
         return bounds
-    # None promises a bound: the event that tells most would have, had there been more to tell. The whole range is none.
+    # No event promises a bound: take the one that differs most. The whole range is no event.
     apart: NDArray[Any] = 1e-6 * (hits - misses) / np.sqrt(hits + misses + 1.0) - 1.0
     return apart
 

@@ -1,4 +1,4 @@
-"""The auditor set on a local mechanism: two inputs, the sampler that releases use, a verdict with its power."""
+"""Audit a local mechanism with two inputs and the sampler that releases use; the verdict comes with its power."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class MechanismAudit:
-    """What an audit of a mechanism found.
+    """The result of an audit of a mechanism.
 
     Attributes:
-        claim: the ε it is said to have.
+        claim: the ε it claims.
         bound: what its outputs prove.
     """
 
@@ -32,12 +32,12 @@ class MechanismAudit:
 
     @property
     def refuted(self) -> bool:
-        """Whether they prove that it has more."""
+        """Whether the outputs prove that it has more."""
         return self.bound.refutes(self.claim)
 
     @property
     def caught(self) -> float:
-        """The least true ε that this audit would have refuted in 95 of 100 runs; infinite where there is none."""
+        """The least true ε that this audit would have refuted in 95 of 100 runs; infinite if there is none."""
         return self.bound.catches(self.claim)
 
 
@@ -51,16 +51,16 @@ def audit_mechanism(
     entropy: Entropy | None = None,
     cancel: CancelToken | None = None,
 ) -> MechanismAudit:
-    """Draw ``samples`` outputs for each of the two inputs that the mechanism tells apart best, and audit them.
+    """Draw ``samples`` outputs for each of the two inputs that are easiest to tell apart, and audit them.
 
     Args:
-        mechanism: which.
+        mechanism: the mechanism.
         cells: what it is built on.
         epsilon: the share it is built for, and the claim.
         samples: outputs of each input.
-        alpha: probability, at most, that a right mechanism is accused.
-        entropy: the operating system's where none is given, as for a release.
-        cancel: looked at several times per second.
+        alpha: largest probability that a correct mechanism is refuted.
+        entropy: by default the operating system's, as for a release.
+        cancel: checked several times per second.
 
     Raises:
         ParameterError: the mechanism has no table over these cells.
@@ -80,7 +80,7 @@ def audit_table(
     entropy: Entropy | None = None,
     cancel: CancelToken | None = None,
 ) -> MechanismAudit:
-    """Audit any table as :func:`audit_mechanism` does; what it is said to be is not believed, only what it draws."""
+    """Audit any table as :func:`audit_mechanism` does, by what it draws and not by what it claims."""
     entropy, cancel = entropy or OsEntropy(), cancel or CancelToken()
     sides = []
     for cell in worst_pair(table):

@@ -1,4 +1,4 @@
-"""Where random bits come from, and whether what is drawn from them may be released."""
+"""Sources of random bits, and whether values drawn from them may be released."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class SeededEntropy:
 
 
 class KeyedEntropy:
-    """A stream that follows from a secret key and a name: the same again for the holder of the key, noise to others.
+    """A stream made from a secret key and a name: repeatable for the holder of the key, random to everybody else.
 
     It is SHAKE-128 of key, name and the number of the block. Nothing drawn from it can be released: a release is never
-    a draw that somebody looked at.
+    a draw that somebody has seen.
     """
 
     releasable = False
@@ -61,7 +61,7 @@ class KeyedEntropy:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return ``count`` words of the stream."""
-        # Block by block: the interpreter is not held for long, and a window is painted meanwhile.
+        # Block by block, so that the interpreter is free for the window in between.
         out = np.empty(count, dtype=np.uint64)
         for start in range(0, count, _KEYED_BLOCK):
             part = out[start : start + _KEYED_BLOCK]
@@ -74,7 +74,7 @@ class KeyedEntropy:
 def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:
     """Return a uniformly random order of ``count`` rows: the ranks of independent 64-bit keys.
 
-    Keys that tie would favour the stable order, so a draw with a tie is thrown away whole (n²/2⁶⁵ of the draws).
+    Ties would favour the original order, so a draw with a tie is discarded (n²/2⁶⁵ of the draws).
     """
     while True:
         keys = entropy.words(count)

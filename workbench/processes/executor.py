@@ -23,10 +23,10 @@ R = TypeVar("R")
 
 MOST_JOBS = 256
 LOOK = 0.05
-"""Seconds between two looks at the cancel token while every worker is busy."""
+"""Seconds between two checks of the cancel token while every worker is busy."""
 
 PATIENCE = 5.0
-"""Seconds that a terminated process may take to end before it is killed."""
+"""Seconds that a terminated process has to end before it is killed."""
 
 
 _alive: set[int] = set()
@@ -48,7 +48,7 @@ def begin(process: BaseProcess) -> None:
 
 
 def close(process: BaseProcess) -> None:
-    """Let go of a worker process that has ended."""
+    """Forget a worker process that has ended."""
     assert process.pid is not None
     _alive.discard(process.pid)
     process.close()
@@ -81,16 +81,16 @@ def run_tasks(
 
     Args:
         work: a function of a module (a spawned process imports it by name).
-        shared: what all tasks read.
-        tasks: what to do.
+        shared: a value that all tasks read.
+        tasks: the tasks.
         jobs: how many processes; no more are started than there are tasks.
         cancel: polled between tasks, and many times a second while waiting; running workers are then stopped at once.
-        name: says which task it was in an error sentence.
+        name: the name of a task in an error sentence.
         group: tasks of one group share something costly that a worker keeps; they go to one worker while others have
             groups of their own.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
         WorkbenchError: a task raised it, or a worker process died; the sentence names the task.
         WorkerFaultError: a task raised anything else.
     """
@@ -123,7 +123,7 @@ class _Worker:
 
 
 class _Waiting(Generic[T]):
-    """Tasks that nobody does yet, by group."""
+    """Tasks that are not assigned yet, by group."""
 
     def __init__(self, tasks: Sequence[T], group: Callable[[T], Hashable]) -> None:
         self._groups: dict[Hashable, deque[T]] = {}
@@ -134,7 +134,7 @@ class _Waiting(Generic[T]):
         return bool(self._groups)
 
     def take(self, last: Hashable, others: Container[Hashable]) -> tuple[Hashable, T]:
-        """Return a task of the group ``last``, else of one that none of ``others`` is at, else of the longest."""
+        """Return a task of the group ``last``, else of a group that is not in ``others``, else of the longest."""
         group = last
         if group not in self._groups:
             free = (g for g in self._groups if g not in others)

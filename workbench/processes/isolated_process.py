@@ -1,8 +1,8 @@
-"""Work in a process of its own, spoken to over a pipe.
+"""Run work in a process of its own, connected by a pipe.
 
-A thread would do for work that spends its time in libraries. A training does not: thousands of short steps of Python
-take the interpreter from the window again and again. In a process of its own it also gives all of its memory back,
-and where the system has none left, it is that process that ends and not the window.
+A thread is enough for work that spends its time in libraries. A training run does not: thousands of short steps of
+Python keep the interpreter from the window. A process of its own also returns all of its memory, and if the system runs
+out of memory, that process ends and not the window.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ R = TypeVar("R")
 Work = Callable[[A, Emit, CancelToken], R]
 
 LOOK = 0.05
-"""Seconds between two looks at the cancel token."""
+"""Seconds between two checks of the cancel token."""
 
 PATIENCE = 10.0
-"""Seconds that the process has to end once it has answered, or was told to stop because of a fault here."""
+"""Seconds that the process has to end once it has answered, or was told to stop because of an error here."""
 
 STOP = "stop"
 EVENT, RESULT, ERROR = "event", "result", "error"
@@ -42,14 +42,14 @@ EVENT, RESULT, ERROR = "event", "result", "error"
 def apart(work: Work[A, R], argument: A, emit: Emit, cancel: CancelToken) -> R:
     """Return ``work(argument, emit, cancel)``, done in a process that is started for it and ends with it.
 
-    A stop that is asked for here is asked for there, and ``work`` ends as it would have ended here. When this process
-    dies, in whatever way, ``work`` is told to stop as well. Argument, events and result pass between processes of one
+    A stop that is requested here is passed on, and ``work`` ends as it would have ended here. If this process dies, for
+    whatever reason, ``work`` is told to stop as well. Argument, events and result pass between processes of one
     run and are never stored.
 
     Args:
         work: a function of a module that imports no Qt (the new process imports it by name).
         argument: what it is given; it must pickle, and so must what it emits and returns.
-        emit: hears its events; its memory comes with that of this process added, as both are in use.
+        emit: receives its events; memory events count both processes.
         cancel: asks it to stop.
 
     Raises:
@@ -139,7 +139,7 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(NICE)
-    # Nobody is left to listen where the pipe is gone; what was charged is settled by then.
+    # If the pipe is gone nobody listens; charges are settled by then.
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         work, argument = pipe.recv()
         cancel = CancelToken()
@@ -148,7 +148,7 @@ def _serve(pipe: Connection) -> None:
 
 
 class _Emitter:
-    """Sends events; where nobody listens any more, asks the work to stop in the orderly way."""
+    """Sends events; if nobody listens any more, asks the work to stop in the usual way."""
 
     def __init__(self, pipe: Connection, cancel: CancelToken) -> None:
         self._pipe, self._cancel = pipe, cancel
@@ -161,7 +161,7 @@ class _Emitter:
 
 
 def _hear_stop(pipe: Connection, cancel: CancelToken) -> None:
-    """Wait for the word to stop, or for the end of the parent, which says the same."""
+    """Wait for the request to stop, or for the end of the parent, which means the same."""
     with contextlib.suppress(EOFError, OSError):
         pipe.recv()
     cancel.cancel()

@@ -1,4 +1,4 @@
-"""The trace of a bug that may be written to a log: where it happened, and nothing of what was handled there."""
+"""The trace of a bug for the log: where it happened, without any of the values involved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def trace_of(error: BaseException) -> str:
 
     A line is the exception's type, or file, line number and function. The text of an exception, source lines and
     local variables may hold values of a row, so none of them appear; a file is named from its package on, so
-    neither does the name of the user's folder. A fault in a worker process brings its own lines in ``trace``.
+    the user's folder is not named either. A bug in a worker process brings its own lines in ``trace``.
     """
     lines: list[str] = []
     for link in chain(error):

@@ -25,11 +25,11 @@ ONE_THREAD = (
 )
 
 NICE = 15
-"""Workers take every core there is, and give way to the window that a person waits for."""
+"""Workers use every core, but yield to the window that a person waits for."""
 
 
 class WorkerFaultError(RuntimeError):
-    """A task failed in a worker process for a reason that is a fault of the program.
+    """A task failed in a worker process because of a bug.
 
     Attributes:
         trace: type, file, line and function of what happened there, without values.

@@ -40,7 +40,7 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
     """Return what the release of a model guarantees.
 
     Args:
-        rows_per_person: most rows of one person.
+        rows_per_person: maximum rows per person.
         replaces_invalid: whether the plan replaces invalid values.
         delta: whether the guarantee can fail with probability δ.
     """

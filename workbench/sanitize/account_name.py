@@ -8,7 +8,7 @@ LONGEST_NAME = 80
 
 
 def checked_name(name: str) -> str:
-    """Return the public name of an account, or raise :class:`ParameterError` where it cannot be one."""
+    """Return the public name of an account, or raise :class:`ParameterError` if it is not allowed."""
     if not name or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise ParameterError(
             f"the name of an account is 1 to {LONGEST_NAME} printable characters, without a blank at either end",

@@ -13,11 +13,11 @@ from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST
 
 _DIGITS = Decimal("1e-12")
-_EXACT_DIGITS = 400  # sums of any shares as written; the usual 28 could round the smallest away
+_EXACT_DIGITS = 400  # enough for sums of any shares as written; the usual 28 digits could lose the smallest
 
 
 class Claim(Protocol):
-    """What a protected column asks of ε: a fixed share, or a part by weight of what the fixed ones leave."""
+    """The share of ε that a protected column claims: fixed, or by weight from what the fixed ones leave."""
 
     @property
     def name(self) -> str:
@@ -29,13 +29,13 @@ class Claim(Protocol):
 
     @property
     def weight(self) -> float:
-        """Its weight where none is fixed."""
+        """Its weight if no share is fixed."""
 
 
 def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decimal]:
     """Return each protected column's share of ``epsilon``.
 
-    Fixed shares are taken as they are written; what is left is split by weight, in units of 1e-12, and the first
+    Fixed shares are used as written; the rest is split by weight, in units of 1e-12, and the first
     unfixed column takes the remainder, so that the sum is the plan's ε exactly whenever a column is not fixed.
 
     Raises:
@@ -60,7 +60,7 @@ def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decim
             code="shares-exceed",
             field="epsilon",
         )
-    # Each different weight once: fractions are slow, and of hundreds of columns most weigh the same.
+    # Each different weight once: fractions are slow, and most of hundreds of columns have the same weight.
     times = Counter(c.weight for c in open_columns)
     weights = sum((Fraction(weight) * n for weight, n in times.items()), Fraction(0))
     portions: dict[float, Decimal] = {}

@@ -24,7 +24,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
 from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
 
-USELESS = "a constant answer is at least as near and costs nothing: give it a larger share of ε, or drop it"
+USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class ProtectedColumn:
         column: its line in the plan.
         grid: its public cells.
         share: its share of ε.
-        mechanism: the mechanism used (the advisor's where the plan says auto).
+        mechanism: the mechanism used (the advisor's choice if the plan says auto).
         randomiser: the calibrated table.
     """
 
@@ -47,29 +47,29 @@ class ProtectedColumn:
 
     @property
     def facts(self) -> ErrorProfile:
-        """What the table does to a value."""
+        """The error of the mechanism."""
         return _facts(self.mechanism.name, _Key(self.grid.cells), floor_double(self.share))
 
     @property
     def note(self) -> str:
-        """What a person must know about this column, or nothing."""
+        """What a person must know about this column, or an empty string."""
         notes = []
         if self.share > Decimal(EPSILON_SERVED):
-            notes.append(f"a share of {self.share.normalize():f} is served by the table for ε = {EPSILON_SERVED:g}")
+            notes.append(f"a share of {self.share.normalize():f} uses the table for ε = {EPSILON_SERVED:g}")
         if self.facts.useless and self.column.purpose == VALUES:
             notes.append(USELESS)
         return "; ".join(notes)
 
 
 def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
-    """Return the protected columns of ``plan``, calibrated; touches no data.
+    """Return the protected columns of ``plan``, calibrated; reads no data.
 
     Raises:
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
     if not plan.protected:
         raise ParameterError(
-            "the plan protects no column: it would publish the table as it is",
+            "the plan protects no column: it would publish the table unchanged",
             mend=Remedy(PROTECT, 'write action = "protect" for a column'),
             code="nothing-protected",
         )
@@ -77,7 +77,7 @@ def protected_columns(plan: Plan) -> tuple[ProtectedColumn, ...]:
 
 
 def each_protected_column(plan: Plan) -> Iterator[ProtectedColumn]:
-    """Yield what :func:`protected_columns` returns, one at a time: whoever keeps none needs the memory of one table."""
+    """Yield what :func:`protected_columns` returns, one at a time, so that only one table has to be in memory."""
     split = plan.shares()
     for column in plan.protected:
         yield _protected(column, split[column.name])
@@ -105,7 +105,7 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
         cells: the public grid.
         share: of ε.
         purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
-            mean or frequency, what has none last.
+            mean or frequency; mechanisms without one come last.
     """
     key, epsilon = _Key(cells), floor_double(share)
     fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
@@ -120,7 +120,7 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
 
 
 def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:
-    """Return the chance, (k,), of each answer of the mechanism ``name`` where the true value lies in ``cell``."""
+    """Return the chance, (k,), of each answer of the mechanism ``name`` if the true value lies in ``cell``."""
     made = _randomiser(name, _Key(cells), floor_double(share))
     chances: NDArray[np.float64] = made.channel().rows(np.array([cell]))[0]
     return chances
@@ -139,7 +139,7 @@ def _protected(column: Column, share: Decimal) -> ProtectedColumn:
 
 
 class _Key:
-    """Cells as a key of the caches: equal where the mechanisms built on them are."""
+    """Cells as a cache key: equal if the mechanisms built on them are."""
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
@@ -154,7 +154,7 @@ class _Key:
 
 
 class _Kept:
-    """Randomisers that were built last, the oldest of which make room for a new one before that is built."""
+    """A cache of randomisers; the oldest are dropped before a new one is built."""
 
     def __init__(self, most_entries: int, most: int) -> None:
         self._most_entries, self._most = most_entries, most
@@ -166,7 +166,7 @@ class _Kept:
         with self._lock:
             found = self._made.pop(wanted, None)
             if found is not None:
-                self._made[wanted] = found  # the newest stands last
+                self._made[wanted] = found  # newest last
                 return found
             room = self._most_entries - _entries(key.cells)
             while self._made and (len(self._made) >= self._most or self._entries() > room):

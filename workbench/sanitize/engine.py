@@ -1,6 +1,6 @@
 """The engine for one machine: rows in, sanitised rows out, in random order.
 
-It draws; it does not charge and does not write. The release door does both, in that order.
+It only draws. ``release`` charges and writes, in that order.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Draw:
     Attributes:
         plan: what was done.
         columns: the protected columns that were sampled.
-        cells: (n,) output cells by column name, rows already in the order they leave.
+        cells: (n,) output cells by column name, rows already in the order of the release.
         kept: text of the columns published as they are, in the same order of rows.
-        kept_types: the types those columns have in the source, where every cell returns to its type.
-        names: the columns that leave, in the order of the original table.
+        kept_types: the types those columns have in the source, if every cell can be given back its type.
+        names: the released columns, in the order of the original table.
         rows: number of rows, n.
         releasable: whether the randomness was cryptographic.
     """
@@ -93,18 +93,33 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
         plan: what to do.
         table: the rows, n of them.
         entropy: operating-system entropy for a release; a seeded stream for previews and studies.
-        emit: told of progress, a column at a time.
+        emit: receives progress, a column at a time.
         cancel: checked between columns and chunks.
 
     Raises:
-        InputError: plan and table do not fit, or a value cannot be put on its column's grid (never where the plan
+        InputError: plan and table do not fit, or a value cannot be put on its column's grid (never if the plan
             replaces invalid values).
         CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
+    return draw_prepared(plan, protected_columns(plan), table, entropy, emit, cancel or CancelToken())
+
+
+def draw_prepared(
+    plan: Plan,
+    columns: tuple[ProtectedColumn, ...],
+    table: Table,
+    entropy: Entropy,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Draw:
+    """Return what :func:`draw` does, of a table that was checked against its plan and of columns that are calibrated.
+
+    Raises:
+        InputError: a value cannot be put on its column's grid.
+        CancelledError: ``cancel`` was set.
+    """
     table = plan.rows_of(table)
-    cancel = cancel or CancelToken()
-    columns = protected_columns(plan)
     total = len(columns) + 1
     order = None if plan.keep_order else permutation(table.rows, entropy)
     cells: dict[str, CellArray] = {}
@@ -133,7 +148,7 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
 def sampled(
     column: ProtectedColumn, cells: CellArray, order: NDArray[np.int64] | None, entropy: Entropy, cancel: CancelToken
 ) -> CellArray:
-    """Return a draw of the encoded ``cells`` of one column, in ``order`` where there is one, shape (n,)."""
+    """Return a draw of the encoded ``cells`` of one column, in ``order`` if there is one, shape (n,)."""
     if order is not None:
         cells = cells[order]
     out = np.empty_like(cells)

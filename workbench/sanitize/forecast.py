@@ -1,4 +1,4 @@
-"""What a plan will do, before a unit of budget is spent: no data are touched."""
+"""What a plan will cost and do, before any budget is spent and without reading data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ class ColumnForecast:
     """The forecast of one column; errors are in the attribute's unit (for names: probability of a change).
 
     Two errors: of one value (``expected_absolute_error``), and of a mean or, for names, a share of n rows:
-    ``statistic_sd``/√n, ``None`` where the mechanism has no unbiased estimator of it. ``advised`` is the best for the
-    column's purpose.
+    ``statistic_sd``/√n, ``None`` if the mechanism has no unbiased estimator of it. ``advised`` is the best for the
+    column's purpose. ``numeric``: whether its values lie on a line.
     """
 
     name: str
+    numeric: bool
     mechanism: str
     epsilon: Decimal
     exact_epsilon: float
@@ -38,7 +39,7 @@ class ColumnForecast:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the column as JSON holds it."""
-        plain = {k: getattr(self, k) for k in self.__dataclass_fields__}
+        plain = {k: getattr(self, k) for k in self.__dataclass_fields__ if k != "numeric"}
         return {**plain, "epsilon": float(self.epsilon)}
 
 
@@ -51,7 +52,7 @@ class Forecast:
         epsilon_total: what is charged: ``rows_per_person`` times as much.
         replace_one_epsilon: the figure for replace-one neighbours.
         columns: one forecast per protected column.
-        outside: sentences on what stands outside the guarantee.
+        outside: sentences on what ε does not cover.
     """
 
     epsilon_row: Decimal
@@ -71,7 +72,7 @@ def forecast(plan: Plan) -> Forecast:
     return Forecast(
         epsilon_row=row,
         epsilon_total=charge_of(plan),
-        # Local mechanisms hold for replace-one at the same ε: both relations have one figure.
+        # Local mechanisms have the same ε for replace-one: one figure for both relations.
         replace_one_epsilon=float(charge_of(plan)),
         columns=tuple(_column(c) for c in protected_columns(plan)),
         outside=outside_guarantee(plan),
@@ -98,9 +99,9 @@ def outside_guarantee(plan: Plan) -> tuple[str, ...]:
 
 
 def read_off(columns: Iterable[Column]) -> tuple[str, ...]:
-    """Return a sentence on the facts of ``columns`` that were read off the rows: their kind and number, not the values.
+    """Return a sentence on the facts of ``columns`` that were taken from the rows: kind and number, not values.
 
-    Any rule that releases with such facts repeats it.
+    Every release that uses such facts repeats it.
     """
     taken = [c for c in columns if c.bounds_origin == "data"]
     if not taken:
@@ -119,6 +120,7 @@ def _column(protected: ProtectedColumn) -> ColumnForecast:
     options = candidates(protected.grid.cells, protected.share, protected.column.purpose)
     return ColumnForecast(
         name=protected.column.name,
+        numeric=protected.grid.cells.numeric,
         mechanism=protected.mechanism.name,
         epsilon=protected.share,
         exact_epsilon=facts.exact_epsilon,

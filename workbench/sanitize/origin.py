@@ -1,8 +1,8 @@
-"""What of a plan was guessed from the rows, the refusal to release by it, and the confirmation of it.
+"""Guesses from the rows in a plan: find them, refuse to release while any is unconfirmed, confirm them.
 
-A guess lets one row decide what is released of all the others: in a column of whole numbers a single ``33.5`` makes
-every released value a real number. No ε covers that, so that whoever knows the rows must say that the guess is right
-and that everybody may know it.
+A guess lets one row decide how all the others are released: in a column of whole numbers a single ``33.5`` makes every
+released value a real number. No ε covers that, so a person who knows the data must confirm that the guess is right and
+public knowledge.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from workbench.params.remedies import CONFIRM_GUESSES, Mend, Remedy
 from workbench.sanitize.plan import UNFILLED, Column, Plan
 
 GUESSABLE = ("action", "kind", "missing", "date_order")
-"""What a draft takes from the rows of a column that nobody declared."""
+"""The facts that a draft takes from the rows of an undeclared column."""
 
 FILE = "the file"
 _NAMED = 3
-"""Columns that a refusal names for each fact; of more it gives the number."""
+"""Most columns that a refusal names for each fact; of the others it gives the number."""
 
 _KEY, _WORD = r"origin[\"']?[ \t]*=[ \t]*)", r"(?P<quote>[\"'])guess(?P=quote)"
 _MARK = re.compile(rf"(?P<key>\b{_KEY}{_WORD}")
@@ -34,12 +34,12 @@ _LINE_MARK = re.compile(rf"^(?P<key>[ \t]*[\"']?{_KEY}{_WORD}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Guess:
-    """What was guessed of one column, or of the file.
+    """The guesses about one column, or about the file.
 
     Attributes:
         of: the column's name; :data:`FILE` for how the file is read.
         facts: the keys of the plan that were guessed.
-        values: what they say, in the same order.
+        values: their values, in the same order.
     """
 
     of: str
@@ -53,19 +53,19 @@ class Guess:
 
 
 def at_stake(action: str, kind: str | None) -> tuple[str, ...]:
-    """Return which of the guessable facts of a column a release depends on, or tells."""
+    """Return which of the guessable facts of a column a release depends on or reveals."""
     if action == "protect":
         return ("kind", "missing", "date_order") if kind == "date" else ("kind", "missing")
     return (*(("action",) if action == "drop" else ()), *(("kind",) if kind else ()))
 
 
 def guesses(plan: Plan) -> tuple[Guess, ...]:
-    """Return what in ``plan`` was guessed from the rows and not confirmed."""
+    """Return the unconfirmed guesses in ``plan``."""
     return raw_guesses(plan.to_plain())
 
 
 def raw_guesses(raw: Mapping[str, Any]) -> tuple[Guess, ...]:
-    """Return the same of a plan's TOML, in which public facts may still be open."""
+    """Return the same for a plan's TOML, in which public facts may still be open."""
     columns = raw.get("column", ())
     found = [_guess(c) for c in columns if isinstance(c, Mapping) and c.get("origin") == GUESS]
     reading = raw.get("reading")
@@ -91,7 +91,7 @@ def listed(found: Sequence[Guess], words: Mapping[str, str] | None = None) -> st
 
     Args:
         found: the guesses.
-        words: what a fact is called where that is not its key in the plan.
+        words: the name of a fact if that is not its key in the plan.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for guess in found:
@@ -113,13 +113,13 @@ def _joined(words: Sequence[str]) -> str:
 def refusal(
     found: Sequence[Guess], where: str = "", mend: Mend = "", words: Mapping[str, str] | None = None
 ) -> InputError:
-    """Return the sentence with which a release by an unconfirmed guess is refused.
+    """Return the sentence that refuses a release with unconfirmed guesses.
 
     Args:
         found: the guesses.
         where: the plan's file.
-        mend: what to do about it; the command that confirms them where nothing else is given.
-        words: what facts are called, as for :func:`listed`.
+        mend: what to do about it; by default the command that confirms them.
+        words: the names of facts, as for :func:`listed`.
     """
     what = f"the plan holds guesses from the rows that nobody has confirmed: {listed(found, words)}"
     command = f"`workbench plan --confirm {shlex.quote(where) if where else 'PLAN'}`"
@@ -128,9 +128,9 @@ def refusal(
 
 
 def require_confirmed(plan: Plan, where: str = "") -> None:
-    """Raise :class:`InputError` where something in ``plan`` was guessed from the rows and not confirmed.
+    """Raise :class:`InputError` if ``plan`` has unconfirmed guesses.
 
-    Everything that releases calls this before it reads or charges anything.
+    Every release calls this before it reads or charges anything.
     """
     found = guesses(plan)
     if found:
@@ -138,16 +138,16 @@ def require_confirmed(plan: Plan, where: str = "") -> None:
 
 
 def require_confirmed_facts(attributes: Iterable[Attribute]) -> None:
-    """Raise as :func:`require_confirmed` does, for the columns of a model alone."""
+    """Raise as :func:`require_confirmed` does, for the columns of a model only."""
     found = [_guess(Column(**vars(a)).to_plain()) for a in attributes if a.origin == GUESS]
     if found:
         raise refusal(found)
 
 
 def confirm(text: str, where: str) -> tuple[str, tuple[Guess, ...]]:
-    """Return the TOML of a plan with every guess confirmed, and what was confirmed.
+    """Return the TOML of a plan with every guess confirmed, and the guesses.
 
-    Nothing is changed but the word ``"guess"`` in each mark: comments, spacing and order stay as they are.
+    Only the word ``"guess"`` in each mark is changed: comments, spacing and order stay as they are.
 
     Raises:
         InputError: the text is not TOML, or a mark is written in a way that cannot be told from other text.
@@ -159,7 +159,7 @@ def confirm(text: str, where: str) -> tuple[str, tuple[Guess, ...]]:
         return text, found
     changed = _with_marks(text, list(_LINE_MARK.finditer(text)))
     if not _says(changed, wanted, where):
-        # A mark stands elsewhere, or something in a text only looks like one: each is tried by itself.
+        # A mark is elsewhere, or something in a text only looks like one: try each by itself.
         changed = _with_marks(text, [m for m in _MARK.finditer(text) if _is_mark(text, m, raw, where)])
         if not _says(changed, wanted, where):
             raise InputError('a mark origin = "guess" is not on a line of its own', where, "remove it by hand")

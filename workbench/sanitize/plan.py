@@ -26,7 +26,7 @@ AUTO = "auto"
 UNFILLED = "?"
 REFUSE, REPLACE = "refuse", "replace"
 VALUES, STATISTICS = PURPOSES = ("values", "statistics")
-"""What a column is released for: each value near the true one, or means and counts over many rows."""
+"""The purpose of a released column: each value near the true one, or means and counts over many rows."""
 _FILLABLE = ("lower", "upper", "domain", "missing", "date_order")
 
 
@@ -76,7 +76,7 @@ class Column(Attribute):
         return plain
 
     def published(self) -> Column:
-        """Return the column as :meth:`Plan.published` tells of it."""
+        """Return the column as :meth:`Plan.published` describes it."""
         if self.action != "protect":
             return Column(**{name: getattr(self, name) for name in ("name", "action", "kind", "role")})
         if self.bounds_origin == "data" and self.domain is not None:
@@ -95,7 +95,7 @@ class Column(Attribute):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Parameters):
-    """What is released of a table, and for which ε of one row's whole record."""
+    """What is released from a table, and for which ε of one row's whole record."""
 
     version: int = integer(default=1, at_least=1, upto=1, help="version of the plan format")
     epsilon: float = real(
@@ -103,7 +103,7 @@ class Plan(Parameters):
     )
     keep_order: bool = boolean(default=False, help="rows leave in their original order, which publishes their rank")
     rows_per_person: int = integer(
-        default=1, at_least=1, upto=1_000_000, help="most rows of one person; multiplies the charge"
+        default=1, at_least=1, upto=1_000_000, help="maximum rows per person; multiplies the charge"
     )
     account: str | None = text(
         default=None, longest=LONGEST_NAME, help="public name of the account that pays; certificates repeat it"
@@ -119,7 +119,7 @@ class Plan(Parameters):
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any], where: str = "") -> Self:
-        """Read a plan; one that replaces invalid values has nothing to declare about missing ones."""
+        """Read a plan; one that replaces invalid values does not declare missing ones."""
         if values.get("invalid") == REPLACE and isinstance(values.get("column"), list):
             columns = [
                 {k: v for k, v in c.items() if (k, v) != ("missing", UNFILLED)} if isinstance(c, Mapping) else c
@@ -170,7 +170,7 @@ class Plan(Parameters):
         return self.invalid == REPLACE
 
     def rows_of(self, table: Table) -> Table:
-        """Return ``table`` as the plan reads it: with invalid values replaced, or as it is.
+        """Return ``table`` with invalid values replaced if the plan says so.
 
         Every mechanism, learner and study that follows a plan reads its table through this.
         """
@@ -189,11 +189,11 @@ class Plan(Parameters):
         raise ParameterError(f"the plan has no column {name!r}", mend="add it", code="unknown-column")
 
     def published(self) -> Self:
-        """Return the plan as a certificate tells of it.
+        """Return the plan as certificates contain it.
 
-        Of a column that no mechanism needs facts of, no facts: they may have been read off the rows before the column
-        was dropped, and they serve nobody. Of a list of values that was read off the rows, their number: the released
-        file holds those that are needed to read it. How the raw file was written concerns nobody else.
+        Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
+        dropped. A list of values that was taken from the rows appears as their number: the released file contains those
+        that are needed to read it. How the raw file is read is left out.
         """
         return dataclasses.replace(self, reading=None, columns=tuple(c.published() for c in self.columns))
 

@@ -1,4 +1,4 @@
-"""A first plan for a table: what a person edits, with "?" wherever a public fact is hers to declare."""
+"""A first plan for a table, for a person to edit, with "?" wherever a public fact is to be declared."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ date_order = "day-first" or "month-first"."""
 
 @dataclass(frozen=True)
 class Draft:
-    """A plan to be: its TOML and the public facts nobody declared yet.
+    """A draft of a plan: its TOML and the public facts that are still to be declared.
 
     Attributes:
         toml: the text of the plan file.
         unfilled: ``KEY of COLUMN`` for each ``"?"``.
-        guesses: what was taken from the rows and is to be confirmed.
-        notes: sentences on choices that were made for the person.
+        guesses: facts that were taken from the rows and are to be confirmed.
+        notes: sentences on automatic choices.
     """
 
     toml: str
@@ -75,7 +75,7 @@ def draft(
         target: the column to predict, planned as a category.
         mechanism_name: the mechanism of every column it fits; the advisor's choice elsewhere.
         dropped: columns to leave out.
-        from_data: whether bounds and domains are read off the rows and marked as such.
+        from_data: whether bounds and domains are taken from the rows and marked as such.
         reading: how the file was read.
         dictionary: what a data dictionary declares; it goes before ``declared`` and before any guess.
 

@@ -1,11 +1,11 @@
-"""When a protected column is worth no more than a constant."""
+"""When a protected column is mostly noise."""
 
 from __future__ import annotations
 
 HARDLY = 0.98
-"""Part of a constant answer's error from which a mechanism says hardly more than it."""
+"""Share of a constant answer's error above which a released value is hardly more accurate."""
 
 
 def hardly_survives(error: float, constant_error: float) -> bool:
-    """Return whether a released value with this expected error says hardly more than a constant answer."""
+    """Return whether a released value with this expected error is hardly more accurate than a constant."""
     return not error < HARDLY * constant_error

@@ -1,4 +1,4 @@
-"""What a running job says: one frozen union of events, exactly one terminal event per job."""
+"""The events of a running job: one frozen union, and exactly one terminal event per job."""
 
 from workbench.signals.events import (
     Budget,

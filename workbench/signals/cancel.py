@@ -1,4 +1,4 @@
-"""A request to stop, made in one thread and honoured in another."""
+"""A request to stop, made in one thread and polled in another."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class CancelToken:
         self._event = threading.Event()
 
     def cancel(self) -> None:
-        """Ask for a stop; asking twice is the same."""
+        """Request a stop; a second request changes nothing."""
         self._event.set()
 
     @property
     def cancelled(self) -> bool:
-        """Whether a stop was asked for."""
+        """Whether a stop was requested."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise :class:`CancelledError` if a stop was asked for."""
+        """Raise :class:`CancelledError` if a stop was requested."""
         if self.cancelled:
             raise CancelledError
 
     def rest(self, seconds: float) -> None:
-        """Wait, and raise :class:`CancelledError` as soon as a stop is asked for."""
+        """Wait, and raise :class:`CancelledError` as soon as a stop is requested."""
         if self._event.wait(seconds):
             raise CancelledError

@@ -19,7 +19,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure of a run at a step. Computed from private rows unless ``public``."""
+    """A metric of a run at a step. Computed from private rows unless ``public``."""
 
     name: str
     step: int
@@ -42,7 +42,7 @@ class Budget:
 class Memory:
     """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown.
 
-    ``before`` is what was in use when the job that speaks began: its own share is what lies above.
+    ``before`` is what was in use when the reporting job began; its own use is the difference.
     """
 
     now: int
@@ -55,7 +55,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A sentence for the person (a fallback, a choice made for her)."""
+    """A sentence for the person at the screen (a fallback, an automatic choice)."""
 
     level: Literal["info", "warning"]
     text: str
@@ -81,8 +81,8 @@ class Failed:
 
     Attributes:
         error: the exception itself; its text may be shown on screen and is never logged.
-        bug: whether it is a fault of the program rather than of the input.
-        trace: file, line and function of each frame, without values; empty where it is no bug.
+        bug: whether it is a bug in the program rather than a problem with the input.
+        trace: file, line and function of each frame, without values; empty if it is not a bug.
     """
 
     error: BaseException
@@ -96,4 +96,4 @@ Emit = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """Take an event and do nothing: the listener of work that nobody watches."""
+    """Ignore an event: the listener for work that nobody watches."""

@@ -1,13 +1,13 @@
-"""How strongly two columns of a table go together, whatever their kinds: one number per pair.
+"""The association of two columns of any kinds: one number per pair.
 
 Two columns of numbers: Pearson's correlation r in [−1, 1]. Numbers and names: the correlation ratio η in [0, 1]
 (R. A. Fisher, *Statistical Methods for Research Workers*, 1925, §45), the share of the numbers' standard deviation
 that the groups explain. Names and names: Cramér's V in [0, 1] (H. Cramér, *Mathematical Methods of Statistics*,
 1946, §21.9). η and V of independent columns are above 0 by chance, the more so the more names there are, which would
-make a sanitised table look alive; so both are corrected: ε² in place of η² (T. L. Kelley, PNAS 21, 1935, 554–559),
-and Ṽ in place of V (W. Bergsma, J. Korean Stat. Soc. 42, 2013, 323–328), both cut at 0.
+suggest relationships in a sanitised table; so both are corrected: ε² in place of η² (T. L. Kelley, PNAS 21, 1935,
+554–559), and Ṽ in place of V (W. Bergsma, J. Korean Stat. Soc. 42, 2013, 323–328), both cut at 0.
 
-Everything here is computed from the rows as they are: it is private where they are.
+Everything here is computed from the rows as given: it is private if they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from workbench.signals.cancel import CancelToken
 
 _DENSE = 1 << 22
-"""Most cells of a contingency table that is counted in full; a larger one is counted where it is not empty."""
+"""Most cells of a contingency table that is counted in full; of a larger one only non-empty cells are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ def measure(one_numeric: bool, other_numeric: bool) -> str:
 
 
 def association(one: Variable, other: Variable) -> float:
-    """Return how strongly two columns go together, over the rows where neither is missing.
+    """Return the association of two columns over the rows in which neither is missing.
 
-    It is NaN where that cannot be said: one of the two does not vary, or there are fewer than three such rows.
+    It is NaN if one of the two does not vary, or if there are fewer than three such rows.
     """
     both = one.present & other.present
     x, y = (one.values, other.values) if both.all() else (one.values[both], other.values[both])

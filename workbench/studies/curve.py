@@ -32,7 +32,7 @@ from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
 MOST_REGIMES = 7
-"""More lines in one picture cannot be told apart."""
+"""Most lines in one picture: more cannot be distinguished."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class CurveResult:
     Attributes:
         plan: what was compared.
         rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
-        points: what the repeats say together, by regime, ε and metric.
+        points: summaries of the repeats, by regime, ε and metric.
         levels: by metric, the mean figure on the held-out rows of always giving the one answer that fits the training
             rows best (the largest class, the mean).
         table_rows: number of rows of the table.
@@ -141,20 +141,20 @@ def run_curve(
     on_rows: Callable[[tuple[Row, ...]], None] | None = None,
     levels: Levels | None = None,
 ) -> CurveResult:
-    """Train and ask every model of ``plan``.
+    """Train and evaluate every model of ``plan``.
 
     Args:
         plan: what to compare.
         data: the rows.
         jobs: number of worker processes; the figures do not depend on it.
-        emit: told of progress.
-        cancel: honoured at once; what is finished stays in the journal.
-        journal: what an earlier run of the same study finished, and where this one keeps what it finishes.
-        on_rows: given the rows of each fit as it ends, those of the journal first.
-        levels: what :func:`constant_levels` gives, where the caller has it.
+        emit: receives progress.
+        cancel: stops at once; finished fits stay in the journal.
+        journal: the finished fits of an earlier run of the same study; this run adds its own.
+        on_rows: receives the rows of each fit as it ends, those of the journal first.
+        levels: the values of :func:`constant_levels`, if the caller has them.
 
     Raises:
-        CancelledError: a stop was asked for.
+        CancelledError: a stop was requested.
         InputError: the table is too small to be split.
         ParameterError: a share of ε is too small for a mechanism.
     """
@@ -163,7 +163,7 @@ def run_curve(
     for way in plan.ways:
         if way.kind == "sanitized":
             for epsilon in plan.epsilons:
-                data.plan(way, epsilon)  # a share that is too small is told before any work
+                data.plan(way, epsilon)  # report a share that is too small before any work
     figures: dict[Fit, Figures] = {}
     label = f"curve: {learner(plan.model).title}"
 

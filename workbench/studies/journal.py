@@ -15,7 +15,7 @@ from workbench.params import InputError
 from workbench.params.codec import parse_json
 
 SYNC_EVERY = 1.0
-"""Seconds of work that a power cut may cost; a killed process loses nothing that was appended."""
+"""Seconds of work that a power cut can lose; a killed process loses nothing that was appended."""
 
 FORGET_AFTER = 30 * 86400.0
 """Seconds after which the record of a study that nobody continued is removed."""
@@ -26,9 +26,9 @@ Figures = dict[str, float]
 class Journal:
     """A file of one JSON line per finished task, in the user's own folder and not beside the output.
 
-    Its name is a hash of what the study is (plan, data, version), so that it can only ever be continued by the same
-    study. Figures of private rows stand in it: the folder and the file are the user's alone, and :meth:`discard`
-    removes it as soon as the result stands.
+    Its name is a hash of the study (plan, data, version), so that only the same study can continue it. It contains
+    figures of private rows: only the user can read the folder and the file, and :meth:`discard` removes it as soon as
+    the result is saved.
 
     Attributes:
         path: the file.
@@ -86,7 +86,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; what was appended stays."""
-        # After a full disk a close tries to write once more and fails once more: that was told already.
+        # After a full disk, close tries to write and fails again: that was reported already.
         with contextlib.suppress(OSError):
             self._stream.close()
 
@@ -106,7 +106,7 @@ def _forget_old(folder: Path) -> None:
 
 
 def _read(content: bytes) -> tuple[dict[str, Figures], int]:
-    """Return the finished tasks and the length of the part that is whole."""
+    """Return the finished tasks and the length of the complete part."""
     done: dict[str, Figures] = {}
     end = 0
     for line in content.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""Results as tidy rows, and what many repeats say together."""
+"""Results as tidy rows, and their summaries over repeats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Row:
         regime: the way of training, as the person named it.
         epsilon: ε of a whole row; a regime without privacy repeats its figure at every ε.
         repeat: number of the split, from 0.
-        metric: what was measured.
+        metric: the name of the metric.
         value: the figure.
     """
 
@@ -30,12 +30,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What the repeats of one regime say at one ε.
+    """The summary of the repeats of one regime at one ε.
 
     Attributes:
         regime: the way of training.
         epsilon: ε of a whole row.
-        metric: what was measured.
+        metric: the name of the metric.
         count: number of repeats.
         mean: mean over the repeats.
         sd: standard deviation over the repeats (n − 1); 0 of a single one.
@@ -64,7 +64,7 @@ class Point:
 
 
 class Tally:
-    """The points of rows that arrive one by one; a look at them costs nothing of the rows that came before.
+    """Summaries of rows that arrive one by one; reading them does not depend on the number of rows.
 
     Mean and spread grow with each row (Welford 1962, "Note on a method for calculating corrected sums of squares and
     products", Technometrics 4(3), equation I).

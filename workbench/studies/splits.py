@@ -1,4 +1,4 @@
-"""Which rows train and which are held out."""
+"""Split rows into training and held-out rows."""
 
 from __future__ import annotations
 

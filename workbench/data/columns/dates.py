@@ -1,7 +1,7 @@
-"""Dates as day numbers (``datetime.date.toordinal``); a time of day after the date is left out.
+"""Dates as day numbers (``datetime.date.toordinal``); a time of day after the date is ignored.
 
-Each cell is read from what stands in it and from what is declared. No other row has a say: a row that turned the
-reading of the others would change every released value of the column.
+The value of a cell depends on its text and on declared facts only. No other row matters: a row that changed how the
+others are read would change every released value of the column.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MEND = ("write it as 2024-01-31", REPLACE_VALUES)
 def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     """Return the day numbers of a column of dates, shape (n,); a missing date is NaN.
 
-    ``2024-01-31`` (also with ``/`` or ``.``, or without leading zeros) and ``20240131`` are read by themselves;
-    dates with the year last as ``attribute.date_order`` says.
+    ``2024-01-31`` (also with ``/`` or ``.``, or without leading zeros) and ``20240131`` need no declaration;
+    dates with the year last are read as ``attribute.date_order`` says.
 
     Raises:
-        InputError: a cell is no date, or has its year last while no order is declared.
+        InputError: a cell is not a date, or has its year last and no order is declared.
     """
     cells = table.column(attribute.name)
     missing = cells.is_null()
@@ -54,7 +54,7 @@ def day_numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
                 "has its year last, and nobody declared whether the day or the month stands first",
                 (declare("date_order", "day-first", "month-first", more=" in the plan"), REPLACE_VALUES),
             )
-            last &= False  # reached where invalid values are replaced: such a date is missing
+            last &= False  # reached if invalid values are replaced: such a date is missing
         days = pl.Series("days", [None], pl.Float64).new_from_index(0, len(cells))
         for form, has_form in ((_YEAR_FIRST, first), (_COMPACT, compact), (last_form, last)):
             if has_form.any():

@@ -107,7 +107,7 @@ def _real(attribute: Attribute, lower: float, upper: float, missing: bool) -> Gr
         raise ParameterError(
             f"{size} cells between {lower:g} and {upper:g} are too fine for a double", f"column {attribute.name}"
         )
-    # As many decimals as tell the cells apart, no more: a released decimal never carries more than the grid.
+    # Only as many decimals as distinguish the cells: a released decimal never says more than the grid.
     decimals = min(max(0, 2 - math.floor(math.log10(step))), 17)
     # The z turns a −0 that rounding left into 0.
     labels = tuple(f"{v:z.{decimals}f}" for v in np.linspace(lower, upper, size))

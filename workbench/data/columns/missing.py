@@ -1,4 +1,4 @@
-"""Which cells are missing, and how a cell that cannot be used is told."""
+"""Which cells are missing, and the errors about cells that cannot be used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.params import InputError
 from workbench.params.remedies import REPLACE_VALUES, Mend, declare
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
-"""Words that stand for no value in a column of numbers or dates, in any case; among names they are names."""
+"""Words for a missing value in a column of numbers or dates, in any case; among names they are names."""
 
 
 def missing_numbers(cells: pl.Series) -> pl.Series:
@@ -38,7 +38,7 @@ def refuse_missing(table: Table, attribute: Attribute, missing: pl.Series) -> No
 def refuse_first(table: Table, attribute: Attribute, bad: pl.Series, told: str, mend: Mend) -> None:
     """Raise :class:`InputError` for the first cell where ``bad`` is true: the value, then ``told``.
 
-    Where the table replaces invalid values nothing is refused, and the caller takes these cells as missing.
+    If the table replaces invalid values nothing is refused, and the caller treats these cells as missing.
     """
     if table.replaces_invalid:
         return

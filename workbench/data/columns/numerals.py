@@ -1,7 +1,7 @@
-"""Numbers as they are written: with which decimal mark, and with which marks between thousands.
+"""Numbers as text: their decimal mark and the marks between thousands.
 
-Each cell is read from what stands in it and from the decimal mark that a person stated. No other row has a say: a
-row that turned the reading of the others would change every released value of the column.
+The value of a cell depends on its text and on the decimal mark that a person stated. No other row matters: a row that
+changed how the others are read would change every released value of the column.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def doubles(cells: pl.Series, mark: str | None) -> pl.Series:
     values = cells.cast(pl.Float64, strict=False)
     if values.null_count() == cells.null_count():
         return values
-    # Taking away spaces and commas changes no cell that was a number before.
+    # Removing spaces and commas changes no cell that was a number before.
     return (_pointed(cells, ".") if mark == "." else cells).str.strip_chars().cast(pl.Float64, strict=False)
 
 
@@ -43,7 +43,7 @@ def refuse_unread(table: Table, attribute: Attribute, unread: pl.Series) -> None
     index = int(first[0])
     fitting = [mark for mark in (",", ".") if doubles(cells[index : index + 1], mark).is_finite()[0]]
     told = "is not a number"
-    mend: Mend = ("mend it", "declare the column as a category", REPLACE_VALUES)
+    mend: Mend = ("correct it", "declare the column as a category", REPLACE_VALUES)
     if fitting and table.decimal is not None:
         mend = (f"write it with {table.decimal} as its decimal mark", REPLACE_VALUES)
     elif fitting and table.dialect is None:

@@ -1,7 +1,7 @@
-"""What the columns of a table look like to the steward who owns it. Everything in a profile is private.
+"""Profiles of the columns of a table, for the steward who owns it. Everything in a profile is private.
 
 A profile is computed from the rows without noise: counts, extremes and domains in it are not for release, and an
-attribute made from it is marked ``bounds_origin = "data"``, outside the guarantee.
+attribute made from it is marked ``bounds_origin = "data"``: ε does not cover it.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ _TWO_CODES = ({"0", "1"}, {"1", "2"}, {"-1", "1"})
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """Something in a column that a person should look at.
+    """Something in a column that a person should check.
 
     Attributes:
         what: a word for it.
         why: what was seen.
-        mend: what to declare; ``None`` where there is more than one thing to do.
+        mend: what to declare; ``None`` if there is more than one thing to do.
     """
 
     what: str
@@ -110,10 +110,10 @@ class ColumnProfile:
         lower: least number (dates: day number) that occurs; ``None`` for names.
         upper: greatest number that occurs; ``None`` for names.
         values: the different values of a category in order, if there are at most 4,096; else empty.
-        suspicions: what a person should look at.
+        suspicions: what a person should check.
         histogram: at most 20 bars: ranges of numbers, or the commonest names.
         year_last: whether dates have the year last, so that a plan must declare ``date_order``.
-        date_order: a guess at that order from the rows, or ``None`` where they leave it open; ``lower``, ``upper``
+        date_order: a guess at that order from the rows, or ``None`` if they leave it open; ``lower``, ``upper``
             and the histogram are then read with the day first.
     """
 
@@ -181,10 +181,10 @@ def profile_column(table: Table, name: str) -> ColumnProfile:
 
 
 def attribute_from_data(column: ColumnProfile) -> Attribute:
-    """Return an attribute whose bounds or domain are read off the rows, marked ``bounds_origin = "data"``.
+    """Return an attribute whose bounds or domain are taken from the rows, marked ``bounds_origin = "data"``.
 
     Bounds are rounded outward to steps of 1, 2 or 5 times a power of ten, of which the range has at least five: the
-    least and the greatest value are those of single persons, and bounds stand in every certificate.
+    smallest and the largest value belong to single persons, and bounds are part of every certificate.
 
     Raises:
         InputError: the column has one value only, dates whose day and month cannot be told apart, or more different
@@ -232,7 +232,7 @@ class _Reading:
 
 
 def _kind(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading | None, list[Suspicion]]:
-    """Return the likeliest kind of a column, its numbers if it has some, and what stands against a likelier kind.
+    """Return the likeliest kind of a column, its numbers if it has some, and what speaks against a likelier kind.
 
     Args:
         table: where the column is.
@@ -287,7 +287,7 @@ def _figures(table: Table, name: str, values: pl.Series) -> tuple[str, _Reading,
 
 
 def _suspicions(name: str, kind: str, values: pl.Series, missing: int, rows: int) -> Iterator[Suspicion]:
-    """Yield what a person should look at in the different values of a column."""
+    """Yield what a person should check in the different values of a column."""
     if values.is_empty():
         return
     if len(values) == 1 and rows > 1 and not missing:
@@ -327,7 +327,7 @@ def _once(suspicions: list[Suspicion]) -> tuple[Suspicion, ...]:
 
 
 def _runs(values: pl.Series) -> bool:
-    """Whether whole numbers run on without a gap, as row numbers do."""
+    """Whether whole numbers are consecutive, as row numbers are."""
     x = values.str.strip_chars().cast(pl.Int64, strict=False)
     return bool(x.null_count() == 0 and x.max() - x.min() == len(x) - 1)  # type: ignore[operator]
 
@@ -338,7 +338,7 @@ def _share(values: pl.Series, pattern: str) -> float:
 
 
 def _ranges(x: Numbers, kind: str) -> tuple[Bin, ...]:
-    """Count numbers in at most 20 ranges of equal width; whole numbers and days are never cut in two."""
+    """Count numbers in at most 20 ranges of equal width; whole numbers and days are never split."""
     lower, upper = float(x.min()), float(x.max())
     if lower == upper:
         return (Bin(_written(lower, kind), len(x)),)

@@ -1,4 +1,4 @@
-"""The types that the columns of a Parquet or Feather file have, and their return to cells that were read as text."""
+"""Column types of a Parquet or Feather file, and how text cells become values of these types again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def type_of(word: str) -> pl.DataType:
 
 
 def as_type(cells: pl.Series, kind: pl.DataType, *, strict: bool = True) -> pl.Series:
-    """Return text cells as values of ``kind``; a cell that is none is an error, or missing where not ``strict``."""
+    """Return text cells as values of ``kind``; a cell that cannot be one is an error, or missing unless ``strict``."""
     if kind == pl.Boolean:
         return cells.replace_strict(["true", "false"], [True, False], default=None, return_dtype=pl.Boolean)
     if isinstance(kind, pl.Datetime):
@@ -48,5 +48,5 @@ def as_type(cells: pl.Series, kind: pl.DataType, *, strict: bool = True) -> pl.S
 
 
 def returns_to(cells: pl.Series, kind: pl.DataType) -> bool:
-    """Return whether every one of the text cells is a value of ``kind``."""
+    """Return whether every text cell is a value of ``kind``."""
     return as_type(cells, kind, strict=False).null_count() == cells.null_count()

@@ -1,8 +1,8 @@
-"""The cells of a column as numbers or as indices into a public domain; whatever cannot be read names its row.
+"""The cells of a column as numbers or as indices into a public domain; an error names the row that cannot be read.
 
-What a cell says depends on that cell and on declared facts alone, never on another row: every statement about the
-privacy of one row rests on that. Where the table replaces invalid values (``Table.replaces_invalid``) nothing is
-refused: whatever would be is missing, so that every table with the columns can be read.
+The value of a cell depends only on that cell and on declared facts, never on another row: every statement about the
+privacy of one row relies on that. If the table replaces invalid values (``Table.replaces_invalid``) nothing is refused:
+such cells are missing, so that every table with these columns can be read.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
     (``datetime.date.toordinal``). Values outside the declared bounds are returned as they are.
 
     Raises:
-        InputError: a cell is missing and the attribute refuses that; a cell is no finite number, or not a whole one
-            where whole ones are declared. The message names column, row and value.
+        InputError: a cell is missing and the attribute refuses that; a cell is not a finite number, or not a whole
+            one although whole numbers are declared. The message names column, row and value.
         ParameterError: the attribute is not numeric.
     """
     if not attribute.numeric:
@@ -53,13 +53,13 @@ def numbers(table: Table, attribute: Attribute) -> NDArray[np.float64]:
         bad = ~finite & ~missing
         refuse_unread(table, attribute, bad & values.is_null())
         refuse_first(
-            table, attribute, bad, "is not a finite number", ("mend it", "leave the cell empty", REPLACE_VALUES)
+            table, attribute, bad, "is not a finite number", ("correct it", "leave the cell empty", REPLACE_VALUES)
         )
         values = values.set(~finite, None)
     if attribute.kind == "integer":
         broken = (values != values.floor()).fill_null(value=False)
         refuse_first(
-            table, attribute, broken, "is not a whole number", ("mend it", declare("kind", "real"), REPLACE_VALUES)
+            table, attribute, broken, "is not a whole number", ("correct it", declare("kind", "real"), REPLACE_VALUES)
         )
         values = values.set(broken, None) if broken.any() else values
     out: NDArray[np.float64] = values.fill_null(float("nan")).to_numpy()
@@ -83,7 +83,7 @@ def codes(table: Table, attribute: Attribute) -> NDArray[np.int64]:
         mend: tuple[str | Remedy, ...] = ("write true or false", list_values())
     else:
         index = cells.replace_strict(list(domain), range(len(domain)), default=None, return_dtype=pl.Int64)
-        mend = ("mend it", add_value(), declare("other", "…"))
+        mend = ("correct it", add_value(), declare("other", "…"))
         if attribute.other is not None:
             index = index.set(index.is_null() & cells.is_not_null(), domain.index(attribute.other))
     outside = (index.is_null() & cells.is_not_null()).arg_true()

@@ -1,1 +1,1 @@
-"""What a table says, however it is written: canonical cells, their keyed hashes, rows chosen by them."""
+"""The content of a table, however it is written: canonical cells, their keyed hashes, rows chosen by them."""

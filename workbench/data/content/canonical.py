@@ -1,7 +1,7 @@
-"""The canonical form of a cell: what it says, however it was written.
+"""The canonical form of a cell: its content, however it was written.
 
 Blanks around it are trimmed, letters composed (Unicode NFC), and a number is its value: ``1.50``, ``+1,5`` and
-``15e-1`` are all ``1.5``. Only the cell itself has a say, never the dialect it was read with or another row.
+``15e-1`` are all ``1.5``. Only the cell itself matters, never the dialect it was read with or another row.
 """
 
 from __future__ import annotations

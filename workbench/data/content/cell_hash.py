@@ -1,8 +1,8 @@
-"""A keyed 64-bit hash of each cell's canonical form: equal for cells that say the same, stable for years.
+"""A keyed 64-bit hash of each cell's canonical form: equal for cells with the same content, stable for years.
 
-Nearly every cell stands in its canonical form already, so the hash is made of its bytes as they are, a few array
-operations for thousands of cells at a time; what may be written otherwise (a zero at the end of a fraction, a blank,
-a letter beyond ASCII) is found by its bytes and put into its canonical form first. A missing cell hashes to 0, so that
+Nearly every cell is in canonical form already, so the hash is made of its bytes, in a few array operations for
+thousands of cells at a time. A cell that may be written differently (a zero at the end of a fraction, a blank, a letter
+beyond ASCII) is detected by its bytes and put into canonical form first. A missing cell hashes to 0, so that
 the sum of a row's hashes depends neither on the order of its columns nor on empty ones.
 """
 
@@ -206,7 +206,7 @@ def _without_zeros(views: Words) -> Words:
 
 
 def _starts() -> NDArray[np.uint8]:
-    """Return what each pair of first bytes says of a cell; an absent byte is 0."""
+    """Return what each pair of first bytes says about a cell; an absent byte is 0."""
     out = np.full((256, 256), _TEXT, np.uint8)  # [second, first]
     digits = [ord(d) for d in "0123456789"]
     out[:, :0x21] = _DOUBTFUL  # blank or empty

@@ -1,4 +1,4 @@
-"""Choose rows by what they hold: the same rows wherever they stand, for a fraction of the cost of reading them.
+"""Choose rows by their content: the same rows in any order, for a fraction of the cost of reading them.
 
 Each row gets a *rank*, a keyed number from a few bits of each of its cells: the lowest bits of its bytes. They are 0
 for ``0``, for the decimal mark, for a blank and for no byte at all, so the rank of a row is the same for ``1.50`` and
@@ -27,13 +27,13 @@ Ranks = NDArray[np.uint16]
 _AT_ONCE = 1 << 17
 _ANY = np.uint64(0x9E3779B97F4A7C15)
 _LOOK = 1024
-"""Cells of each column that are looked at to see whether it is written in canonical form."""
+"""Cells of each column that are checked for canonical form."""
 
 _DEEPEST = 12
-"""Zero bits of a rank that are asked for at most: of 16, and with more of them too few ranks would be left."""
+"""Most zero bits of a rank that are required, of 16: with more, too few ranks would be left."""
 
 _RARE = 2
-"""Of so many of them may the rank differ from that of the canonical form: those rows are chosen wrongly, no more."""
+"""Share of them whose rank may differ from that of the canonical form: only those rows are chosen wrongly."""
 
 _LOWEST = np.uint64(0x0101010101010100)
 """The lowest bit of each byte but the one on which the length of the cell falls."""

@@ -1,1 +1,1 @@
-"""Delimited text: encoding, dialect, a strict reader, and what is ambiguous in a file."""
+"""Delimited text: encoding, dialect, a strict reader, and the ambiguities of a file."""

@@ -1,9 +1,9 @@
-"""Which guesses about a text file are uncertain: those that one row could turn, and with it what other rows say.
+"""Which guesses about a text file are uncertain: those that one row could change, and with them the other rows.
 
 A guess that only decides between reading the file and refusing it is not among them. So the double quote mark, quote
 marks that are doubled inside a cell, valid UTF-8, and a header that holds the names of the plan are certain: they are
-kept for as long as they fit, and whatever is chosen over them is a doubt. With each doubt come some of the cells that
-it is about, as they read under the guess and under what else fits: only a person can tell which reading is right.
+used as long as they fit, and anything chosen instead is a doubt. Each doubt comes with some of the affected cells, as
+they read under the guess and under the alternatives: only a person can tell which reading is right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sample:
     Attributes:
         text: the text, without lines that are skipped.
         complete: whether that is all of it.
-        guess: what its bytes said about the encoding.
+        guess: the encoding according to its bytes.
     """
 
     text: str = dataclasses.field(repr=False)
@@ -57,7 +57,7 @@ def doubts_about(
         first: the cells of the first record.
         names: column names that a plan expects. A first record that holds them all proves the delimiter: no other
             one would cut the same names out of it.
-        sample: where the cells are taken from.
+        sample: the source of the cells.
     """
     if "encoding" not in certain:
         yield _doubt("encoding", f"the encoding was guessed as {dialect.encoding}", _encodings(dialect, sample.guess))
@@ -80,11 +80,11 @@ def doubts_about(
 
 
 Readings = Iterable[tuple[str, Sequence[str] | None]]
-"""Values of an option, each with the cells as it reads them; ``None`` where the file cannot be read so."""
+"""Values of an option, each with the cells as they read under it; ``None`` if the file cannot be read that way."""
 
 
 def _doubt(name: str, guess: str, readings: Readings) -> Doubt:
-    """Return the doubt about ``name``; what reads every cell like an earlier candidate is left out."""
+    """Return the doubt about ``name``, without candidates that read every cell like an earlier one."""
     candidates: list[Candidate] = []
     for value, cells in readings:
         option = f"--{name} {value if value.isalnum() else _quoted(value)}"
@@ -95,7 +95,7 @@ def _doubt(name: str, guess: str, readings: Readings) -> Doubt:
 
 
 def _quoted(mark: str) -> str:
-    """Return an option's value as a shell takes it."""
+    """Return an option's value as typed in a shell."""
     if all(c.isalnum() or c in "_-." for c in mark):
         return mark
     return f"'{mark}'" if mark == '"' else f'"{mark}"'

@@ -1,4 +1,4 @@
-"""How a delimited text file is written. Light: the window's first paint needs it, and waits for no engine."""
+"""How a delimited text file is written. Light: the window's first paint needs it, before any engine is loaded."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Dialect:
         decimal_given: whether a person stated the decimal mark; then it settles what ``1,234`` means.
         escape: how a quote mark stands inside a quoted cell: ``doubled`` (``""``), ``backslash`` (``\"``), or
             ``bare`` (``'won't'``, where nothing escapes it).
-        trim: whether blanks around cells and around their quote marks are no part of them; stated, never guessed.
-        comment: the character that begins a line which is no part of the table; empty for none; stated, never guessed.
+        trim: whether blanks around cells and around their quote marks are ignored; stated, never guessed.
+        comment: the character that begins a line which is not part of the table; empty for none; stated, never guessed.
     """
 
     encoding: str = "utf-8"
@@ -38,7 +38,7 @@ class Dialect:
 
     @property
     def blanks(self) -> str:
-        """The characters that are trimmed: spaces and tabs, unless they part the cells."""
+        """The characters that are trimmed: spaces and tabs, unless they separate the cells."""
         if not self.trim:
             return ""
         return "".join(blank for blank in " \t" if self.delimiter.strip(" \t") or blank not in self.delimiter)

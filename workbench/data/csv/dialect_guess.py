@@ -3,7 +3,7 @@
 A candidate dialect is scored on a sample by how many records have the same number of cells (their share,
 squared) and by how few cells still hold another candidate's delimiter; a dialect that cannot read the sample
 loses half of its score. The idea is van den Burg, Nazábal & Sutton, "Wrangling messy CSV files by detecting row
-and type patterns", 2019, without its table of types. What a guess gets wrong the strict reading refuses later.
+and type patterns", 2019, without its table of types. If a guess is wrong, the strict reader refuses the file later.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def sniff(
         given: values that a person stated, for the attributes in ``fixed``.
         fixed: which attributes of ``given`` are not to be guessed.
         names: column names that a plan expects, which settle the header and often the delimiter.
-        complete: whether the sample is the whole text; else its last record may be cut and is left out.
+        complete: whether the sample is the whole text; otherwise its last record may be incomplete and is left out.
     """
     delimiters = [d for d in (*DELIMITERS, "") if d in sample]
     if "delimiter" in fixed:
@@ -56,7 +56,7 @@ def sniff(
         if quote == "'" and "quote" not in fixed and not _is_quoting(sample, dialect):
             continue
         score = _score(found, dialect, names) * (1.0 if whole else 0.5)
-        # An apostrophe that wraps whole cells is a quote mark, if reading it so spoils nothing.
+        # An apostrophe that wraps whole cells is a quote mark, if that makes nothing worse.
         if best is None or score > best[0] + 1e-9 or (quote == "'" and score >= best[0]):
             best = score, dialect, found
     assert best is not None  # the double quote and the empty delimiter are always tried
@@ -118,7 +118,7 @@ def _score(found: list[Record], dialect: Dialect, names: Sequence[str] | None) -
     width = max(widths, key=lambda w: (widths[w], w))
     clean = _clean_share(found, dialect.delimiter)
     if dialect.delimiter == "":
-        # A first line with a delimiter speaks for several columns: a row too short is then a fault to be named.
+        # A first line with a delimiter suggests several columns: a row that is too short is then an error.
         one = all(other not in _PROSE.sub("", found[0].cells[0]) for other in DELIMITERS)
         return 0.5 if one and clean >= 0.9 else 0.0
     if width < 2:
@@ -157,7 +157,7 @@ def is_typed(cell: str) -> bool:
 
 
 def _has_header(found: list[Record], names: Sequence[str] | None) -> bool:
-    """Whether the first record names the columns: a word over numbers says yes, a number over numbers says no."""
+    """Whether the first record names the columns: a word above numbers means yes, a number above numbers means no."""
     if not found:
         return False
     first, rest = found[0].cells, [record.cells for record in found[1:]]

@@ -1,4 +1,4 @@
-"""Which characters the bytes of a text file are, and whether it is a text file at all."""
+"""Detect the text encoding of a file, and whether it is text at all."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def refuse_other_formats(view: Bytes, source: str) -> None:
 
 @dataclass(frozen=True)
 class EncodingGuess:
-    """What the bytes of a text file say about their encoding.
+    """The encoding of a text file, as far as its bytes reveal it.
 
     Attributes:
         name: the encoding.
@@ -78,7 +78,7 @@ class EncodingGuess:
 
     @property
     def certain(self) -> bool:
-        """Whether no row could turn it."""
+        """Whether no row could change it."""
         return not self.likely
 
 
@@ -123,8 +123,8 @@ def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) ->
 
     Args:
         view: the bytes.
-        encoding: what they are written in.
-        source: what a person calls the file.
+        encoding: their encoding.
+        source: the name a person uses for the file.
         replace: whether a byte that is not valid becomes U+FFFD, so that no byte of one row refuses the file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Read delimited text: fast where a check proves the file regular, exactly and with the fault named elsewhere."""
+"""Read delimited text with a fast parser if a check proves the file regular, otherwise with the exact reader."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class DelimitedFile:
 
     Args:
         file: where it is.
-        source: what a person calls it.
+        source: the name a person uses for it.
         view: its bytes.
-        options: what a person states over the guess.
-        cancel: looked at several times per second.
+        options: what a person stated; it overrides the guess.
+        cancel: checked several times per second.
         replace_invalid: whether the plan replaces invalid values: a line with another number of cells than there are
             columns is then an empty row, instead of being refused.
 
@@ -110,7 +110,7 @@ class DelimitedFile:
             names: column names that a plan expects: a first row that holds them is the header.
 
         Raises:
-            InputError: the file cannot be read without doubt; the message names row, line and mend.
+            InputError: the file cannot be read without doubt; the message gives row, line and a hint.
         """
         dialect, self._found = self._sniff(names)
         first = self._found[0]

@@ -1,7 +1,7 @@
-"""Guesses at what nobody declared about a column, made from all its rows. Private, and never for a release.
+"""Guesses about columns that nobody declared, made from all their rows. Private, and never used for a release.
 
-A guess lets one row decide how every other row is read. It serves the steward who looks at her own table, who then
-declares what is right; what goes into a mechanism or a learner is read by :mod:`workbench.data.columns.values` alone.
+A guess lets one row decide how every other row is read. It helps stewards who look at their own table and then declare
+what is right; mechanisms and learners read cells only through :mod:`workbench.data.columns.values`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def with_guessed_decimal(table: Table, name: str) -> Table:
 def guessed_date_order(table: Table, name: str) -> str | None:
     """Return whether the day or the month stands first in dates with the year last: private, a guess from the rows.
 
-    A number above 12 settles it, and dates with dots have the day first; else it is ``None``.
+    A number above 12 settles it, and dates with dots have the day first; otherwise it is ``None``.
 
     Raises:
         InputError: the day stands first in one date and the month in another.

@@ -1,4 +1,4 @@
-"""Guess which legacy encoding a text is written in, by what the text would say under each.
+"""Guess which legacy encoding a text is written in, by how plausible the text is in each.
 
 Every candidate encoding decodes the lines that hold bytes above 127, and each reading is given a cost in bits: how
 surprising its characters are, one by one, for somebody who knows the languages that are written in that encoding.
@@ -6,7 +6,7 @@ A word costs what it costs in the language that explains it best; a letter of an
 capital in the middle of a word, a currency sign inside one, and characters that hardly anybody writes cost more. The
 cheapest reading wins. So ``m²`` is not half of a Japanese word, and ``5 €`` is no capital letter that stands alone.
 
-A guess stays a guess: whoever releases something has to state the encoding (:mod:`workbench.data.csv.ambiguities`).
+It remains a guess: a release requires that somebody states the encoding (:mod:`workbench.data.csv.ambiguities`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Candidate:
 
     Attributes:
         name: Python's name of it.
-        prior: bits that it costs before a byte is read: how seldom files of today are written in it.
-        languages: what is written in it: for each language its letters, the commonest first.
+        prior: cost in bits before a byte is read: how rare it is in files of today.
+        languages: for each language that uses it its letters, the commonest first.
         common: the commonest characters, of an East Asian encoding.
         levels: the leading bytes of its usual characters, of an East Asian encoding.
     """
@@ -93,7 +93,7 @@ def likely(lines: Iterable[bytes]) -> list[str]:
     Args:
         lines: distinct lines that hold bytes above 127; the end of a line may be cut within a character.
     """
-    # A cell that comes again tells nothing new.
+    # A repeated cell adds no information.
     cells = dict.fromkeys(cell for line in lines for cell in _BETWEEN_CELLS.split(line) if not cell.isascii())
     costs = [(cost, c.name) for c in CANDIDATES if (cost := _cost(list(cells), c)) is not None]
     return [name for _, name in sorted(costs)]
@@ -131,7 +131,7 @@ def _alphabetic(word: str, candidate: Candidate) -> float:
 
 
 def _misplaced(word: str, candidate: Candidate) -> float:
-    """Return the cost of a word that nobody can speak, and of letters where Western languages do not have them."""
+    """Return the cost of a word that cannot be pronounced, and of letters where no Western language has them."""
     spoken = len(word) == 1 or any(c in "aeiouyıøæœ" for c in unicodedata.normalize("NFD", word))
     western = candidate.languages is known.WESTERN
     return (0.0 if spoken else 7.0) + (5.0 * len(_UNWESTERN.findall(word)) if western else 0.0)
@@ -145,7 +145,7 @@ def _letters(language: str) -> dict[str, float]:
 
 
 def _case(word: str) -> float:
-    """Return the cost of capitals where none belong."""
+    """Return the cost of misplaced capitals."""
     if word.islower():
         return 0.0
     if word.isupper():

@@ -1,4 +1,4 @@
-"""Which characters people write, by language: what :mod:`workbench.data.csv.legacy_encodings` weighs readings with.
+"""The characters of each language by frequency, for :mod:`workbench.data.csv.legacy_encodings`.
 
 Letters stand in the order of their frequency, the commonest first; those of Latin scripts without the ASCII ones. The
 lists of East Asian characters are those that open every frequency list of the language, with usual family names.

@@ -1,7 +1,7 @@
 """Rewrite the bytes of a file with comment lines, blanks around cells or a two-character delimiter into plain CSV.
 
 The fast check (:mod:`workbench.data.csv.precheck`) and the fast parser know one byte between cells and nothing else.
-So the lines and blanks that are no part of the table are taken out first, and a delimiter of two characters becomes
+So the lines and blanks that are not part of the table are removed first, and a delimiter of two characters becomes
 one byte that the file does not hold. Quote marks are counted for that: what stands after an odd number of them is
 inside a cell. Where a stray mark makes the count wrong, it is still stray in what is rewritten, since a blank goes
 only where it touches a delimiter or a line end; so the check refuses it and the exact reader decides.
@@ -45,7 +45,7 @@ class NormalForm:
 
 
 def normal_form(body: Bytes, dialect: Dialect, cancel: CancelToken) -> NormalForm | None:
-    """Return the normal form of ``body``, or ``None`` where only the exact reader can tell what it says."""
+    """Return the normal form of ``body``, or ``None`` if only the exact reader can read it."""
     if not (dialect.blanks or dialect.comment or len(dialect.delimiter) == 2):
         return NormalForm(body, dialect.delimiter)
     if not (dialect.delimiter + dialect.quote + dialect.comment).isascii():
@@ -88,7 +88,7 @@ def _whole_lines(body: Bytes, cancel: CancelToken) -> Iterator[Bytes | None]:
 
 
 def _rewrite(piece: Bytes, dialect: Dialect, inside: int) -> tuple[Bytes, Offsets, int] | None:
-    """Return a piece without what is no part of the table, where comment lines stood, and whether it ends in a cell."""
+    """Return a piece without comment lines and blanks, where comment lines stood, and whether it ends inside a cell."""
     kept = np.ones(len(piece), np.bool_)
     comments = _none()
     if dialect.comment:

@@ -1,4 +1,4 @@
-"""What a person states about a text file over the guess."""
+"""What a person states about a text file; it overrides the guess."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NO_QUOTE = NO_DELIMITER = "none"
 class ReadOptions(Parameters):
     """How to read delimited text; of the first six options, one that is ``None`` is guessed.
 
-    The others are never guessed. Lines are skipped first; then a line that begins with the comment mark is none of
-    the table, unless it is inside a quoted cell; then cells are parted; then they are trimmed. Trimming takes spaces
-    and tabs away from around a cell and from around its quote marks, and leaves what is inside quote marks as it is:
-    ``a , " b "`` is read as ``a`` and `` b ``.
+    The others are never guessed. Lines are skipped first; then a line that begins with the comment mark is not
+    part of the table, unless it is inside a quoted cell; then cells are separated; then they are trimmed. Trimming
+    removes spaces and tabs around a cell and around its quote marks, but not inside quote marks: ``a , " b "`` is
+    read as ``a`` and `` b ``.
     """
 
     encoding: str | None = text(default=None, longest=40, help="character encoding, such as utf-8 or cp1252")
@@ -73,7 +73,7 @@ class ReadOptions(Parameters):
         if self.names is not None:
             if not all(name.strip() for name in self.names):
                 raise ParameterError("names holds an empty name", mend="name every column", field="names")
-            if self.header is None:  # who names the columns says that no row does, unless she says that one does
+            if self.header is None:  # names without a word about the header mean that there is no header
                 object.__setattr__(self, "header", "no")
 
 

@@ -1,7 +1,7 @@
 """Check the bytes of a large delimited file without reading its cells, so that a fast parser can be trusted with it.
 
-A fast parser pads short rows and takes stray quote marks for text. This check proves first that every line has the
-same number of cells and that quote marks stand only where RFC 4180 lets them; anything else goes to the exact reader
+A fast parser pads short rows and treats stray quote marks as text. This check first proves that every line has the same
+number of cells and that quote marks occur only where RFC 4180 allows them; anything else goes to the exact reader
 of :mod:`workbench.data.csv.strict_reader`, which names the fault.
 """
 
@@ -40,7 +40,7 @@ def regular_shape(
         delimiter: the byte between cells; ``None`` for one column.
         quote: the byte around cells; ``None`` where nothing is quoted.
         width: the number of cells that each record must have.
-        cancel: looked at once per piece of 8 MiB, which bounds the memory of the check.
+        cancel: checked once per piece of 8 MiB, which bounds the memory of the check.
     """
     size = len(view)
     if size == 0:

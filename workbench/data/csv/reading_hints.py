@@ -1,4 +1,4 @@
-"""Which reading option would help, where a file is refused or is read in a way that its writer hardly meant."""
+"""Suggest a reading option when a file is refused, or is read in a way that was hardly intended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TWO_CHARACTERS = ("||", "::", "~~", ";;")
 def options_that_mend(
     fault: MalformedError, line: str, found: Sequence[Record], dialect: Dialect, options: ReadOptions
 ) -> list[Remedy]:
-    """Return the options that would mend a refusal.
+    """Return the options that would avoid a refusal.
 
     Args:
         fault: why the file is refused.

@@ -1,12 +1,12 @@
-"""The exact reading of delimited text, one record after the other; what it cannot read without doubt it refuses.
+"""Read delimited text exactly, one record after the other, and refuse whatever cannot be read without doubt.
 
 The grammar is RFC 4180's, with any delimiter, either quote mark, and lines that end in LF, CR or CRLF::
 
     record = cell *( delimiter cell ) line-end
     cell   = quote *( other / quote quote ) quote  |  *( anything but quote, delimiter, line end )
 
-Where the dialect says so, blanks around cells and around their quote marks are no part of them, and a line that
-begins with the comment mark is none of the table. An apostrophe as the quote mark is a quote only at the start of a
+Where the dialect says so, blanks around cells and around their quote marks are ignored, and a line that begins
+with the comment mark is not part of the table. An apostrophe as the quote mark is a quote only at the start of a
 cell, so that ``Men's`` needs no quoting.
 """
 
@@ -31,7 +31,7 @@ class Record(NamedTuple):
 
 
 class MalformedError(ValueError):
-    """Text that no reading fits.
+    """Text that cannot be read in any way.
 
     Attributes:
         what: ``unterminated`` (a quoted cell without an end), ``stray`` (a quote mark where none can stand) or

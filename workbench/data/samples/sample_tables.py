@@ -1,14 +1,14 @@
 """Tables that come with the program, each with public facts that were declared from general knowledge.
 
-The bounds and domains below are round numbers that somebody who never saw the rows would write: percentages of
+The bounds and domains below are round numbers that anybody could write without seeing the rows: percentages of
 alcohol in wine, the size of a cell nucleus, grey levels of a scanner. None of them was read from the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from workbench.data.samples.synthetic_people import ZIPS, people
 from workbench.data.schema import Attribute
@@ -22,6 +22,19 @@ if TYPE_CHECKING:  # these load polars, which the window's first paint, with its
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstPlan:
+    """What the first plan of a sample says where it differs from even shares over all columns at ε = 1.
+
+    Attributes:
+        epsilon: ε of one row's whole record.
+        columns: by column, the keys of the plan that differ.
+    """
+
+    epsilon: float = 1.0
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sample:
     """One bundled table.
 
@@ -31,6 +44,8 @@ class Sample:
         target: the column that is usually predicted.
         attributes: the public facts about its columns, in their order.
         load: makes its cells as text.
+        first_plan: the plan it is opened with.
+        lesson: one sentence on what the sample is good for under that plan.
     """
 
     name: str
@@ -38,6 +53,8 @@ class Sample:
     target: str
     attributes: tuple[Attribute, ...]
     load: Callable[[], pl.DataFrame]
+    first_plan: FirstPlan = FirstPlan()
+    lesson: str = ""
 
 
 def sample(name: str) -> Sample:
@@ -164,6 +181,19 @@ _DIABETES = (
     Attribute(name="progression", kind="real", lower=0, upper=400, role="target"),
 )
 
+# A table of 2,000 rows at a modest ε: each value is noise, means and shares are not. Numbers in coarse steps carry more
+# of the mean; 24 postcodes at this ε would be noise alone. Steps and shares follow from public figures.
+_PEOPLE_PLAN = FirstPlan(
+    epsilon=3.0,
+    columns={
+        "age": {"purpose": "statistics", "cells": 9, "weight": 1.5},
+        "zip": {"action": "drop"},
+        "income": {"purpose": "statistics", "upper": 159_999.0, "cells": 8, "weight": 1.5},
+    },
+)
+
+_TRAIN = "Most columns of a sanitised table of it would be noise: train a private model instead."
+
 SAMPLES: tuple[Sample, ...] = (
     Sample(
         name="people",
@@ -171,6 +201,11 @@ SAMPLES: tuple[Sample, ...] = (
         target="label",
         attributes=_PEOPLE,
         load=people,
+        first_plan=_PEOPLE_PLAN,
+        lesson=(
+            "The first plan is for means and shares: zip is left out, age is in steps of 10 and income in steps of "
+            "20,000, because finer values would be mostly noise at ε = 3."
+        ),
     ),
     Sample(
         name="iris",
@@ -178,6 +213,7 @@ SAMPLES: tuple[Sample, ...] = (
         target="species",
         attributes=_IRIS,
         load=lambda: _from_scikit_learn("load_iris", _IRIS, {0: "setosa", 1: "versicolor", 2: "virginica"}),
+        lesson=_TRAIN,
     ),
     Sample(
         name="wine",
@@ -185,6 +221,7 @@ SAMPLES: tuple[Sample, ...] = (
         target="cultivar",
         attributes=_WINE,
         load=lambda: _from_scikit_learn("load_wine", _WINE, {0: "1", 1: "2", 2: "3"}),
+        lesson=_TRAIN,
     ),
     Sample(
         name="breast-cancer",
@@ -192,6 +229,7 @@ SAMPLES: tuple[Sample, ...] = (
         target="diagnosis",
         attributes=_BREAST_CANCER,
         load=lambda: _from_scikit_learn("load_breast_cancer", _BREAST_CANCER, {0: "malignant", 1: "benign"}),
+        lesson=_TRAIN,
     ),
     Sample(
         name="digits",
@@ -199,6 +237,7 @@ SAMPLES: tuple[Sample, ...] = (
         target="digit",
         attributes=_DIGITS,
         load=lambda: _from_scikit_learn("load_digits", _DIGITS, {k: str(k) for k in range(10)}),
+        lesson=_TRAIN,
     ),
     Sample(
         name="diabetes-progression",
@@ -206,6 +245,7 @@ SAMPLES: tuple[Sample, ...] = (
         target="progression",
         attributes=_DIABETES,
         load=lambda: _from_scikit_learn("load_diabetes", _DIABETES, None, scaled=False),
+        lesson=_TRAIN,
     ),
 )
 """Every bundled table, in the order in which it is listed."""

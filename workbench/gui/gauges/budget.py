@@ -33,7 +33,7 @@ class BudgetGauge(Card):
         self._explain = button("What does this ε mean?", "explain_plan", "link", tip=_EXPLAIN_TIP)
         self._explain.clicked.connect(lambda: session.explain(of_plan(session).epsilon))
         Explainable(self, session, lambda: of_plan(session) if session.opened is not None else None)
-        for key in ("plan", "cap", "spent", "reserved", "left"):  # in this order, whichever is shown first
+        for key in ("plan", "cap", "spent", "reserved", "left", "delta"):  # in this order, whichever is shown first
             self._facts.show_line(key, "", "")
         head = QWidget()
         head.setLayout(row(self._figure, self._meaning, None))
@@ -63,6 +63,7 @@ class BudgetGauge(Card):
             self._show_first(cost)
         else:
             self._show_account(account, account.cap, cost)
+        self._show_delta(account)
         if cost is not None and cost > HIGH:
             self._warn(high_words(cost))
 
@@ -70,7 +71,7 @@ class BudgetGauge(Card):
         self._show_figure("–")
         self._meaning.setText("no table yet")
         self._bar.show_parts(())
-        for key in ("cap", "spent", "reserved", "left", "plan"):
+        for key in ("cap", "spent", "reserved", "left", "plan", "delta"):
             self._facts.hide_line(key)
 
     def _show_problem(self, problem: str) -> None:
@@ -108,9 +109,10 @@ class BudgetGauge(Card):
             self._facts.hide_line("reserved")
         if cost is None:
             self._facts.hide_line("left")
+        elif after >= 0:
+            self._facts.show_line("left", "left after this plan", at_least(after), tip=in_full(after))
         else:
-            after_it = max(after, Decimal(0))
-            self._facts.show_line("left", "left after this plan", at_least(after_it), tip=in_full(after_it))
+            self._facts.show_line("left", "short for this plan", at_most(-after), "danger", tip=in_full(-after))
         whole = float(cap) or 1.0
         fits = after >= 0
         self._bar.show_parts(
@@ -128,6 +130,17 @@ class BudgetGauge(Card):
             needs, left = at_most(cost or Decimal(0)), at_least(max(remaining, Decimal(0)))
             self._warn(f"This plan needs ε = {needs}, but only {left} remain: it would be refused.")
 
+    def _show_delta(self, account: AccountView) -> None:
+        """Show δ once something was charged or capped in it: tables and counts have none."""
+        left = account.delta_remaining
+        if account.problem or left is None or account.delta_cap is None:
+            self._facts.hide_line("delta")
+            return
+        tip = f"δ spent {entered(account.delta_spent)}"
+        tip += f", reserved {entered(account.delta_reserved)}" if account.delta_reserved else ""
+        told = f"{at_least(max(left, Decimal(0)))} of {at_least(account.delta_cap)}"
+        self._facts.show_line("delta", "δ left", told, tip=tip)
+
     def _show_figure(self, text: str, tip: str = "") -> None:
         """Show the large figure and what stands behind it; never the one with the tooltip of another."""
         self._figure.setText(text)
@@ -142,11 +155,16 @@ class BudgetGauge(Card):
 _EXPLAIN_TIP = "What somebody who suspects a thing about one person can come to believe after the release"
 
 
-def first_words(account: AccountView, epsilon: Decimal) -> str:
-    """Return what a release does to the cap where it is the first, as a further sentence; else nothing."""
-    if account.cap is not None:
+def first_words(account: AccountView, epsilon: Decimal, delta: Decimal = Decimal(0)) -> str:
+    """Return what a release does to the caps that nobody has set yet, as a further sentence; else nothing."""
+    first = account.cap is None
+    sets = [f"ε = {entered(epsilon)}"] if first else []
+    sets += [f"δ = {entered(delta)}"] if delta and account.delta_cap is None else []
+    if not sets:
         return ""
-    return f" As the first release it also sets the cap to ε = {entered(epsilon)}: nothing is left for another."
+    told = " and ".join(sets)
+    with_it = "" if first else " with δ"
+    return f" As the first release{with_it} it also sets the cap to {told}: nothing is left for another."
 
 
 def high_words(epsilon: Decimal) -> str:

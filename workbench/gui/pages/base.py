@@ -24,11 +24,11 @@ class Page:
 
     Attributes:
         name: one lower-case word: the page's object name is ``page_NAME``, its button in the rail ``rail_NAME``.
-        title: what a person reads in the rail and above the page.
+        title: shown in the rail and above the page.
         help: one sentence, the tooltip in the rail.
         make: ``module:Class`` of the page's widget, imported when it is first shown.
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
-        keys: what its keys do, in a sentence or two.
+        keys: what its keys do, in one or two sentences.
         state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         step: whether it is a step of the main job, above the line; else a tool, below it.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
@@ -18,6 +19,7 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
 
 KEY = "open"
@@ -31,6 +33,7 @@ _KEPT = (
     "bounds_origin",
     *WAYS,
     "mechanism",
+    "purpose",
     "epsilon",
     "weight",
     "guessed",
@@ -71,7 +74,8 @@ def open_table(
     def apply(result: tuple[OpenTable, DraftPlan]) -> None:
         opened, plan = result
         session.open(opened, plan)
-        session.tell("info", f"Opened {opened.title}: {opened.table.rows:,} rows, {len(opened.table.names)} columns.")
+        size = f"{opened.table.rows:,} rows, {len(opened.table.names)} columns"
+        session.tell("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
         read_account(session, jobs)
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
@@ -110,20 +114,33 @@ def load(
     columns = profile(table, cancel=cancel, emit=emit)
     declared: tuple[Attribute, ...] = ()
     target = None
+    described: Sample | None = None
     if source.startswith("sample:"):
         described = sample(source.removeprefix("sample:"))
         declared = described.attributes
         target = described.target
     made = draft(columns, float(FIRST_EPSILON), declared=declared, target=target)
     plan = _with_open_ways(DraftPlan.from_raw(parse_toml(made.toml, "draft")), columns)
+    lesson = ""
     if kept is not None:
         plan = _with_facts_of(plan, kept)
+    elif described is not None:
+        plan = with_first_plan(plan, described)
+        lesson = described.lesson
     if replaced:
         plan = plan.with_(invalid="replace")
     cancel.check()
     plan.problems()  # makes the grid of every column once, here rather than on the GUI thread
     plan.cost()
-    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp), plan
+    return OpenTable(table, columns, source, options, (*table.notices, *made.notes), stamp, lesson), plan
+
+
+def with_first_plan(plan: DraftPlan, described: Sample) -> DraftPlan:
+    """Return the draft with what the first plan of a sample says."""
+    first = described.first_plan
+    for name, changes in first.columns.items():
+        plan = plan.with_column(name, **changes)
+    return plan.with_(epsilon=Decimal(repr(first.epsilon)))
 
 
 def _with_open_ways(plan: DraftPlan, profiles: tuple[ColumnProfile, ...]) -> DraftPlan:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
-from workbench.gui.session.session import AccountView, OpenTable, Session
+from workbench.gui.session.session import AccountView, OpenTable, PastRelease, Session
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
@@ -15,6 +15,7 @@ from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
+    from workbench.release.ledger.records import Release
 
 KEY = "account"
 
@@ -57,8 +58,36 @@ def account_of(table: Table, ledger: Path | None = None) -> AccountView:
         releases=len(counted),
         going=sum(r.status == "reserved" for r in counted),
         name=name,
+        delta_cap=None if account.standing_cap is None else account.standing_cap[1],
+        delta_spent=account.spent[1],
+        delta_reserved=account.reserved[1],
         version_of=counted[-1].time if version and counted else "",
+        past=tuple(p for r in counted if r.status != "reserved" and (p := _past(r)) is not None),
     )
+
+
+def _past(release: Release) -> PastRelease | None:
+    """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
+    from workbench.release.model.card import CARD
+    from workbench.release.table.certificate import certificate_path
+
+    written, model = release.body.get("output"), release.body.get("work") != "sanitize"
+    if not written:
+        return None
+    output = Path(str(written))
+    vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
+    files = (("model" if model else "file", output), vouches)
+    standing = files if all(_stands(path) for _, path in files) else ()
+    if model and not standing and not release.body.get("certificate"):
+        return None
+    return PastRelease(release.release_id, release.time, release.epsilon, release.delta, output, standing, model)
+
+
+def _stands(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder that may not be entered
+        return False
 
 
 def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable) -> None:

@@ -16,7 +16,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
-from workbench.params import WorkbenchError
+from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
@@ -48,6 +48,7 @@ class OpenTable:
         options: what the person stated about the file over the guess; ``None`` for a sample.
         notes: sentences about choices that were made for the person.
         stamp: the version of the file that was read; ``None`` for a sample.
+        lesson: of a sample that was opened anew, what its first plan is good for; else empty.
     """
 
     table: Table
@@ -56,6 +57,7 @@ class OpenTable:
     options: ReadOptions | None = None
     notes: tuple[str, ...] = ()
     stamp: Stamp | None = None
+    lesson: str = ""
 
     @functools.cached_property
     def profiles(self) -> dict[str, ColumnProfile]:
@@ -78,6 +80,29 @@ class OpenTable:
 
 
 @dataclass(frozen=True)
+class PastRelease:
+    """A release of the dataset that the ledger knows, whenever it was made.
+
+    Attributes:
+        release_id: its name in the ledger.
+        time: when it was charged, UTC.
+        epsilon: what it cost.
+        delta: the same.
+        output: what was released.
+        files: what of it still stands, each with a word for it; none where it was moved or removed.
+        model: whether it is a model.
+    """
+
+    release_id: str
+    time: str
+    epsilon: Decimal
+    delta: Decimal
+    output: Path
+    files: tuple[tuple[str, Path], ...]
+    model: bool
+
+
+@dataclass(frozen=True)
 class AccountView:
     """What the ledger says about the dataset that is open.
 
@@ -92,6 +117,10 @@ class AccountView:
         name: the account's public name; empty where it has none.
         version_of: when the table was last released whose version this one was taken for by its rows; empty where it
             was not.
+        delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
+        delta_spent: δ of finished releases.
+        delta_reserved: δ of work that is going on.
+        past: the finished releases, oldest first.
     """
 
     dataset: str = ""
@@ -103,11 +132,29 @@ class AccountView:
     problem: str = ""
     name: str = ""
     version_of: str = ""
+    delta_cap: Decimal | None = None
+    delta_spent: Decimal = Decimal(0)
+    delta_reserved: Decimal = Decimal(0)
+    past: tuple[PastRelease, ...] = ()
 
     @property
     def remaining(self) -> Decimal | None:
         """ε left under the cap, or ``None`` where there is no cap yet."""
         return None if self.cap is None else self.cap - self.spent - self.reserved
+
+    @property
+    def delta_remaining(self) -> Decimal | None:
+        """δ left under the cap, or ``None`` where there is no cap of it yet."""
+        return None if self.delta_cap is None else self.delta_cap - self.delta_spent - self.delta_reserved
+
+    def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
+        """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
+        from workbench.release.ledger.exact import plus
+        from workbench.release.ledger.records import refusal
+
+        cap = None if self.cap is None else (self.cap, self.delta_cap)
+        used = plus((self.spent, self.delta_spent), (self.reserved, self.delta_reserved))
+        return refusal((epsilon, delta), cap, used)
 
 
 @dataclass(frozen=True)
@@ -141,6 +188,8 @@ class ReleasedStep:
         files: what was published and what vouches for it, each with a word for it; the first is what is verified.
         model: whether it is a model.
         result: what the engine returned.
+        worth: what a recipient can learn from a table, in a sentence.
+        time: when it was made, where that was before this session; else empty.
     """
 
     release_id: str
@@ -152,6 +201,8 @@ class ReleasedStep:
     files: tuple[tuple[str, Path], ...] = ()
     model: bool = False
     result: Any = field(default=None, compare=False)
+    worth: str = ""
+    time: str = ""
 
 
 class Session(QObject):

@@ -209,8 +209,16 @@ class Paragraph(QLabel):
 class Elided(QLabel):
     """A line of plain text that is shortened by … where there is no room; the whole text is its tooltip."""
 
-    def __init__(self, text: str = "", kind: str = "", elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        kind: str = "",
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+        *,
+        name: str = "",
+    ) -> None:
         super().__init__()
+        self.setObjectName(name)
         self._elide = elide
         self._whole = self._told = ""
         self.setTextFormat(Qt.TextFormat.PlainText)

@@ -1,4 +1,4 @@
-"""What ε means: how far the belief about one person can move, in words, numbers and a curve."""
+"""What ε means: how much anyone can learn about one person, in words, numbers and a curve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = 1e-5
 
 @dataclass(frozen=True)
 class Asked:
-    """The ε (and δ) that is asked about; ``about`` names the one attribute it is spent on, empty for whole rows."""
+    """The ε (and δ) to explain; ``about`` names the attribute it is spent on, empty for whole rows."""
 
     epsilon: Decimal
     delta: Decimal = Decimal(0)
@@ -32,18 +32,18 @@ class Asked:
 
 
 def of_one_row(session: Session, epsilon: Decimal, about: str = "") -> Asked:
-    """Return the question about an ε that is spent on each row: for one person it is spent on all of hers."""
+    """Return the question about an ε that is spent on each row: a person's cost is that of all their rows."""
     return Asked(epsilon * session.plan.rows_per_person, about=about)
 
 
 def of_plan(session: Session) -> Asked:
-    """Return the question about what a release by the present plan is charged, ready or not."""
+    """Return the question about the charge of a release by the current plan, ready or not."""
     cost = session.plan.cost()
     return Asked(cost) if cost is not None else of_one_row(session, session.plan.epsilon)
 
 
 class BeliefCurve(QWidget):
-    """Belief before (across) and the range in which it stays after the release (upwards)."""
+    """How sure someone is before the release (across) and can be after it (upwards)."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -56,7 +56,9 @@ class BeliefCurve(QWidget):
     def show_epsilon(self, epsilon: float) -> None:
         """Draw the range for ``epsilon``."""
         self._epsilon = epsilon
-        self.setAccessibleName(f"Belief after the release against belief before it, at ε = {at_most(epsilon)}")
+        self.setAccessibleName(
+            f"How sure someone can be after the release, by how sure before, at ε = {at_most(epsilon)}"
+        )
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -98,7 +100,7 @@ class BeliefCurve(QWidget):
             painter.drawText(
                 QRectF(box.left(), box.bottom() + 4, box.width(), 14),
                 Qt.AlignmentFlag.AlignHCenter,
-                "belief before, 0–100 %",
+                "how sure before, 0–100 %",
             )
 
 
@@ -106,7 +108,7 @@ _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ExplainPanel(Card):
-    """A panel beside the gauges, shown when somebody asks what an ε means."""
+    """A panel beside the gauges that explains an ε."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=4)
@@ -138,7 +140,7 @@ class ExplainPanel(Card):
         self.hide()
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
-        """Say what ``epsilon`` means."""
+        """Explain ``epsilon``."""
         of = f" for {about}" if about else ""
         self._title.set_whole(f"ε = {at_most(epsilon)}{of}", f"ε = {entered(epsilon)}{of}")
         rows = self._session.plan.rows_per_person
@@ -154,7 +156,7 @@ class ExplainPanel(Card):
         _bring_into_sight(self)
 
     def _offer_others(self, epsilon: Decimal, *, whole: bool) -> None:
-        """Offer the other amounts of the account, each by its name and number."""
+        """Offer the other amounts of the account by name."""
         session, account = self._session, self._session.account
         plan = of_plan(session).epsilon if session.opened is not None else None
         self._amounts = {}
@@ -177,28 +179,28 @@ class ExplainPanel(Card):
 
 
 def in_words(epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> str:
-    """Return what an ε means for a belief of 10 %, in one sentence."""
+    """Return what an ε means for someone who is 10 % sure, in one sentence."""
     belief = posterior(float(epsilon), 0.1)
     note = f" {DELTA_NOTE[:1].upper()}{DELTA_NOTE[1:]}." if delta else ""
     who = f"one person's {about}" if about else "one person"
-    seen = f"the released {about} alone" if about else "the release"
-    least = f"down to {percent(belief.low)} at least" if belief.low >= NOTHING else "down to almost nothing"
+    seen = f" from the released {about} alone" if about else ""
+    least = f"and never less than {percent(belief.low)}" if belief.low >= NOTHING else "or down to almost 0 %"
     return (
-        f"Whoever was 10 % sure of something about {who} can be moved by {seen} to {percent(belief.high)} at most, "
-        f"or {least}.{note}"
+        f"Someone who was 10 % sure of a fact about {who} could become at most {percent(belief.high)} sure{seen}, "
+        f"{least}.{note}"
     )
 
 
 class Explainable(QObject):
-    """Makes the ε that a widget shows explainable: by its context menu, and by F1 while the keys are there."""
+    """Lets a widget's ε be explained: by its context menu, and by F1 while it has the focus."""
 
     def __init__(self, widget: QWidget, session: Session, asked: Callable[[], Asked | None]) -> None:
         """Attach to ``widget``.
 
         Args:
             widget: what shows the ε.
-            session: where the explanation is asked for.
-            asked: returns the ε that is shown now (of the current row, or the point in sight), ``None`` for none.
+            session: shows the explanation.
+            asked: returns the ε shown now (of the current row or point), or ``None``.
         """
         super().__init__(widget)
         self.asked = asked
@@ -237,7 +239,7 @@ class Explainable(QObject):
 
 
 def asked_at(widget: QWidget | None) -> Asked | None:
-    """Return the ε that ``widget``, or what it stands in, shows and can explain."""
+    """Return the ε that ``widget`` or a parent of it shows and can explain."""
     while widget is not None:
         found = widget.findChild(Explainable, options=Qt.FindChildOption.FindDirectChildrenOnly)
         if isinstance(found, Explainable) and (asked := found.asked()) is not None:
@@ -247,7 +249,7 @@ def asked_at(widget: QWidget | None) -> Asked | None:
 
 
 def explain_button(session: Session, name: str, asked: Callable[[], Asked | None]) -> QPushButton:
-    """Return a small button beside an ε; its words name the ε once the pointer rests on it."""
+    """Return a small button beside an ε that explains it."""
     made = button("?", name, "link", tip="What this ε means for one person (F1)", accessible="What does this ε mean?")
     made.setFixedWidth(24)
 
@@ -281,5 +283,5 @@ def _bring_into_sight(panel: QWidget) -> None:
 
 
 def percent(share: float) -> str:
-    """Return a share with three digits, with four where three would call it certain."""
+    """Return a share with three digits, or four if three would look like certainty."""
     return f"{100 * share:.{4 if share > 0.999 else 3}g} %"

@@ -7,16 +7,30 @@ from pathlib import Path
 
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.path_field import PathField
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
+FOLDER = "release_folder"
+
 
 def beside(opened: OpenTable, ending: str, suffix: str = "", number: int = 1) -> Path:
-    """Return the path beside the table that is called after it; a sample's is in the person's folder."""
-    folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
+    """Return a path that is called after the table, in the folder of releases."""
+    folder = release_folder()
     return folder / f"{Path(opened.title).stem}-{ending}{f'-{number}' if number > 1 else ''}{suffix}"
+
+
+def release_folder() -> Path:
+    """Return the folder that was released into last, else the person's own: never the raw table's unasked."""
+    kept = Settings().load(FOLDER)
+    return Path(str(kept)) if kept else Path.home()
+
+
+def remember_folder(folder: Path) -> None:
+    """Suggest ``folder`` from now on, also after the next start."""
+    Settings().save(FOLDER, str(folder.absolute()))
 
 
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:

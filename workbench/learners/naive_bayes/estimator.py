@@ -1,19 +1,19 @@
-"""Naive Bayes for numeric and categorical attributes, private and not from one code path.
+"""Naive Bayes for numeric and categorical attributes, private or not, in one code path.
 
-What is asked of the rows (pure ε, zero-out neighbours, discrete Laplace noise on integers):
+The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
   (:mod:`workbench.learners.sums`);
-* for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. Where a
-  numeric attribute may be missing, a histogram of present and missing.
+* for each categorical attribute its histogram in each class, sensitivity 1; a missing value is one more cell. If a
+  numeric attribute may be missing, also a histogram of present and missing.
 
 A row belongs to one class, so that classes compose in parallel, and n is public. The model is these integers and
-public facts, nothing else: what follows is post-processing (:mod:`workbench.learners.denoise`).
+public facts, nothing else; everything else is post-processing (:mod:`workbench.learners.denoise`).
 
-Against Vaidya et al. (2013), who ask for n, mean and variance of each class and attribute: no sensitivity here depends
-on a private n, the sum of squares is free, and estimates are drawn to public priors as far as their noise is large.
+Against Vaidya et al. (2013), who query n, mean and variance of each class and attribute: no sensitivity here depends
+on a private n, the sum of squares is free, and estimates are shrunk to public priors according to their noise.
 """
 
 from __future__ import annotations
@@ -51,92 +51,17 @@ from workbench.learners.naive_bayes.likelihood import (
     present_sizes,
     smoothed,
 )
+from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
 from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
-from workbench.params import ParameterError, Parameters, real
+from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact, floor_double
 from workbench.privacy.central import CentralNoise, NoNoise
 
 _FORMAT = 1
 _PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
 _SQRT2 = math.sqrt(2)
-_HALF = "; a half-range is half the way between an attribute's bounds"
-
-
-@dataclass(frozen=True, kw_only=True)
-class NaiveBayesParameters(Parameters):
-    """Budget and priors. The defaults were chosen by simulation on scikit-learn's tables and generated ones.
-
-    Accuracy is flat about them: over 10 such tables and ε from 0.1 to 100, halving or doubling one changes the mean
-    by about 0.01 at most (``tests/benchmarks/results/naive_bayes_defaults.md``). None was chosen on a private table.
-    """
-
-    epsilon: float | None = real(
-        default=None,
-        at_least=1e-9,
-        upto=1e6,
-        symbol="ε",
-        title="privacy budget",
-        help="how much the model may tell of one row; smaller is more private and less accurate",
-    )
-    # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
-    count_share: float = real(
-        default=0.1,
-        above=0,
-        below=1,
-        title="share of class sizes",
-        unit="of ε",
-        help="the part of ε for the sizes of the classes, which all else is divided by; attributes get the rest",
-        seldom=True,
-    )
-    smoothing: float = real(
-        default=1.0,
-        at_least=0,
-        upto=1e6,
-        symbol="α",
-        title="added to counts",
-        unit="rows",
-        help="rows by which each value of a category counts as having more, so that none is called impossible",
-        seldom=True,
-    )
-    # Ten noisy attributes are less useful than two clear ones: at small ε only the first ones are asked for.
-    noise_limit: float = real(
-        default=0.4,
-        above=0,
-        upto=1e6,
-        title="noise limit of means",
-        unit="half-ranges",
-        help=f"where class means are noisier than this, fewer attributes are used, the first ones{_HALF}",
-        seldom=True,
-    )
-    mean_spread: float = real(
-        default=0.4,
-        above=0,
-        upto=10,
-        title="spread of means",
-        unit="half-ranges",
-        help=f"how far class means usually lie from the common mean; noisy ones are drawn to it{_HALF}",
-        seldom=True,
-    )
-    typical_variance: float = real(
-        default=0.04,
-        above=0,
-        upto=1,
-        title="variance in a class",
-        unit="half-ranges²",
-        help=f"the variance that is usual within a class; noisy ones are drawn to it{_HALF}",
-        seldom=True,
-    )
-    separate_below: float = real(
-        default=0.02,
-        above=0,
-        upto=1e6,
-        title="own variance below",
-        unit="half-ranges²",
-        help=f"the noise up to which each class has a variance of its own; else they share one{_HALF}",
-        seldom=True,
-    )
 
 
 @dataclass(frozen=True)
@@ -155,7 +80,7 @@ class _Schema:
         return len(self.target.values())
 
     def queries(self) -> tuple[Query, ...]:
-        """Return what is asked, in order, with shares that sum to ε exactly."""
+        """Return the queries in order, with shares that sum to ε exactly."""
         k, p = self.classes, self.parameters
         if self.private and p.epsilon is None:
             raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
@@ -193,7 +118,7 @@ class _Schema:
         )
 
     def _used(self, epsilon: float) -> int:
-        """Return how many attributes are asked for: the most whose class means keep noise below the limit."""
+        """Return how many attributes are used: the most whose class means keep noise below the limit."""
         p, all_of_them = self.parameters, len(self.attributes)
         # √2·k·used/(n·(1−share)·ε) is the deviation of a class mean's noise when classes are equally large.
         most = p.noise_limit * (1 - p.count_share) * epsilon * self.rows / (_SQRT2 * self.classes)
@@ -201,10 +126,10 @@ class _Schema:
 
 
 class NaiveBayesModel:
-    """What was released, and the classifier that follows from it.
+    """The released numbers, and the classifier made from them.
 
     Attributes:
-        queries: what was asked.
+        queries: the queries.
         answers: the noisy integers, one list a query.
         noise: one of ``released``, ``study`` and ``none``.
         classes_: class codes (k,).
@@ -232,7 +157,7 @@ class NaiveBayesModel:
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the attributes that were asked for; the others were too dear at this ε."""
+        """Names of the attributes that are used; the others would have been too noisy at this ε."""
         return tuple(self._schema.attributes[j].name for j in self.densities_)
 
     def _densities(self) -> dict[int, Density]:
@@ -271,7 +196,7 @@ class NaiveBayesModel:
         return total
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row) (n, k); a row that no class can explain gets the class sizes."""
+        """Return P(class | row) (n, k); a row that is impossible in every class gets the class sizes."""
         joint = self.joint_log_likelihood(X)
         impossible = ~np.isfinite(joint).any(axis=1)
         joint[impossible] = np.log(self.class_sizes_)
@@ -337,7 +262,7 @@ class NaiveBayesModel:
 
 
 class NaiveBayes(PrivateEstimator):
-    """Naive Bayes with the scikit-learn API; the noise it is given decides whether it is private.
+    """Naive Bayes with the scikit-learn API; it is private if its noise is.
 
     X (n, d): numeric columns as numbers (NaN: missing, contributes to nothing but the histogram of presence),
     categorical columns as codes 0 … k−1 (k: missing, where ``missing = "own-value"``). y (n,): codes of the target's

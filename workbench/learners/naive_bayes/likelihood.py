@@ -88,7 +88,7 @@ def gaussian_moments(
 
     The variance is E[z²] − mean², with Σz² = n − 2Σt. With noise, it is a positive posterior mean drawn towards
     ``typical_variance`` (pooled over the classes) and from there to each class's own, where its sum was asked for; to
-    it is added what the mean's variance still is, so that an attribute that is hardly known hardly counts.
+    it is added what the mean's variance still is, so that an attribute with little information has little weight.
 
     Args:
         noisy: Σi of each class, then Σt of each class or of all rows, on a grid of ``size``.

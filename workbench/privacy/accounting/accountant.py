@@ -1,7 +1,7 @@
 """ε of Poisson-subsampled Gaussian sums, by three accountants; and its inverses (noise, steps).
 
-Every figure here is an upper bound of the exact ε, also in floating point: what rounding could take away is added
-back, and discretisation is pessimistic. ``dp_accounting`` does the arithmetic and is imported when first needed,
+Every figure here is an upper bound of the exact ε, also in floating point: possible rounding errors are
+added, and discretisation is pessimistic. ``dp_accounting`` does the arithmetic and is imported when first needed,
 because it takes two seconds.
 """
 
@@ -24,7 +24,7 @@ ACCOUNTANTS = ("pld", "rdp", "rdp-classic")
 """PLD: privacy loss distributions. RDP: Rényi with the improved conversion. Classic: ε_rdp + ln(1/δ)/(α−1)."""
 
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
-"""Noise multipliers that the accountants take."""
+"""Noise multipliers that the accountants accept."""
 
 FINE, COARSE = 2**-13, 2**-11
 """Width of a cell of the privacy loss grid, relative to the RDP bound on ε: for figures, and for live curves.
@@ -33,7 +33,7 @@ At N = 60,000, batch 64, σ = 1, 15 epochs, ``FINE`` makes cells of 6.1e-5 and �
 """
 
 _MOST_PLD_EPSILON = 10_000.0
-"""Above it the RDP bound is as good as any."""
+"""Above this ε the RDP bound is as good as any."""
 
 _MOST_CELLS = 2**17
 """Cells of the grid of one step's privacy loss."""
@@ -44,7 +44,7 @@ _RDP_ROUNDING = 1e-14
 """Added to each step's Rényi divergence: above the error of its log-sum in double precision at every order."""
 
 _FFT_ROUNDING = 1e-15
-"""Taken off δ for each step: the Fourier transform of one step is raised to the number of steps."""
+"""Subtracted from δ for each step: the Fourier transform of one step is raised to the number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Loss:
 
     Attributes:
         epsilon: the bound.
-        order: the Rényi order α that gave it; ``None`` where a privacy loss distribution did.
+        order: the Rényi order α that gave it; ``None`` for a privacy loss distribution.
         discretisation: width of a cell of that distribution's grid; ``None`` for RDP.
     """
 
@@ -91,8 +91,8 @@ def loss(
 ) -> Loss:
     """Return an upper bound on ε of ``event`` at ``delta``, zero-out neighbours.
 
-    ``pld`` falls back on an improved RDP bound where that is less (each step costs almost nothing) and where δ is
-    near rounding: both hold.
+    ``pld`` falls back to an improved RDP bound if that is lower (each step costs almost nothing) or if δ is
+    close to rounding errors; both are valid.
 
     Args:
         event: the run; zero steps cost nothing.
@@ -115,7 +115,7 @@ def loss(
 def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str = "pld") -> float:
     """Return a noise multiplier with which ``event`` costs at most ``epsilon``, within 0.05 % of the least.
 
-    The event's own multiplier is ignored. Bisection on the accountant's values; the end that was seen to hold.
+    The event's own multiplier is ignored. Found by bisection on the accountant's values; the end returned was checked.
 
     Raises:
         ParameterError: an argument is out of range, or no multiplier up to :data:`MOST_NOISE` suffices.
@@ -227,7 +227,7 @@ def _least(holds: Callable[[float], bool], low: float, high: float, ratio: float
 
 
 def _quiet(record: logging.LogRecord) -> bool:
-    """Drop the library's word on an order that it leaves out: leaving one out can only raise the bound."""
+    """Silence the library's warning about an order that it leaves out: leaving one out can only raise the bound."""
     return not str(record.msg).startswith("_compute_log_a_frac failed")
 
 
@@ -301,7 +301,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
         cell = 2.0 ** math.floor(math.log2(max(resolution * aimed, least_cell)))
         epsilon = _composed(event, cell, delta - rounding)
         if cell <= least_cell or not 0 < epsilon < aimed / 4:
-            break  # otherwise RDP was far above the truth, and its grid too coarse for it
+            break  # otherwise RDP was far above the true ε, and the grid too coarse
     return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
 
 

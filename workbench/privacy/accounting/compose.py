@@ -1,7 +1,7 @@
-"""Adding up what was spent: exact basic composition, the advanced bound, and a person with several rows.
+"""Composition of costs: exact basic composition, the advanced bound, and a person with several rows.
 
-Costs are decimals and their sums are exact, so that shares written by a person add up to her total to the last
-digit. Where a figure has to be rounded, it is rounded up: an ε that is shown is never below the truth.
+Costs are decimals and their sums are exact, so that shares add up to the total that a person wrote, to the
+last digit. A figure that has to be rounded is rounded up: an ε that is shown is never too small.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXACT = Context(prec=400, rounding=ROUND_CEILING)
 """Doubles are decimals of at most 17 significant digits within 10^±308: no realistic sum needs more digits."""
 
 SHOWN_PLACES = 6
-"""Decimal places of an ε that an accountant computed, where it is charged."""
+"""Decimal places with which an accountant's ε is charged."""
 
 
 def round_up(value: float, places: int = SHOWN_PLACES) -> Decimal:
@@ -102,6 +102,6 @@ def for_person(cost: Cost, rows: int) -> Cost:
         return cost
     delta = cost.delta
     if delta:
-        # One double above what floating point made of e^((k−1)ε), so that rounding cannot flatter.
+        # One double above the floating-point value of e^((k−1)ε), so that rounding never makes it too small.
         delta = min(Decimal(1), Decimal(math.nextafter(group(float(cost.epsilon), float(delta), rows)[1], 2.0)))
     return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, cost.event)

@@ -23,9 +23,9 @@ KNOTS = 48
 class EpsilonCurve:
     """An upper bound on ε after each step of a run.
 
-    ε grows with the steps, so the ε of the next knot bounds that of every step before it; interpolation between
-    knots would not (it came out below the truth at half of the steps). For display: what decides (a cap, a charge)
-    is computed exactly by :func:`workbench.privacy.accounting.accountant.loss`.
+    ε grows with the steps, so the ε of the next knot bounds that of every step before it. Interpolation between knots
+    would not (it was too low at half of the steps). For display only: decisions (a cap, a charge) use the exact
+    :func:`workbench.privacy.accounting.accountant.loss`.
 
     Attributes:
         knots: steps at which ε was computed, ascending; the last is the run's last step.
@@ -46,8 +46,8 @@ class EpsilonCurve:
     ) -> Self:
         """Compute the knots of a run of ``event.steps`` steps (1 to 3 s by PLD, milliseconds by RDP).
 
-        ε grows about as √t, so knots even in √t are about even in ε. All of them share the privacy loss grid of the
-        whole run: one of their own for each would be finer than can be seen, and took up to 75 MB.
+        ε grows about as √t, so knots even in √t are about even in ε. They share the privacy loss grid of the
+        whole run: a finer grid for each would make no visible difference, and took up to 75 MB.
 
         Raises:
             CancelledError: ``cancel`` was set.
@@ -64,7 +64,7 @@ class EpsilonCurve:
                 cancel.check()
             epsilons.append(loss(replace(event, steps=knot), delta, accountant, COARSE, cell=cell).epsilon)
             emit(Progress(done, len(knots), "epsilon by step"))
-        # Each bound is discretised on its own; the running maximum keeps what is shown from falling.
+        # Each bound is discretised on its own; the running maximum keeps the displayed ε from falling.
         return cls(knots, tuple(float(e) for e in np.maximum.accumulate(epsilons)))
 
     def at(self, step: int) -> float:
@@ -75,9 +75,9 @@ class EpsilonCurve:
 
 
 class BackgroundCurve:
-    """A curve that is built in a thread while the run goes on; until it is there, Rényi bounds are shown.
+    """A curve that is built in a thread during the run; until it is ready, Rényi bounds are shown.
 
-    They take milliseconds and are a little higher, so what is shown may once fall, to a better bound of the same.
+    They take milliseconds and are a little higher, so the displayed ε may fall once, to the better bound.
 
     Use as a context manager: leaving it stops the thread.
     """
@@ -91,7 +91,7 @@ class BackgroundCurve:
             event: the whole run.
             delta: δ of one row.
             whole: ε of the whole run for a person, an upper bound at every step.
-            accountant: who accounts.
+            accountant: the privacy accountant.
             rows_per_person: k: a person's ε is k times that of a row.
         """
         self._event, self._delta, self._accountant, self._whole = event, delta, accountant, whole
@@ -118,7 +118,7 @@ class BackgroundCurve:
             row = EpsilonCurve.build(self._event, self._delta, self._accountant, cancel=self._cancel)
             self._curve = EpsilonCurve(row.knots, tuple(self._rows_per_person * e for e in row.epsilons))
         except CancelledError:
-            pass  # the run left before the curve was there: nobody will ask for it
+            pass  # the run ended before the curve was ready: nobody will ask for it
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asks for the curve
             self._error = error
 
@@ -143,5 +143,5 @@ class BackgroundCurve:
 
 
 def _quick_one(accountant: str) -> str:
-    """Return the accountant whose bounds are there at once and hold for the same mechanism."""
+    """Return the accountant whose bounds are available at once and valid for the same mechanism."""
     return "rdp" if accountant == "pld" else accountant

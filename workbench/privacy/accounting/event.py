@@ -1,7 +1,7 @@
-"""Cost is a value: frozen events that say what happened to the data, independent of any accountant.
+"""Costs as values: frozen events that record what was done to the data, independent of any accountant.
 
-All events are in the one relation of the workbench, zero-out neighbours: one row becomes an empty row that
-contributes nothing and the number of rows is public.
+All events use the workbench's one neighbouring relation, zero-out: one row becomes an empty row that contributes
+nothing, and the number of rows is public.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Cost:
 
 
 Charge = Callable[[Cost], None]
-"""Called by work that costs budget, before it reads data; raises BudgetRefusedError where the cap forbids it."""
+"""Called by work that costs budget, before it reads data; raises BudgetRefusedError if the cap forbids it."""
 
 
 def exact(epsilon: float | Decimal) -> Decimal:
@@ -75,6 +75,6 @@ def exact(epsilon: float | Decimal) -> Decimal:
 
 
 def floor_double(share: Decimal) -> float:
-    """Return the largest double that is at most ``share``: what is calibrated to it never exceeds the share."""
+    """Return the largest double that is at most ``share``: noise calibrated to it never exceeds the share."""
     nearest = float(share)
     return nearest if Decimal(nearest) <= share else math.nextafter(nearest, 0.0)

@@ -9,10 +9,10 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.normal_tail import DIGITS, normal_cdf
 
 _LARGEST = 1e9
-"""No ε, sensitivity or σ beyond this: the arithmetic below is for budgets, not for overflow."""
+"""Largest ε, sensitivity and σ: the arithmetic below is for realistic budgets."""
 
 _CLOSE = 1e-12
-"""How far above the least σ, in parts of itself, the one that is returned may be."""
+"""Largest relative distance of the returned σ above the least one."""
 
 
 def _check(epsilon: float, sensitivity: float) -> None:
@@ -57,7 +57,7 @@ def _exact_delta(epsilon: float, sigma: float, sensitivity: float) -> Decimal:
 
 
 def _near_delta(epsilon: float, ratio: float) -> float:
-    """Return δ in doubles, as Φ(a)·(1 − e^(ε + ln Φ(b) − ln Φ(a))): a guide, wrong where the difference is small."""
+    """Return δ in doubles, as Φ(a)·(1 − e^(ε + ln Φ(b) − ln Φ(a))): a guide, inaccurate if the difference is small."""
     from scipy.special import log_ndtr
 
     half, tilt = 1 / (2 * ratio), epsilon * ratio

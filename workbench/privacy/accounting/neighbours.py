@@ -1,4 +1,4 @@
-"""The one neighbouring relation, and what it means in others.
+"""The one neighbouring relation, and its equivalents in others.
 
 Zero-out: one row becomes an empty row that contributes nothing; the number of rows is public.
 """

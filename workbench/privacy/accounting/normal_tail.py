@@ -1,4 +1,4 @@
-"""The standard normal distribution function in decimal arithmetic, where doubles lose what they subtract."""
+"""The standard normal distribution function in decimal arithmetic, for differences in which doubles lose all digits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from decimal import Decimal, localcontext
 
 DIGITS = 60
-"""Digits of every step. The least difference that is asked for loses some forty of them."""
+"""Digits of every step; the smallest differences lose some forty of them."""
 
 _FRACTION_FROM = 3.0
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")

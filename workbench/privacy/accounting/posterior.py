@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workbench.params import ParameterError
 
 DELTA_NOTE = "with δ > 0 these bounds can fail, with a probability of the order of δ"
-"""Said wherever the bounds are shown for an (ε, δ) guarantee."""
+"""Shown with the bounds of every (ε, δ) guarantee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def posterior(epsilon: float, prior: float) -> Belief:
         raise ParameterError(f"prior = {prior} is not a probability", mend="give a number from 0 to 1")
 
     def after(shift: float) -> float:
-        if prior in (0.0, 1.0):  # certainty does not move, whatever the odds are multiplied with
+        if prior in (0.0, 1.0):  # certainty does not move, whatever factor the odds are multiplied by
             return prior
         return prior / (prior + math.exp(shift) * (1 - prior)) if shift < 700 else 0.0
 

@@ -15,7 +15,7 @@ from workbench.params import ParameterError
 
 
 class CentralNoise(Protocol):
-    """A way to noise a vector of integers; learners are written against this."""
+    """Adds noise to a vector of integers; the interface that learners use."""
 
     releasable: bool
 
@@ -46,7 +46,7 @@ class ReleasedNoise:
     releasable = True
 
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
-        """Return the noisy vector; its ε is the privacy map of the measurement that ran, never above ``epsilon``."""
+        """Return the noisy vector; the privacy map of the measurement gives its ε, never above ``epsilon``."""
         _checked(sensitivity, epsilon)
         import opendp.domains as dom
         import opendp.measurements as meas
@@ -82,7 +82,7 @@ class StudyNoise:
 
 
 class NoNoise:
-    """The exact values: the regime without privacy, and so never releasable."""
+    """The exact values: the regime without privacy, and never releasable."""
 
     releasable = False
 

@@ -1,4 +1,4 @@
-"""Calibration of a recipe: the parameter at which its *exact* ε is the share, from below."""
+"""Calibration of a recipe: find the parameter at which its *exact* ε reaches the share from below."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLOSE = 1e-9
 
 
 def float_epsilon(rows: NDArray[np.float64]) -> float:
-    """Return ε of unnormalised rows in doubles: the guide of the bisection, never the figure that is shown."""
+    """Return ε of unnormalised rows in doubles: a guide for the bisection, never a figure that is shown."""
     return _float_epsilon(lambda _, block: rows[block], 0.0, len(rows))
 
 
@@ -68,7 +68,7 @@ def calibrated(recipe: Recipe, epsilon: float, guess: float, inputs: int) -> Mec
         try:
             table = MechanismTable(weights, claim=target)
         except ParameterError:
-            # Rounding to integers carried ε over the share: step back and look again.
+            # Rounding to integers raised ε above the share: step back and try again.
             slack *= 8
             nominal = _bisected(loss, target * (1 - slack), nominal)
             continue

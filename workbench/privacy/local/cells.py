@@ -19,7 +19,7 @@ class Cells:
     """The inputs and outputs of a mechanism for one attribute.
 
     Attributes:
-        values: float64 (s,), the number each cell stands for, increasing; ``None`` where cells are mere names.
+        values: float64 (s,), the number each cell stands for, increasing; ``None`` for names.
         size: number s of cells that hold a value.
         missing: whether one more cell, the last, stands for a missing value.
     """
@@ -76,7 +76,7 @@ class Cells:
         return out
 
     def base(self) -> NDArray[np.float64]:
-        """Return the (t,) base measure: √s for the missing cell, which s cells of numbers would else drown."""
+        """Return the (t,) base measure: √s for the missing cell, otherwise negligible beside s cells of numbers."""
         base = np.ones(self.total)
         if self.missing and self.numeric:
             base[-1] = np.sqrt(self.size)

@@ -1,11 +1,11 @@
 """A mechanism's table as a linear map: its products with vectors and its inverse, without a dense copy where possible.
 
-Whoever corrects statistics for the noise multiplies with the table P many times: P g is the expectation of g(answer)
+Correcting statistics for the noise means multiplying by the table P many times: P g is the expectation of g(answer)
 for each true value, f P the distribution of answers for frequencies f. Three forms, all of the same table:
 
 * :class:`TwoChances`: randomised response, p on the diagonal and q elsewhere; everything in closed form.
 * :class:`DistanceTable`: rows r_i·κ(|i − j|), a missing cell beside them: products by fast Fourier transform, the
-  inverse by Levinson's recursion. Found by comparing every integer of the table, not presumed from its name.
+  inverse by Levinson's recursion. Detected by comparing every integer of the table, not assumed from its name.
 * :class:`DenseTable`: any other table, and any small one.
 """
 
@@ -22,12 +22,12 @@ from workbench.privacy.local.sampler import TOTAL
 Floats = NDArray[np.float64]
 
 DENSE_UPTO = 512
-"""Cells up to which a table is small: a dense copy and its singular values take no time to speak of."""
+"""Cells up to which a table is small: a dense copy and its singular values take negligible time."""
 
 _BLOCK = 256  # rows converted at a time
 _SAME = 1e-9
-_ROUNDED = float(1 << 20)  # what rounding to integers moves in an entry of 2^63, with much to spare
-_RANK = 1e-12  # a singular value below this part of the largest is rounding
+_ROUNDED = float(1 << 20)  # generous bound on the rounding error of an entry of 2^63
+_RANK = 1e-12  # a smaller singular value, relative to the largest, is a rounding error
 _LARGEST = 1e9  # a solution this many times the wanted values comes from rounding errors, not from the table
 
 
@@ -160,7 +160,7 @@ class DistanceTable:
     """Rows r_i·κ(|i − j|) over s equally spaced cells and, where there is one, a missing cell after them."""
 
     def __init__(self, weights: NDArray[np.uint64], profile: Floats, scale: Floats) -> None:
-        """Take the table apart.
+        """Decompose the table.
 
         Args:
             weights: the integers.

@@ -1,4 +1,4 @@
-"""What a mechanism does to a value, from its table alone: no data are touched and no budget is spent."""
+"""The error of a mechanism, from its table alone: this reads no data and spends no budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.privacy.local.mechanism_table import blocks
 from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.privacy.local.unbiased import nearest, unbiased
 
-_MOST_NAMES = 4096  # of a larger domain the mean over so many others is the same to the last digit shown
+_MOST_NAMES = 4096  # for a larger domain the mean over this many others has the same displayed digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class ErrorProfile:
     value, and errors under a uniform prior over them; an output in the missing cell counts as the middle of the
     range. For names, bias and variance are those of the estimate of each frequency from one record, for each true and
     estimated value (the true one first), and the error is the probability that the value is changed, with all values
-    alike. The estimate is unbiased where the table allows it, else the nearest one by least squares.
+    equally likely. The estimate is unbiased if the table allows it, otherwise the nearest one by least squares.
 
     Attributes:
         exact_epsilon: ε of the integers sampled.
@@ -34,9 +34,9 @@ class ErrorProfile:
         expected_absolute_error: mean of E|Y − x|, or the probability of a change.
         mse_uniform: mean of E(Y − x)², or the probability of a change.
         statistic_variance: variance of the unbiased estimate of a mean (names: of a frequency) from one record, with
-            all values alike; ``None`` where the table has no unbiased estimator.
-        constant_error: the expected error of always answering the middle (or one fixed name): no mechanism that
-            does worse is worth its budget.
+            all values equally likely; ``None`` if the table has no unbiased estimator.
+        constant_error: the expected error of always answering the middle (or one fixed name): a mechanism that
+            does worse is not worth its budget.
     """
 
     exact_epsilon: float
@@ -74,7 +74,7 @@ class ErrorProfile:
 
     @property
     def useless(self) -> bool:
-        """Whether a constant answer, which costs nothing, is at least as near."""
+        """Whether a constant answer, which has no privacy cost, is at least as close."""
         return not self.expected_absolute_error < self.constant_error
 
 
@@ -142,7 +142,7 @@ def _two_chances(channel: TwoChances) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _any(channel: Channel) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
-    """Return the same of a table without that symmetry, value by value."""
+    """Return the same for any table, value by value."""
     size = channel.inputs
     kept = np.array([channel.rows(np.array([cell]))[0, cell] for cell in range(size)])
     bias, variance = np.zeros((size, size)), np.zeros((size, size))

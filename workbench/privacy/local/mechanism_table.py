@@ -24,19 +24,19 @@ from workbench.privacy.local.channel import Channel, channel_of
 from workbench.privacy.local.sampler import TOTAL, TOTAL_BITS, AliasSampler
 
 EPSILON_SERVED = 30.0
-"""A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares are served by this table."""
+"""A row of 2^63 cannot hold every weight ≥ 1 much beyond this ε: larger shares use this table."""
 
 EPSILON_LEAST = 1e-6
-"""Below this the integers are too coarse to meet ε closely; such a share protects nothing more in practice."""
+"""Below this the integers are too coarse to reach ε closely; a smaller share would not protect more in practice."""
 
 EPSILON_MOST = 1e6
 
 _BLOCK = 1 << 15
-"""Entries of a table that are worked on at a time: they fit the processor's cache, and no second table is needed."""
+"""Entries of a table that are processed at a time: they fit the processor's cache and need no second table."""
 
 
 def served(epsilon: float) -> float:
-    """Return the ε of the table that serves a share of ``epsilon``.
+    """Return the ε of the table that is used for a share of ``epsilon``.
 
     Raises:
         ParameterError: the share is outside [1e-6, 1e6].
@@ -96,7 +96,7 @@ class MechanismTable:
         return self.weights[rows].astype(np.float64) / float(TOTAL)
 
     def channel(self) -> Channel:
-        """Return the table as a linear map, made when it is first asked for."""
+        """Return the table as a linear map, made on first use."""
         if self._channel is None:
             self._channel = channel_of(self.weights)
         return self._channel
@@ -106,7 +106,7 @@ class MechanismTable:
 
         Args:
             cells: (n,) input cells, 0 ≤ cell < m.
-            entropy: where the random words come from.
+            entropy: the source of random words.
 
         Raises:
             IndexError: a cell is outside the table.
@@ -167,7 +167,7 @@ def log_at_most(ratio: Fraction, epsilon: float) -> bool:
 
 
 def blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Yield stretches of the rows of a table, small enough to be worked on in the processor's cache."""
+    """Yield blocks of rows of a table that fit the processor's cache."""
     step = max(1, _BLOCK // columns)
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))

@@ -21,8 +21,8 @@ EXACT = 1e-7
 """Largest bias, as a part of the largest wanted value, of an estimator that is called unbiased (rounding)."""
 
 _MOST_STEPS = 1500
-_LOOK, _SLOW = 100, 0.99  # a hundred steps that take less than a percent off the squared bias are the last
-_STILL = 1e-9  # what a step may leave of the gradient, as a part of the first one, before the search is at its end
+_LOOK, _SLOW = 100, 0.99  # stop after a hundred steps that reduce the squared bias by less than a percent
+_STILL = 1e-9  # relative size of the gradient at which the search ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def nearest(channel: Channel, wanted: Floats) -> Linear:
 
 
 def exact(linear: Linear, wanted: Floats) -> bool:
-    """Return whether an estimator of Σ f·wanted is unbiased but for rounding."""
+    """Return whether an estimator of Σ f·wanted is unbiased apart from rounding."""
     return linear.bias <= EXACT * max(float(np.abs(wanted).max()), 1e-300)
 
 

@@ -24,7 +24,17 @@ from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.processes import this_process
-from workbench.release.ledger.records import COUNTED, FIRST_RELEASE, MERGED, STEWARD, Account, Release
+from workbench.release.ledger.records import (
+    COUNTED,
+    FIRST_RELEASE,
+    MERGED,
+    STEWARD,
+    Account,
+    Cap,
+    Release,
+    cap_for,
+    refusal,
+)
 
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
 _CERTIFY = "certify"
@@ -61,7 +71,8 @@ class Ledger(LedgerAccounts):
                 )
             dataset = self.enter(dataset)
             account = self.account(dataset)
-            cap, refused = account.cap_for(cost), account.refusal(cost)
+            standing = account.standing_cap
+            cap, refused = cap_for(wanted, standing), refusal(wanted, standing, account.used)
             if refused is not None:
                 told = {"cap": texts(cap), "used": texts(account.used)}
                 self._append("refuse", release_id, dataset, wanted, {**body, **told})
@@ -134,6 +145,16 @@ class Ledger(LedgerAccounts):
             kept = present[1] if present else None
             self._append("cap", "", dataset, (epsilon, kept if delta is None else delta), {"origin": STEWARD})
         return self.account(dataset)
+
+    def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
+        """Set the caps that nobody has set yet to those of ``cap``; one that stands already stays as it is."""
+        with self._transaction():
+            account = self.account(self.enter(dataset))
+            standing = account.standing_cap
+            epsilon, delta = standing or (cap[0], None)
+            delta = cap[1] if delta is None else delta
+            if (epsilon, delta) != standing:
+                self.set_cap(account.dataset, epsilon, delta)
 
     # -- what is known --------------------------------------------------------------------------------------------
 

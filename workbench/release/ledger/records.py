@@ -8,8 +8,7 @@ from typing import Any
 
 from workbench.params import BudgetRefusedError
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
-from workbench.privacy.accounting.event import Cost
-from workbench.release.ledger.exact import Amount, decimal_text, loss, minus, plus
+from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]
 """(ε, δ) of a cap; δ is ``None`` until a release with δ > 0 or the steward sets it."""
@@ -63,16 +62,6 @@ class Account:
         cap = self.standing_cap
         return None if cap is None or cap[1] is None else minus(cap[1], self.used[1])
 
-    def cap_for(self, cost: Cost) -> Cap:
-        """Return the cap under which ``cost`` would be charged: what nobody has capped yet, it caps itself."""
-        epsilon, delta = self.standing_cap or (cost.epsilon, None)
-        return epsilon, cost.delta if delta is None and cost.delta > 0 else delta
-
-    def refusal(self, cost: Cost) -> BudgetRefusedError | None:
-        """Return why ``cost`` cannot be charged, ``None`` where the cap allows it."""
-        cap, after = self.cap_for(cost), plus(self.used, loss(cost.epsilon, cost.delta))
-        return refusal(cost, cap, self.used) if after[0] > cap[0] or after[1] > (cap[1] or 0) else None
-
     @property
     def unused(self) -> bool:
         """Whether nobody set the cap but a first release that came to nothing: then the next one is the first."""
@@ -84,18 +73,27 @@ class Account:
         return plus(self.spent, self.reserved)
 
 
-def refusal(cost: Cost, cap: Cap, used: Amount) -> BudgetRefusedError:
-    """Return the error for a charge that does not fit under its cap, with both numbers of what is short."""
+def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
+    """Return the cap under which ``wanted`` would be charged: what nobody has capped yet, it caps itself."""
+    epsilon, delta = cap or (wanted[0], None)
+    return epsilon, wanted[1] if delta is None and wanted[1] > 0 else delta
+
+
+def refusal(wanted: Amount, cap: Cap | None, used: Amount) -> BudgetRefusedError | None:
+    """Return why a charge cannot be made, with both numbers of what is short; ``None`` where the cap allows it."""
+    cap, after = cap_for(wanted, cap), plus(used, wanted)
+    if after[0] <= cap[0] and after[1] <= (cap[1] or 0):
+        return None
     left = max(minus(cap[0], used[0]), Decimal(0))
     delta_left = max(minus(cap[1] or Decimal(0), used[1]), Decimal(0))
     needs, short, where = [], [], []
-    if cost.epsilon > left:
+    if wanted[0] > left:
         short.append("epsilon")
-        needs.append(f"costs epsilon = {decimal_text(cost.epsilon)} but only {decimal_text(left)} remain")
+        needs.append(f"costs epsilon = {decimal_text(wanted[0])} but only {decimal_text(left)} remain")
         where.append(f"cap epsilon = {decimal_text(cap[0])}, spent or reserved {decimal_text(used[0])}")
-    if cost.delta > delta_left:
+    if wanted[1] > delta_left:
         short.append("delta")
-        needs.append(f"needs delta = {float(cost.delta):g} of which {float(delta_left):g} remain")
+        needs.append(f"needs delta = {float(wanted[1]):g} of which {float(delta_left):g} remain")
         where.append(f"cap delta = {float(cap[1] or 0):g}, spent or reserved {float(used[1]):g}")
     remains = "epsilon" in short and left > 0
     quantity = ", ".join(short)

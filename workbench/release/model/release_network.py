@@ -96,7 +96,7 @@ def release_training(
         table: the rows.
         target: a new folder; it appears whole or not at all.
         ledger: the account.
-        rows_per_person: most rows of one person.
+        rows_per_person: maximum rows per person.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         test: rows to measure the network on.
         outside: sentences on what ε does not cover.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import time
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,34 +13,36 @@ import polars as pl
 
 from workbench.data.columns.source_types import as_type
 from workbench.data.table import Table
-from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
 from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
     CHARGED_FIRST,
-    FinishedDraw,
     clear_leftovers,
     finished_draw,
     place_of,
     publish_table,
     recover,
     reopened_table,
-    request_of,
 )
 from workbench.release.parts import DrawFile
+from workbench.release.table.before_release import (
+    Destination,
+    PreparedRelease,
+    destination,
+    prepared_release,
+    table_request,
+    waiting_draw,
+)
 from workbench.release.table.certificate import Output, certificate, certificate_path, encode
-from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
-from workbench.sanitize.engine import Draw, check_columns, draw
-from workbench.sanitize.forecast import charge_of
-from workbench.sanitize.origin import require_confirmed
+from workbench.sanitize.calibrated import ProtectedColumn
+from workbench.sanitize.engine import Draw, draw_prepared
 from workbench.sanitize.plan import Plan
 from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
-FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _ROWS_AT_ONCE = 200_000
 
 
@@ -70,18 +71,6 @@ class TableRelease:
     published_earlier: bool = False
 
 
-def format_of(target: Path) -> str:
-    """Return the format that the suffix of ``target`` names, or raise :class:`InputError`."""
-    if target.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"the output's suffix {target.suffix!r} is not known",
-            str(target),
-            f"use one of {', '.join(FORMATS)}",
-            code="output-format",
-        )
-    return FORMATS[target.suffix.lower()]
-
-
 def release_table(
     plan: Plan,
     table: Table,
@@ -90,7 +79,19 @@ def release_table(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> TableRelease:
-    """Release ``table`` as ``plan`` says, into ``target`` with a certificate beside it.
+    """Release ``table`` as ``plan`` says, into ``target`` with a certificate beside it; see :func:`release_prepared`.
+
+    Raises:
+        InputError: the plan holds unconfirmed guesses; or plan, table and output do not fit each other.
+    """
+    prepared = prepared_release(plan, table, destination(target))
+    return release_prepared(prepared, ledger, emit, cancel)
+
+
+def release_prepared(
+    prepared: PreparedRelease, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> TableRelease:
+    """Release what was prepared.
 
     The output's place and the space it needs are secured first, then the cost is reserved, then the values are drawn
     in memory; the charge is final before the first of their bytes goes into a file, whatever ends the run afterwards.
@@ -98,34 +99,25 @@ def release_table(
     next run of the same request publishes it instead of drawing and charging anew.
 
     Raises:
-        InputError: the plan holds unconfirmed guesses; plan, table and output do not fit each other; or the output
-            cannot be written.
+        InputError: a value does not fit its column, or the output cannot be written.
         BudgetRefusedError: the cap does not allow it.
         CancelledError: ``cancel`` was set; the message says whether the charge stands.
     """
-    kind = format_of(target)
     started = time.monotonic()
-    require_confirmed(plan)
-    check_columns(plan, table)
-    table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
-    columns = protected_columns(plan)  # calibrated now: a plan that does not work is not charged
-    if os.path.isdir(certificate_path(target)):
-        raise InputError(
-            "a folder has the name of the certificate", str(certificate_path(target)), "name another output"
-        )
+    plan, table, target = prepared.plan, prepared.table, prepared.to.path
     dataset = ledger.enter_for_release(table, plan.account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
-    published = _published_earlier(ledger, target, plan, dataset, emit)
+    published = _published_earlier(ledger, prepared.to, plan, dataset, emit)
     if published is not None:
         return _released(published, ledger, target, started, published_earlier=True)
     cancel = cancel or CancelToken()
-    cost = Cost(charge_of(plan), Decimal(0), PureDp(charge_of(plan), "sanitised table"))
-    with DrawFile(target, most_bytes(plan, columns, plan.rows_of(table))) as part:
+    cost = Cost(prepared.epsilon, Decimal(0), PureDp(prepared.epsilon, "sanitised table"))
+    with DrawFile(target, most_bytes(plan, prepared.columns, plan.rows_of(table))) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
         try:
-            drawn = draw(plan, table, OsEntropy(), emit, cancel)
+            drawn = draw_prepared(plan, prepared.columns, table, OsEntropy(), emit, cancel)
             if not drawn.releasable:
                 raise AssertionError("a seeded draw cannot be released")
             cancel.check()
@@ -134,7 +126,7 @@ def release_table(
             void_unless_charged(ledger, release_id, error, emit)
             raise
         with standing_charge(cost, target):
-            output = _write(drawn, part, kind, emit, cancel)
+            output = _write(drawn, part, prepared.to.format, emit, cancel)
             release = ledger.release(release_id)
             assert release is not None
             document = certificate(
@@ -142,37 +134,16 @@ def release_table(
             )
             data = encode(document)
             with part.kept_if_well():
-                ledger.certify(release_id, document["checksum"], table_request(plan, kind), data.decode())
+                ledger.certify(release_id, document["checksum"], table_request(plan, prepared.to.format), data.decode())
         emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)
     return _released(document, ledger, target, started)
 
 
-def table_request(plan: Plan, kind: str) -> str:
-    """Return the digest of the request to release a table by ``plan`` in the format ``kind``."""
-    return request_of("sanitize", plan=plan.published().to_toml(), format=kind)
-
-
-def waiting_draw(ledger: Ledger, target: Path, plan: Plan, dataset: str) -> FinishedDraw | None:
-    """Return the finished draw that a release of this table by ``plan`` into ``target`` would publish for free.
-
-    Raises:
-        InputError: a finished draw waits there that this release did not ask for.
-    """
-    waiting = finished_draw(ledger, target)
-    if waiting is None:
-        return None
-    if waiting.answers(table_request(plan, format_of(target)), ledger.account_of(dataset)):
-        return waiting
-    if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
-        return None
-    raise waiting.refusal()
-
-
-def _published_earlier(ledger: Ledger, target: Path, plan: Plan, dataset: str, emit: Emit) -> dict[str, Any] | None:
+def _published_earlier(ledger: Ledger, to: Destination, plan: Plan, dataset: str, emit: Emit) -> dict[str, Any] | None:
     """Publish the finished draw that waits for this name; return its certificate if this very run asked for it."""
-    asked_for = waiting_draw(ledger, target, plan, dataset)
-    waiting = asked_for or finished_draw(ledger, target)
+    asked_for = waiting_draw(ledger, to, plan, dataset)
+    waiting = asked_for or finished_draw(ledger, to.path)
     if waiting is None:
         return None
     found = reopened_table(waiting)
@@ -184,7 +155,7 @@ def _published_earlier(ledger: Ledger, target: Path, plan: Plan, dataset: str, e
     part, document = found
     with part:
         publish_table(ledger, part, release_id, waiting.document.encode())
-    emit(Notice("info", f"the finished draw of release {release_id} now stands at {target}; nothing more is charged"))
+    emit(Notice("info", f"the finished draw of release {release_id} now stands at {to.path}; nothing more is charged"))
     return document if asked_for is not None else None
 
 

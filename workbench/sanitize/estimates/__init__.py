@@ -1,6 +1,6 @@
-"""What a released table says of the original one: frequencies and means, corrected for the noise, with intervals."""
+"""Estimates of the original table from a released one: frequencies and means, corrected for noise, with intervals."""
 
-from workbench.sanitize.estimates.column import ColumnEstimate, estimate_names, estimate_numbers
+from workbench.sanitize.estimates.column import ColumnEstimate, estimate_column, estimate_names, estimate_numbers
 from workbench.sanitize.estimates.interval import Interval
 
-__all__ = ["ColumnEstimate", "Interval", "estimate_names", "estimate_numbers"]
+__all__ = ["ColumnEstimate", "Interval", "estimate_column", "estimate_names", "estimate_numbers"]

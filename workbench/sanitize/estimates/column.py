@@ -1,8 +1,8 @@
 """Statistics of a sanitised column from its released cells and its public table alone.
 
-Every figure is about the n rows after clamping to the public bounds and rounding to the public grid. Unbiased where
-the table has an unbiased estimator, else at the frequencies of greatest likelihood and marked ``biased``; beside it
-always the figure at those frequencies, which is one that a table could have (``consistent``).
+Every figure is about the n rows after clamping to the public bounds and rounding to the public grid. Estimates are
+unbiased if the mechanism has an unbiased estimator; otherwise they use the frequencies of greatest likelihood and are
+marked ``biased``. The figure at those frequencies, which a real table could have, is always given (``consistent``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from workbench.params import ParameterError
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import Channel, TwoChances
 from workbench.privacy.local.mechanisms.base import Randomiser
+from workbench.sanitize.calibrated import ProtectedColumn
 from workbench.sanitize.estimates.interval import Interval, Observed
 from workbench.sanitize.estimates.likelihood import maximum_likelihood
 from workbench.sanitize.estimates.numbers import Functionals, centred_values, linear_interval, mean_of_some
@@ -30,7 +31,7 @@ UNBIASED, RATIO, LIKELIHOOD = "unbiased", "ratio of unbiased estimates", "maximu
 
 @dataclass(frozen=True)
 class ColumnEstimate:
-    """What a sanitised column says of the original one.
+    """The estimates for one column.
 
     Attributes:
         name: the column.
@@ -38,8 +39,8 @@ class ColumnEstimate:
         method: how the point estimates were made.
         frequencies: share of the rows by value, for names.
         mean: mean of the rows with a value, for numbers; in the attribute's unit (days for dates).
-        missing: share of the rows without a value, where that is a cell of its own.
-        bias_bound: what the mean's interval allows for bias: it is no shorter than twice this with any number of rows.
+        missing: share of the rows without a value, if that is a cell of its own.
+        bias_bound: allowance for bias in the mean's interval, which never gets shorter than twice this.
         gap: no frequencies have a log-likelihood (in nats) more than this above that of the consistent ones.
     """
 
@@ -62,6 +63,26 @@ class ColumnEstimate:
         if self.missing is not None:
             plain["missing"] = self.missing.to_plain()
         return plain
+
+
+def estimate_column(
+    column: ProtectedColumn, counts: NDArray[np.int64], confidence: float, cancel: CancelToken | None = None
+) -> ColumnEstimate:
+    """Return the mean of a numeric column, the frequencies of one of names.
+
+    Args:
+        column: the column with the mechanism that ran.
+        counts: (t,) counts of the released cells, the missing one last where there is one.
+        confidence: of each interval.
+        cancel: checked between steps.
+
+    Raises:
+        ParameterError: there are no rows.
+    """
+    grid, name = column.grid, column.column.name
+    if grid.cells.numeric:
+        return estimate_numbers(name, grid.cells, column.randomiser, counts, confidence, cancel)
+    return estimate_names(name, grid.labels, column.randomiser, counts, grid.cells.missing, confidence, cancel)
 
 
 def estimate_names(
@@ -104,7 +125,7 @@ def _shares(observed: Observed, cancel: CancelToken) -> tuple[list[Interval], bo
     channel, consistent = observed.channel, observed.fitted
     if isinstance(channel, TwoChances) and channel.keep > channel.other:
         ends = frequency_intervals(channel, observed.counts, observed.rows, observed.alpha)
-        # An unbiased estimate may lie outside what is possible, and so outside the interval: it is held all the same.
+        # An unbiased estimate may be impossible and lie outside the interval, which is then extended to it.
         made = [
             Interval(e, min(low, e), max(high, e), c)
             for e, low, high, c in zip(*(part.tolist() for part in ends), consistent.tolist(), strict=True)
@@ -114,7 +135,7 @@ def _shares(observed: Observed, cancel: CancelToken) -> tuple[list[Interval], bo
     found = [linear_interval(functionals, own, float(own @ consistent), 0.0, 1.0) for own in np.eye(channel.inputs)]
     if not any(bias for _, bias in found):
         return [interval for interval, _ in found], True
-    # One column, one method: where some value has no unbiased estimator the likelihood speaks for all.
+    # One method per column: if one value has no unbiased estimator, all use the likelihood.
     pairs = zip(consistent.tolist(), (i for i, _ in found), strict=True)
     return [Interval(c, min(i.low, c), max(i.high, c), c) for c, i in pairs], False
 

@@ -8,9 +8,9 @@ for any f), its variance, third and fourth cumulants, and its whole generating f
 without bias. se comes from an upper confidence limit (risk 0.001) of the noise alone: the least of the largest variance
 over the true values, the sample variance (which holds the spread of the rows, too), and an estimate of Σ f·variance, a
 functional of f like any other, with its bias. What the normal approximation leaves out to order 1/n (Edgeworth: the
-fourth cumulant, and with bias the third) is taken off the risk.
+fourth cumulant, and with bias the third) is subtracted from the risk.
 
-*Few rows*, where that would be too much: Chernoff's bound with the largest generating function over the true values,
+*Few rows*, if that would be too much: Chernoff's bound with the largest generating function over the true values,
 |estimate − truth| ≤ b + min over t of (ln(2/α)/n + max_x K_x(±t))/t: it holds for every n and f.
 """
 
@@ -28,12 +28,12 @@ from workbench.privacy.local.unbiased import Linear
 
 Floats = NDArray[np.float64]
 _VARIANCE_RISK = 1e-3
-_MOST_CORRECTION = 0.4  # part of the risk that the corrections of the normal approximation may take
+_MOST_CORRECTION = 0.4  # largest part of the risk for the corrections of the normal approximation
 _TILTS = 48
 
 
 _NO_NOISE = 1e-20
-"""Variance, as a part of what is possible, that is nothing but rounding."""
+"""Relative variance that is only rounding."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Interval:
     """An estimate with the ends of its confidence interval.
 
     Attributes:
-        estimate: the point estimate; unbiased where there is such an estimator, so it may lie outside what is possible.
+        estimate: the point estimate; unbiased if possible, so it may lie outside the possible range.
         low: lower end.
         high: upper end.
-        consistent: the value at the frequencies of greatest likelihood, which are possible ones.
+        consistent: the value at the frequencies of greatest likelihood, which are always possible.
     """
 
     estimate: float
@@ -59,7 +59,7 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What was released of a column.
+    """The released cells of a column.
 
     Attributes:
         channel: the table.
@@ -125,7 +125,7 @@ def _upper(observed: Observed, values: Floats, z: float) -> float:
 def _corrected_risk(
     observed: Observed, linear: Linear, variances: Floats, variance: float, risk: float
 ) -> float | None:
-    """Return the risk that is left for the normal distribution, or ``None`` where the rows are too few for it."""
+    """Return the risk that is left for the normal distribution, or ``None`` if there are too few rows for it."""
     rows, g, e = observed.rows, linear.values, linear.expected
     forward = observed.channel.forward
     squares, cubes = variances + e**2, forward(g**3)
@@ -171,7 +171,7 @@ def chernoff(observed: Observed, linear: Linear) -> float:
 
 
 def clipped(interval: Interval, least: float, most: float) -> Interval:
-    """Return ``interval`` within what is possible, but for its estimate, which it always holds."""
+    """Return ``interval`` cut to the possible range, but always around its estimate."""
     low = min(max(interval.low, least), interval.estimate)
     high = max(min(interval.high, most), interval.estimate)
     return Interval(interval.estimate, low, high, min(max(interval.consistent, least), most))

@@ -51,7 +51,7 @@ class Likelihood:
 
     @property
     def converged(self) -> bool:
-        """Whether the gap is one that no statistic could notice."""
+        """Whether the gap is too small to matter for any statistic."""
         return self.gap <= GAP
 
 
@@ -89,7 +89,7 @@ def _randomised_response(channel: TwoChances, counts: NDArray[np.int64]) -> Like
 def _accelerated_em(channel: Channel, seen: Floats, start: Floats, steps: int, cancel: CancelToken) -> Floats:
     """Return frequencies after some steps of expectation maximisation, accelerated (SQUAREM: Varadhan & Roland 2008).
 
-    Where the answers nearly give the values away these are the maximum already; elsewhere a place to start from.
+    If the answers are almost the values, these are the maximum already; otherwise a starting point.
     """
 
     def step(frequencies: Floats) -> Floats:
@@ -123,7 +123,7 @@ class _Search:
         self._channel, self._cancel = channel, cancel
         self._rows = int(counts.sum())
         self._seen = counts / self._rows
-        self._used = np.flatnonzero(counts)  # an answer that nobody gave says nothing but through the sum
+        self._used = np.flatnonzero(counts)  # unused answers enter only through the sum
 
     def run(self) -> Likelihood:
         """Search until the gap is closed, or until rounding keeps it from closing further."""
@@ -151,7 +151,7 @@ class _Search:
         return best
 
     def _risen(self, best: Likelihood) -> Likelihood:
-        """Go on by expectation maximisation: where so many cells have mass of their own, the answers blur little."""
+        """Go on by expectation maximisation: with so many cells of positive mass, the noise is small."""
         frequencies = 0.9 * best.frequencies + 0.1 / best.frequencies.size  # none is 0, which would stay 0
         for _ in range(_EM_ROUNDS):
             frequencies = _accelerated_em(self._channel, self._seen, frequencies, _EM_STEPS, self._cancel)

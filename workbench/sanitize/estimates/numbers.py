@@ -1,4 +1,4 @@
-"""The mean of a numeric column: of all rows, or of the rows with a value where missing ones have a cell."""
+"""The mean of a numeric column: over all rows, or over the rows with a value if missing ones have a cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Chosen:
 
 
 class Functionals:
-    """Estimators of functionals of one column; what they share is worked out once."""
+    """Estimators of functionals of one column; shared parts are computed once."""
 
     def __init__(self, observed: Observed, cancel: CancelToken) -> None:
         self.observed, self._cancel = observed, cancel

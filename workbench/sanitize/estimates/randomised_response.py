@@ -69,7 +69,7 @@ def frequency_intervals(
         channel: p and q.
         counts: (k,) how often each value is reported.
         rows: n.
-        alpha: chance that an interval misses, each for itself.
+        alpha: chance that one interval misses.
     """
     estimate = (counts / rows - channel.other) / (channel.keep - channel.other)
     risk = alpha / 2 * _SLACK

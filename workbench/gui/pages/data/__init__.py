@@ -21,9 +21,9 @@ PAGE = Page(
     make="workbench.gui.pages.data.page:DataPage",
     state=_state,
     about=(
-        "Open a table and say what everybody may know about each attribute: what it is, its bounds or its list of "
-        "values, and what a missing value means. The noise of a release is made to hide one row within these facts, "
-        "so they must not come from the rows."
+        "Open a table and declare what is public about each attribute: its kind, its bounds or its list of values, and "
+        "how missing values are treated. A release hides each row within these public facts, so they must not be taken "
+        "from the rows."
     ),
-    keys="Tab goes to the next fact, Return edits it. Names with ⚠ were noticed: the reason stands below the table.",
+    keys="Tab moves to the next fact, Return edits it. Select a name with ⚠ to see the reason below the table.",
 )

@@ -1,4 +1,4 @@
-"""The Ledger page: every release, caps and what remains."""
+"""The Ledger page: every release, the caps and the remaining budget."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from workbench.gui.pages.base import Page
 PAGE = Page(
     name="ledger",
     title="Ledger",
-    help="Every release of every dataset, caps and what remains, with a chain that shows any change",
+    help="Every release of every table, the caps and the remaining budget",
     make="workbench.gui.pages.ledger.page:LedgerPage",
     step=False,
     about=(
-        "Every charge of every table on this computer. A table is known by its content, so that a copy or another "
-        "name is the same table. Each entry seals the one before it: what is changed afterwards is found."
+        "Every charge for every table on this computer. A table is recognised by its content, so a copy or a renamed "
+        "file is the same table. Verify shows whether any entry was altered or removed."
     ),
     keys="Ctrl+C copies the selected rows.",
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.lines_model import Cell, LinesTable
@@ -17,6 +18,7 @@ from workbench.gui.pages.ledger.tasks import LedgerLine, LedgerView, export_ledg
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, row
+from workbench.gui.widgets.delta_cap import DeltaCap
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
@@ -37,8 +39,8 @@ SIGNS = {
     "charged": "✓ charged",
     "settled": "✓ settled",
 }
-WORK = {"sanitize": "table", "dpsgd": "DP-SGD", "fit naive-bayes": "naive Bayes"}
-"""What a person calls a piece of work; the ledger's own word is in the tip."""
+WORK = {"sanitize": "table", "dpsgd": "DP-SGD"}
+"""What a person calls a piece of work that is no learner; the ledger's own word is in the tip."""
 
 NOTHING_RELEASED = "✓ charged, nothing released"
 
@@ -65,10 +67,10 @@ class LedgerPage(PageFrame):
             session,
             "ledger_caps",
             "Cap and what remains, per dataset",
-            ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Releases"),
-            right=(1, 2, 3, 4, 5),
+            ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Cap δ", "δ remains", "Releases"),
+            right=(1, 2, 3, 4, 5, 6, 7),
         )
-        self._accounts.set_widths((232, 84, 84, 84, 84, 84))
+        self._accounts.set_widths((196, 72, 72, 72, 72, 64, 72, 72))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
@@ -99,10 +101,15 @@ class LedgerPage(PageFrame):
             slider_high=SLIDER[1],
             ends=("stricter", "laxer"),
         )
+        self._delta = DeltaCap(
+            "ledger_delta", "δ of all releases of this dataset together; only training with DP-SGD needs it"
+        )
         self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
         self._set.clicked.connect(self._set_cap)
         line = row(spacing=12)
         line.addWidget(self._cap, 1)
+        line.addWidget(label("δ", "muted"))
+        line.addWidget(self._delta)
         line.addWidget(self._set)
         self._cap_line = QWidget()
         self._cap_line.setLayout(line)
@@ -163,6 +170,8 @@ class LedgerPage(PageFrame):
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
                     _left(a.remaining, "accent") if a.remaining is not None else Cell("–", "accent"),
+                    Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
+                    Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining), "accent"),
                     Cell(str(a.releases)),
                 )
                 for a in view.accounts
@@ -190,8 +199,13 @@ class LedgerPage(PageFrame):
                 f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
             )
             tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
+            if account.delta_remaining is not None and account.delta_cap is not None:
+                left = at_least(max(account.delta_remaining, Decimal(0)))
+                told = f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
+                self._cap_title.setText(self._cap_title.text() + told)
             if not self._cap.field.hasFocus():
                 self._cap.set_value(min(max(account.cap, LOW), HIGH))
+        self._delta.show_present(account.delta_cap)
         self._cap_title.setToolTip(tip)
 
     # -- what it does ---------------------------------------------------------------------------------------------
@@ -219,12 +233,15 @@ class LedgerPage(PageFrame):
 
     def _set_cap(self) -> None:
         opened, account, cap = self.session.opened, self.session.account, self._cap.value()
-        if opened is None or not account.dataset or self._cap.problem():
+        if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
             return
         former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
-        text = f"This sets the cap of {opened.title} {former} ε = {entered(cap)}. The ledger records it for good."
+        delta = self._delta.value()
+        delta = None if delta == account.delta_cap else delta
+        told = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
+        text = f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good."
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
-            set_cap(self.session, self.jobs, account.dataset, cap)
+            set_cap(self.session, self.jobs, account.dataset, cap, delta)
 
 
 def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -242,6 +259,12 @@ def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, 
         told = f"released as {', '.join(outputs[dataset])}" if dataset in outputs else ""
         found[dataset] = (public.get(dataset) or titles.get(dataset, ""), told)
     return found
+
+
+def _called(work: str) -> str:
+    """Return what a person calls a piece of work of the ledger; its own word where this version does not know it."""
+    fits = {f"fit {entry.name}": entry.title for entry in learners.LEARNERS}
+    return {**WORK, **fits}.get(work, work)
 
 
 def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -> Cell:
@@ -274,7 +297,7 @@ def _release_cells(line: LedgerLine, present: str, names: Mapping[str, tuple[str
     return (
         Cell(line.time[:16].replace("T", " "), tip=line.time),
         dataset._replace(text=f"{title or released}  {line.dataset[:NAME]}".lstrip()),
-        Cell(WORK.get(line.work, line.work), tip=line.work),
+        Cell(_called(line.work), tip=line.work),
         _paid(line.epsilon),
         Cell(entered(line.delta), "text" if line.delta else "muted"),
         status,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
@@ -38,7 +39,7 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class AccountLine:
-    """One account's budget in ε, as the table shows it; the cap is ``None`` before the first release."""
+    """One account's budget, as the table shows it; a cap is ``None`` before the first release that needs it."""
 
     dataset: str
     cap: Decimal | None
@@ -48,6 +49,8 @@ class AccountLine:
     releases: int
     name: str = ""
     """Its public name."""
+    delta_cap: Decimal | None = None
+    delta_remaining: Decimal | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,11 @@ def ledger_view(emit: Emit) -> LedgerView:
             cap = None if account.standing_cap is None else account.standing_cap[0]
             used = account.spent[0], account.reserved[0]
             name = known.name_of(dataset)
-            accounts.append(AccountLine(dataset, cap, *used, account.remaining, counted, name))
+            delta_cap = None if account.standing_cap is None else account.standing_cap[1]
+            line = AccountLine(
+                dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining
+            )
+            accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts))
 
 
@@ -143,17 +150,18 @@ def export_ledger(jobs: JobCenter, target: Path, done: Callable[[Path], None]) -
     jobs.start(Job("Exporting the ledger", work), on_result=done)
 
 
-def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal) -> None:
-    """Set the cap of ``dataset``, the one the person was asked about; the ledger records it for good."""
+def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, delta: Decimal | None = None) -> None:
+    """Set the caps of ``dataset``, the one the person was asked about; that of δ stays where none is given."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:
         from workbench.release.ledger.ledger import Ledger
 
         with Ledger.open() as book:
-            book.set_cap(dataset, epsilon)
+            book.set_cap(dataset, epsilon, delta)
 
     def apply(_: None) -> None:
-        session.tell("info", f"The cap is ε = {epsilon.normalize():f} now; the ledger has recorded it.")
+        told = f"ε = {epsilon.normalize():f}" + (f" and δ = {entered(delta)}" if delta is not None else "")
+        session.tell("info", f"The cap is {told} now; the ledger has recorded it.")
         read_account(session, jobs)
 
     jobs.start(Job("Setting the cap", work), on_result=apply)

@@ -19,8 +19,8 @@ PAGE = Page(
     make="workbench.gui.pages.preview.page:PreviewPage",
     state=_state,
     about=(
-        "See one draw of the plan beside the original, how each attribute is spread, and what is left of the "
-        "correlations. Looking is free: a preview is never released, and a release never shows what was looked at."
+        "See one draw of the plan beside the original, the distribution of each attribute, and what is left of the "
+        "correlations. Previews spend no budget and are never released; a release always draws new noise."
     ),
-    keys="Arrow keys move through the rows and the pairs. Nothing here can be copied.",
+    keys="Arrow keys move through the rows and the pairs. Private rows cannot be copied from here.",
 )

@@ -6,12 +6,14 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from workbench.gui.pages.preview.recovered_task import Recovered
 from workbench.gui.pages.preview.tasks import PreviewColumn
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 
 FILL = 0.35
+BAND = 0.18
 DOT = 3.0
 KEY = 20
 """Pixels above the bars for what bar and dot stand for."""
@@ -28,6 +30,7 @@ class Distribution(QWidget):
         self._session = session
         self._column: PreviewColumn | None = None
         self._drawn = False
+        self._recovered: Recovered | None = None
         session.theme_changed.connect(self.update)
 
     def show_column(self, column: PreviewColumn | None) -> None:
@@ -39,6 +42,12 @@ class Distribution(QWidget):
     def await_draw(self) -> None:
         """Show the original alone until the column of another draw comes."""
         self._drawn = False
+        self.update()
+
+    def show_recovered(self, found: Recovered | None) -> None:
+        """Draw what a recipient can recover of the shown column over it, or nothing."""
+        self._recovered = found
+        self.setAccessibleDescription(found.words if found is not None else "")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -59,7 +68,12 @@ class Distribution(QWidget):
             return ""
         at = int((x - box.left()) / box.width() * len(column.labels))
         before = f"{column.labels[at]}: {column.original[at]:,} rows"
-        return f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
+        told = f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
+        shares = self._recovered.shares if self._recovered is not None else None
+        if shares is None or column.labels[at] not in shares:
+            return told
+        low, middle, high = shares[column.labels[at]]
+        return f"{told}, {middle:,.0f} recovered ({low:,.0f} to {high:,.0f})"
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw both, the labels of the axis and the ends."""
@@ -67,7 +81,9 @@ class Distribution(QWidget):
         if column is None or not column.labels:
             return
         theme, painter, box = self._session.theme, QPainter(self), self._box()
-        most = max(*column.original, *column.sanitised, 1)
+        ends = self._recovered.shares if self._recovered is not None else None
+        tops = [high for label, (_, _, high) in (ends or {}).items() if label in column.labels]
+        most = max(*column.original, *column.sanitised, *tops, 1)
         width = box.width() / len(column.labels)
         grey, vermilion = QColor(theme.muted), QColor(theme.series(STYLES["sanitized"]))
         grey.setAlphaF(FILL)
@@ -83,8 +99,39 @@ class Distribution(QWidget):
             painter.drawLine(QPointF(left + 1, level), QPointF(left + width - 1, level))
             painter.drawEllipse(QPointF(left + width / 2, level), DOT, DOT)
         painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), QColor(theme.line))
+        self._draw_recovered(painter, box, width, most)
         self._write_labels(painter, box, width, column)
         self._write_key(painter, box, grey, vermilion)
+
+    def _draw_recovered(self, painter: QPainter, box: QRectF, width: float, most: float) -> None:
+        """Draw the interval of the mean as a band, of each share as a bracket with a square at the estimate."""
+        found, column = self._recovered, self._column
+        if found is None or column is None or found.name != column.name:
+            return
+        blue = QColor(self._session.theme.series(STYLES["private"]))
+        if found.mean is not None:
+            low, middle, high = (box.left() + place * width for place in found.mean)
+            band = QColor(blue)
+            band.setAlphaF(BAND)
+            painter.fillRect(QRectF(low, box.top(), max(high - low, 2.0), box.height()), band)
+            painter.setPen(QPen(blue, 2))
+            painter.drawLine(QPointF(middle, box.top()), QPointF(middle, box.bottom()))
+            if found.truth is not None:
+                true = box.left() + found.truth * width
+                painter.setPen(QPen(QColor(self._session.theme.muted), 2, Qt.PenStyle.DashLine))
+                painter.drawLine(QPointF(true, box.top()), QPointF(true, box.bottom()))
+        painter.setPen(QPen(blue, 2))
+        painter.setBrush(blue)
+        for at, words in enumerate(column.labels):
+            if found.shares is None or words not in found.shares:
+                continue
+            centre = box.left() + (at + 0.75) * width
+            low, middle, high = (box.bottom() - box.height() * rows / most for rows in found.shares[words])
+            cap = min(5.0, width / 8)
+            painter.drawLine(QPointF(centre, low), QPointF(centre, high))
+            for end in (low, high):
+                painter.drawLine(QPointF(centre - cap, end), QPointF(centre + cap, end))
+            painter.drawRect(QRectF(centre - DOT, middle - DOT, 2 * DOT, 2 * DOT))
 
     def _write_key(self, painter: QPainter, box: QRectF, grey: QColor, vermilion: QColor) -> None:
         painter.setFont(font(12))
@@ -101,6 +148,14 @@ class Distribution(QWidget):
             wide = painter.fontMetrics().horizontalAdvance(words)
             painter.drawText(QRectF(left + 20, 0, wide + 2, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
             left += wide + 46
+        if self._recovered is not None:
+            blue = QColor(self._session.theme.series(STYLES["private"]))
+            painter.fillRect(QRectF(left, middle - 5, 10, 10), blue)
+            painter.setPen(QColor(self._session.theme.muted))
+            words = "recovered, 95 %"
+            if self._recovered.truth is not None:
+                words = "recovered mean, 95 % (dashed: the original’s)"
+            painter.drawText(QRectF(left + 20, 0, box.right() - left, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
 
     def _write_labels(self, painter: QPainter, box: QRectF, width: float, column: PreviewColumn) -> None:
         painter.setPen(QColor(self._session.theme.muted))

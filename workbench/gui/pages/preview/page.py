@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
@@ -12,16 +13,18 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.preview import PAGE
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Elided, badge, button, named, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
+    from workbench.gui.pages.preview.recovered_task import Recovered
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewPairs, PreviewRows
 
 FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
-DETAIL = 208
+WAITING = "Drawing the preview…"
+DETAIL = 236
 WIDEST_CHOICE = 220
 MOST = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not name
 SPREAD, PAIRS = "distribution", "correlations"
@@ -58,6 +61,7 @@ class PreviewPage(PageFrame):
         self._choice.textActivated.connect(self.choose_column)
         self._facts = Elided("", "muted")
         self._facts.setObjectName("preview_facts")
+        self._recovered = Elided("", name="preview_recovered")
         self._nothing = NothingYet(session, "preview_nothing", "Nothing to preview yet", "protect", "← Protect")
         self._arrange()
         self._next = self.set_primary("Utility →", "to_utility", self._go_on, "What it is good for")
@@ -82,12 +86,20 @@ class PreviewPage(PageFrame):
         self._pictures.addWidget(self.distribution)
         self._pictures.addWidget(self.correlations)
         self._detail.body.addLayout(top)
+        self._detail.body.addWidget(self._recovered)
         self._detail.body.addWidget(self._pictures, 1)
         whole = QWidget()
         layout = QVBoxLayout(whole)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
-        layout.addWidget(self.sides, 1)
+        waiting = QWidget()
+        told = label(WAITING, "muted", name="preview_waiting")
+        told.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        waiting.setLayout(stack(told))
+        self._draws = QStackedWidget()
+        self._draws.addWidget(waiting)
+        self._draws.addWidget(self.sides)
+        layout.addWidget(self._draws, 1)
         layout.addWidget(self._detail)
         self._whole = whole
         self._views = QStackedWidget()
@@ -103,7 +115,8 @@ class PreviewPage(PageFrame):
         self._view = name
         spread = name == SPREAD
         self._segments[name].setChecked(True)
-        self.sides.setVisible(spread)
+        self._draws.setVisible(spread)
+        self._recovered.setVisible(spread)
         self._choice.setVisible(spread)
         self._detail.setMinimumHeight(DETAIL)
         self._detail.setMaximumHeight(DETAIL if spread else MOST)
@@ -124,6 +137,8 @@ class PreviewPage(PageFrame):
 
     def _clear(self) -> None:
         """Show nothing of any draw."""
+        self._draws.setCurrentIndex(0)
+        self._show_recovered(None)
         self.sides.show_rows(None)
         self.sides.drawn.setText("")
         self.sides.setAccessibleName("")
@@ -240,8 +255,10 @@ class PreviewPage(PageFrame):
 
     def _show_rows(self, rows: PreviewRows) -> None:
         self.sides.show_rows(rows)
+        self._draws.setCurrentWidget(self.sides)
         if self._rows_of != self._asked:
             self.distribution.await_draw()
+            self._show_recovered(None)
             self._say(SPREAD, "drawing…")
         self._rows_of = self._asked
         self._ask_column()  # after the rows, whose tables it uses again
@@ -263,7 +280,21 @@ class PreviewPage(PageFrame):
         self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")
 
     def _show_column(self, column: PreviewColumn) -> None:
+        from workbench.gui.pages.preview.recovered_task import preview_recovered
+
         self.distribution.show_column(column)
         part = 100 * column.changed / column.rows if column.rows else 0.0
         share = f"{part:.3g} %"
         self._say(SPREAD, f"{share} changed", f"{share} of {count(column.rows, 'row')} changed in this draw")
+        self._show_recovered(None)
+        preview_recovered(
+            self.session.plan,
+            column,
+            self.jobs,
+            self._present(self._show_recovered),
+            on_failure=self._present(self._failed),
+        )
+
+    def _show_recovered(self, found: Recovered | None) -> None:
+        self.distribution.show_recovered(found)
+        self._recovered.set_whole(found.words if found is not None else "")

@@ -1,6 +1,6 @@
 """Draw a preview: what a release could look like. From a key of this run, never released, and not to be copied.
 
-Rows, spread and correlations of one draw are looks at one realisation (:mod:`realisation_task`).
+Rows, spread and correlations of one draw are looks at one realisation (:mod:`workbench.sanitize.realisation`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.pages.preview.realisation_task import SPACED_ROWS, Realisation
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.jobs import Job
@@ -54,7 +53,7 @@ class PreviewRows:
     rows: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreviewColumn:
     """How one column is spread before and after one draw over all rows. Private.
 
@@ -66,6 +65,8 @@ class PreviewColumn:
         sanitised: rows in each bar after the draw.
         changed: rows whose cell became another one.
         rows: number of rows.
+        original_cells: rows in each public cell, the missing one last where there is one.
+        drawn_cells: the same after the draw: what a recipient sees.
     """
 
     name: str
@@ -75,6 +76,8 @@ class PreviewColumn:
     sanitised: tuple[int, ...]
     changed: int
     rows: int
+    original_cells: NDArray[np.int64]
+    drawn_cells: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +131,8 @@ def preview_pairs(
     table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
+    from workbench.sanitize.realisation import SPACED_ROWS
+
     plan = draft.plan()
     job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel))
     long = len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
@@ -136,6 +141,8 @@ def preview_pairs(
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:
     """Return the first rows before and after one draw; runs in a worker."""
+    from workbench.sanitize.realisation import Realisation
+
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
@@ -151,6 +158,8 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
 def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
     """Return the spread of one protected column before and after one draw; runs in a worker."""
     import numpy as np
+
+    from workbench.sanitize.realisation import Realisation
 
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
@@ -171,6 +180,8 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
         sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
         changed=int(np.count_nonzero(drawn.before != drawn.after)),
         rows=table.rows,
+        original_cells=counts[0],
+        drawn_cells=counts[1],
     )
 
 
@@ -181,6 +192,8 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
     chosen = [c for c in plan.columns if c in chosen]
+    from workbench.sanitize.realisation import Realisation
+
     table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before, after = [], []
@@ -242,10 +255,15 @@ def _kept_variable(table: Table, column: Column) -> Variable:
     return Variable(column.name, codes.to_numpy(), numeric=False)
 
 
+def bar_width(size: int) -> int:
+    """Return how many neighbouring cells of ``size`` stand in one bar."""
+    return -(-size // BARS)
+
+
 def _ranges(size: int, total: int, labels: list[str]) -> list[tuple[str, list[int]]]:
     """Return at most BARS ranges of neighbouring cells, and one bar for the missing cell where there is one."""
     # Every bar holds equally many cells (the last may hold fewer), so that heights compare.
-    width = -(-size // BARS)
+    width = bar_width(size)
     made = []
     for start in range(0, size, width):
         stop = min(start + width, size)

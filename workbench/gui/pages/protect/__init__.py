@@ -1,4 +1,4 @@
-"""The Protect page: how each attribute is protected, and how epsilon is split over them."""
+"""The Protect page: how each attribute is protected, and how ε is split over them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ PAGE = Page(
     make="workbench.gui.pages.protect.page:ProtectPage",
     state=_state,
     about=(
-        "Choose what happens to each attribute and how much of the budget ε it gets. A larger share makes an "
-        "attribute more exact and its person less private. The error beside it is what a released value is off by, on "
-        "average, before anything is drawn."
+        "Choose how each attribute is protected and how much of the budget ε it gets. A larger share makes it "
+        "more accurate and less private. The error beside it says how far off a released value will be on average."
     ),
-    keys="Space locks a share; the free ones make room. A kept attribute is published as it is.",
+    keys="Space locks a share; the others divide the rest. A kept attribute is published unchanged.",
 )

@@ -15,13 +15,13 @@ def _state(session: Session) -> State:
 PAGE = Page(
     name="release",
     title="Release",
-    help="Publish the sanitised table: what, at which cost, what stands outside the guarantee, and one button",
+    help="See what will be published, at what cost, and what ε does not cover; then release",
     make="workbench.gui.pages.release.page:ReleasePage",
     state=_state,
     about=(
-        "Publish the table: new noise is drawn from the computer's own randomness, the whole cost is charged to the "
-        "ledger first, and the files appear together or not at all. A second release of the same plan costs again; "
-        "copying the files costs nothing."
+        "Release the table. The whole cost is charged to the ledger first, new noise is drawn with the system's random "
+        "generator, and the files appear together or not at all. Releasing the same plan again costs again; "
+        "copying the files is free."
     ),
-    keys="Verify recomputes every checksum of a release and compares it with its certificate.",
+    keys="Verify recomputes every checksum of a release and compares them with its certificate.",
 )

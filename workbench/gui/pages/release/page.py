@@ -14,10 +14,11 @@ from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
+from workbench.gui.pages.release.messages import outside_words, worth_words
 from workbench.gui.pages.release.release_card import ReleasedCard
+from workbench.gui.pages.release.standing import is_short, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
-    EarlierRelease,
     Outlook,
     copy_release,
     forecast_release,
@@ -33,15 +34,19 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.gui.widgets.output_name import beside, suggest
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.params import BudgetRefusedError
 
 if TYPE_CHECKING:
+    from workbench.release.table.before_release import EarlierRelease
     from workbench.sanitize.forecast import Forecast
 
 ENDING, SUFFIX = "released", ".csv"
 """Of the name that is suggested: people-released.csv."""
+
+SHOWN = 10
+"""Releases that have a card: the newest."""
 
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
@@ -55,6 +60,7 @@ class ReleasePage(PageFrame):
         self._running: JobHandle | None = None
         self._asking = False
         self._cards: list[ReleasedCard] = []
+        self._asked_early = False
         self._published = PublishedCard(session)
         self._version = VersionCard(session, jobs)
         self._account = AccountName(session, jobs)
@@ -80,8 +86,8 @@ class ReleasePage(PageFrame):
         self.foot.insertWidget(1, self._cancel)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self._plan_changed))
-        session.account_changed.connect(self.in_sight(self.refresh))
-        session.released_changed.connect(self._show_released)
+        session.account_changed.connect(self._show_released)
+        session.released_changed.connect(self._show_newest)
         self._show_table()
         self._show_released()
 
@@ -109,12 +115,14 @@ class ReleasePage(PageFrame):
         upper.addWidget(self._published, 3)
         upper.addWidget(self._cost, 2)
         self._released = stack(spacing=12)
+        self._released_title = label("RELEASED OF THIS TABLE", "caption", name="release_past_title")
         self._sections = look(QWidget(), "clear")
         whole = stack(spacing=12)
         whole.addWidget(self._version)
-        whole.addLayout(self._released)
         whole.addLayout(upper)
         whole.addWidget(self._outside)
+        whole.addWidget(self._released_title)
+        whole.addLayout(self._released)  # below what is to be decided: there may be many
         whole.addStretch(1)
         self._sections.setLayout(whole)
         self._area = QScrollArea()
@@ -146,7 +154,8 @@ class ReleasePage(PageFrame):
         suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
 
     def _plan_changed(self) -> None:
-        self._forecast = None
+        self._forecast, self._asked_early = None, False
+        self._area.verticalScrollBar().setValue(0)
         self._refusal.hide()
         self.refresh()
         if self.session.plan.ready and self.session.plan.protected:
@@ -155,18 +164,38 @@ class ReleasePage(PageFrame):
     def _take_forecast(self, forecast: Forecast) -> None:
         self._forecast = forecast
         self.refresh()
+        if self._asked_early:
+            self._ask_and_release()
 
     def _show_released(self) -> None:
-        for card in self._cards:
-            card.hide()
-            card.deleteLater()
-        self._cards = [
-            ReleasedCard(step, number, self.jobs) for number, step in enumerate(self.session.released, start=1)
-        ]
-        for card in reversed(self._cards):
-            self._released.addWidget(card)
-        self._area.verticalScrollBar().setValue(0)
+        """Show a card for each release of this table, the newest first."""
+        steps = released_steps(self.session)
+        shown = steps[-SHOWN:]
+        first = len(steps) - len(shown) + 1
+        if [card.step for card in self._cards] != shown:
+            for card in self._cards:
+                card.hide()
+                card.deleteLater()
+            self._cards = [ReleasedCard(step, number, self.jobs) for number, step in enumerate(shown, start=first)]
+            for card in reversed(self._cards):
+                self._released.addWidget(card)
+        self._released_title.setVisible(bool(steps))
+        more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
+        self._released_title.setText(f"RELEASED OF THIS TABLE{more}")
         self.refresh()
+
+    def _show_newest(self) -> None:
+        """Show what was just released, its files and its checks."""
+        self._show_released()
+        if self.session.released:
+            QTimer.singleShot(0, self, self._scroll_to_newest)
+
+    def _scroll_to_newest(self) -> None:
+        if self._cards:
+            laid_out = self._sections.layout()
+            assert laid_out is not None
+            laid_out.activate()
+            self._area.ensureWidgetVisible(self._cards[-1], 0, 0)
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Ask the ledger again where it could not be read: whoever held it may be done."""
@@ -178,18 +207,22 @@ class ReleasePage(PageFrame):
         """Show the present plan against the present account."""
         plan, opened, account = self.session.plan, self.session.opened, self.session.account
         released = self.session.has_released(plan)
+        short = is_short(self.session)
+        # After a training its model was asked for: the table is not the next thing to be paid for.
+        model = bool(self.session.released) and self.session.released[-1].model
+        model = model and self.session.released[-1].plan == plan
         self._published.show_plan(self._forecast, again=released)
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
         # What is highlighted, and what Ctrl+Return presses, must not be to pay twice.
-        self.primary = self._onward if released and not running else self._release
+        self.primary = self._onward if (released or short or model) and not running else self._release
         look(self._release, "primary" if self.primary is self._release else "")
-        self._onward.setVisible(self.primary is self._onward)
+        self._onward.setVisible(self.primary is self._onward and opened is not None)
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
-        self._release.setEnabled(not running and _payable(self.session))
+        self._release.setEnabled(not running and payable(self.session))
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
         self._choose.setEnabled(not running)
@@ -213,8 +246,12 @@ class ReleasePage(PageFrame):
             fits = account.remaining is None or cost <= account.remaining
             more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
             self.set_note(f"This plan is released; {more}.")
+        elif short:
+            self.set_note("The ledger would refuse this release: its ε is more than what is left under the cap.")
+        elif model:
+            self.set_note("The model is released. Release… would publish the table, too, and charge again.")
         else:
-            self.set_note("A release is charged before a value is drawn, and cannot be undone.")
+            self.set_note("Privacy budget is spent when you press Release; a release cannot be undone.")
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -229,9 +266,12 @@ class ReleasePage(PageFrame):
             self.session.set_epsilon(what_remains(self.session.plan, remaining))
 
     def _ask_and_release(self) -> None:
-        if self._running is None and not self._asking and _payable(self.session):
+        if self._running is None and not self._asking and payable(self.session):
+            self._asked_early = self._forecast is None  # the question says what will be noise
+            if self._asked_early:
+                return
             self._refusal.hide()
-            look_before_release(self.session, self.jobs, self._path(), self._looked)
+            look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed)
 
     def _looked(self, outlook: Outlook) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -255,28 +295,34 @@ class ReleasePage(PageFrame):
         assert cost is not None
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
         replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
-        if outlook.waiting:
+        verdict = outlook.verdict
+        if verdict.waiting:
             text = (
-                f"A finished draw of this release (release {outlook.waiting}) is paid for and waits to be written to "
+                f"A finished draw of this release (release {verdict.waiting}) is paid for and waits to be written to "
                 f"{path.name}. Publishing it costs nothing more.{replaced}"
             )
             if confirm(self, "Publish the finished release?", text, "Publish it"):
                 self._start(outlook)
             return
-        if outlook.earlier is not None:
-            self._ask_again(outlook, outlook.earlier, cost, replaced)
+        if verdict.earlier is not None:
+            self._ask_again(outlook, verdict.earlier, cost, replaced)
             return
-        if outlook.refusal is not None:
-            self._failed(outlook.refusal)
+        if verdict.refusal is not None:
+            self._failed(verdict.refusal)
             return
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         sets = first_words(self.session.account, cost)
         text = (
-            f"This charges ε = {at_most(cost)}{exactly(cost)} and publishes into {path.name}. "
-            f"It cannot be undone.{sets}{high}{_outside(outlook.outside)}{replaced}"
+            f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {path.name}; nothing is uploaded. "
+            f"It cannot be undone.{sets}{self._worth(outlook)}{high}{outside_words(outlook.outside)}{replaced}"
         )
         if confirm(self, "Release this table?", text, f"Release at ε = {at_most(cost)}"):
             self._start(outlook)
+
+    def _worth(self, outlook: Outlook) -> str:
+        """Return what a recipient can learn and what will be mostly noise, as a paragraph of the question."""
+        rows = outlook.opened.rows_under(outlook.plan)
+        return f"\n\n{worth_words(self._forecast, rows)}" if self._forecast is not None else ""
 
     def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
         text = (
@@ -306,7 +352,10 @@ class ReleasePage(PageFrame):
                 "warning", "The table or its plan changed while the question stood: nothing was released."
             )
             return
-        self._running = release_plan(self.session, self.jobs, outlook, self._failed)
+        rows = outlook.opened.rows_under(outlook.plan)
+        worth = worth_words(self._forecast, rows) if self._forecast is not None else ""
+        remember_folder(outlook.target.parent)
+        self._running = release_plan(self.session, self.jobs, outlook, self._failed, worth=worth)
         self._running.ended.connect(self._ended)
         self.refresh()
 
@@ -319,11 +368,7 @@ class ReleasePage(PageFrame):
         if not isinstance(error, BudgetRefusedError):
             self.session.report(error)
             return
-        # The command line's mend names its own command; the page has its own ways out, just above.
-        remaining = self.session.account.remaining
-        less = "use what remains" if remaining is None or remaining > 0 else "copy what was released"
-        told = BudgetRefusedError(error.what, error.where, f"{less}, or raise the cap on the Ledger page")
-        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(told)}")
+        self._refusal.setText(f"✕ Refused, nothing was charged or written. {sentence(error)}")
         self._refusal.show()
         self.session.tell("info", "Refused: nothing was charged or written.")
 
@@ -341,16 +386,3 @@ class ReleasePage(PageFrame):
             return False
         self._stop()
         return True
-
-
-def _payable(session: Session) -> bool:
-    """Whether the plan can be released, as far as the page knows; the ledger has the last word."""
-    if session.opened is None or session.opened.table.doubts or session.plan.guesses():
-        return False
-    return session.plan.cost() is not None and not session.account.problem
-
-
-def _outside(sentences: tuple[str, ...]) -> str:
-    if not sentences:
-        return ""
-    return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in sentences)

@@ -19,15 +19,21 @@ from workbench.params import WorkbenchError
 
 
 class ReleasedCard(Card):
-    """One release of this session; its plan can no longer be undone, and the card says so."""
+    """One release; its plan can no longer be undone, and the card says so.
+
+    Attributes:
+        step: the release.
+    """
 
     def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter) -> None:
         super().__init__(spacing=6)
         self.setObjectName(f"released_{number}")
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
         self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
-        self._jobs, self._output = jobs, step.files[0][1]
-        title = label(f"✓ Released: {step.title} at {cost}", "heading")
+        self.step = step
+        self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
+        when = f" on {step.time[:10]}" if step.time else ""
+        title = label(f"✓ Released{when}: {step.title} at {cost}", "heading")
         title.setToolTip(
             f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
         )
@@ -35,6 +41,11 @@ class ReleasedCard(Card):
         head = QWidget()
         head.setLayout(row(title, None, locked))
         self.body.addWidget(head)
+        if step.worth:
+            self.body.addWidget(label(step.worth, wrap=True, name=f"released_{number}_worth"))
+        if not step.files:
+            gone = f"It was written to {step.folder / step.title} and is not there any more."
+            self.body.addWidget(label(gone, "muted", wrap=True, name=f"released_{number}_gone"))
         for name, path in step.files:
             line = QWidget()
             shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
@@ -51,7 +62,9 @@ class ReleasedCard(Card):
         )
         self._verify.clicked.connect(self._check)
         folder = button("Open folder", f"released_{number}_folder", tip=str(step.folder))
-        folder.clicked.connect(lambda: open_folder(step.folder))
+        folder.clicked.connect(lambda: self._open(step.folder))
+        for part in (self._verify, folder):
+            part.setVisible(bool(step.files))
         self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
         foot = QWidget()
         layout = row(self._verify, folder, 8)
@@ -63,6 +76,13 @@ class ReleasedCard(Card):
     def result(self) -> QLabel:
         """What the last check said."""
         return self._result
+
+    def _open(self, folder: Path) -> None:
+        """Show the folder in the system's file manager, or say where it is."""
+        if not open_folder(folder):
+            look(self._result, "warn")
+            self._result.setText(f"⚠ No file manager opened it. The folder is {folder}")
+            self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _check(self) -> None:
         self._verify.setEnabled(False)
@@ -82,7 +102,7 @@ class ReleasedCard(Card):
         else:
             look(self._result, "accent")
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._result.setText(f"✓ It is what its certificate and the ledger say (checked at {time}).")
+            self._result.setText(f"✓ File, certificate and ledger agree (checked at {time}).")
 
     def _cancelled(self) -> None:
         self._verify.setEnabled(True)
@@ -95,6 +115,6 @@ class ReleasedCard(Card):
         self._result.setText(f"✕ It could not be verified. {known}")
 
 
-def open_folder(folder: Path) -> None:
-    """Show ``folder`` in the system's file manager."""
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+def open_folder(folder: Path) -> bool:
+    """Show ``folder`` in the system's file manager; return whether there was one that took it."""
+    return QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))

@@ -9,13 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
+from workbench.gui.pages.release.messages import WAYS_OUT, learn_words, noise_words
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, Facts, button, caption, label, look
 from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.usefulness import hardly_survives
+from workbench.sanitize.recipient import mostly_noise
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftColumn
@@ -29,6 +30,8 @@ REPLACE_ONE = (
     "Replace-one neighbours: somebody's row is exchanged for any other. A sanitised table bounds both by the same "
     "ε; a model that was trained with noise may need more here."
 )
+
+LEARN_TIP = "With a confidence of about 95 %, from the mechanisms and the number of rows alone: no row was read for it"
 
 SHOWN = 12
 """Attributes that are listed one by one; of a wider table the rest is counted."""
@@ -56,7 +59,12 @@ class PublishedCard(Card):
         holder = QWidget()
         holder.setLayout(self._lines)
         self._means = label(f"Of this release, {MEANS_ARE_OF_CLAMPED}.", "muted", wrap=True, name="release_means")
-        for part in (self._title, self._size, holder, self._means):
+        self._learn = label("", wrap=True, name="release_learn")
+        self._learn.setToolTip(LEARN_TIP)
+        self._noise = label("", "warn", wrap=True, name="release_noise")
+        self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Protect")
+        self._change.clicked.connect(lambda: session.go("protect"))
+        for part in (self._title, self._size, self._learn, self._noise, self._change, holder, self._means):
             self.body.addWidget(part)
         self.body.addStretch(1)
 
@@ -76,6 +84,15 @@ class PublishedCard(Card):
         left = [c for c in plan.columns if c.action != "drop"]
         order = "in their original order" if plan.keep_order else "in a new random order"
         self._size.setText(f"{count(opened.rows_under(plan), 'row')} × {count(len(left), 'column')}, rows {order}")
+        rows = opened.rows_under(plan)
+        self._learn.setVisible(forecast is not None)
+        noise = ""
+        if forecast is not None:
+            noise = noise_words(forecast, rows)
+            self._learn.setText(learn_words(forecast, rows))
+            self._noise.setText(f"⚠ {noise} {WAYS_OUT}")
+        self._noise.setVisible(bool(noise))
+        self._change.setVisible(bool(noise))
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
         for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
             self._shown[at].setVisible(False)
@@ -83,7 +100,7 @@ class PublishedCard(Card):
             if at == len(self._shown):
                 self._shown.append(_Line(self._lines, at))
             self._shown[at].setVisible(True)
-            self._shown[at].show_column(column, known.get(column.name))
+            self._shown[at].show_column(column, known.get(column.name), rows)
         more = len(plan.columns) - SHOWN
         self._more.setVisible(more > 0)
         self._more.setText(f"and {more} more")
@@ -103,7 +120,7 @@ class _Line:
         for part in self._parts:
             part.setVisible(visible)
 
-    def show_column(self, column: DraftColumn, known: ColumnForecast | None) -> None:
+    def show_column(self, column: DraftColumn, known: ColumnForecast | None, rows: int) -> None:
         from workbench.privacy.local.mechanisms import mechanism
 
         self._name.set_whole(column.name)
@@ -115,13 +132,9 @@ class _Line:
             done, kind = "⚠ kept as it is", "warn"
         elif column.action == "drop":
             done, kind = "dropped", "muted"
-        elif (
-            known is not None
-            and known.purpose == "values"
-            and hardly_survives(known.expected_absolute_error, known.constant_error)
-        ):
+        elif known is not None and mostly_noise(known, rows):
             done, kind = f"{done}  ⚠", "warn"
-            lost = f"Hardly anything survives of {column.name}: give it more ε on the Protect page, or drop it."
+            lost = f"{column.name} will be mostly noise. {WAYS_OUT}"
         self._done.set_whole(done, lost)
         self._done.setAccessibleName(done)
         self._done.setAccessibleDescription(lost)
@@ -196,6 +209,8 @@ class CostCard(Card):
             after = remaining - (cost or Decimal(0))
             if cost is not None and after >= 0:
                 self._facts.show_line("after", "remains afterwards", at_least(after), "accent", tip=in_full(after))
+            elif cost is not None:
+                self._facts.show_line("after", "short by", at_most(-after), "danger", tip=in_full(-after))
             else:
                 self._facts.hide_line("after")
         high = cost is not None and cost > HIGH

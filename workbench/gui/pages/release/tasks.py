@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,34 +15,16 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, ReleasedStep, Session
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
-from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
+from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Cancelled, Emit, Notice
 
 if TYPE_CHECKING:
-    from workbench.data.table import Table
+    from workbench.release.table.before_release import EarlierRelease, PreparedRelease, Verdict
     from workbench.release.table.release_table import TableRelease
     from workbench.sanitize.forecast import Forecast
-    from workbench.sanitize.plan import Plan
 
 FORECAST, LOOK, RELEASE = "release_forecast", "release_look", "release"
-
-
-@dataclass(frozen=True)
-class EarlierRelease:
-    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
-
-    Attributes:
-        release_id: its name in the ledger.
-        time: when it was charged, UTC.
-        epsilon: what it cost.
-        output: the released file.
-    """
-
-    release_id: str
-    time: str
-    epsilon: Decimal
-    output: Path
 
 
 @dataclass(frozen=True)
@@ -53,24 +34,25 @@ class Outlook:
     Attributes:
         opened: the table that would be released.
         plan: the plan it would be released by.
-        target: the file it would be released into.
+        prepared: the release itself, checked.
+        verdict: what the ledger says to it.
         outside: sentences on what the ε does not cover.
-        earlier: the newest release of the same table by the same plan, or ``None``.
         replaces: whether a file already stands where the release will.
-        refusal: what the ledger would say to the charge, ``None`` where the cap allows it.
         source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
-        waiting: id of the finished release that only waits to be given this name, and is paid for; else empty.
     """
 
     opened: OpenTable
     plan: DraftPlan
-    target: Path
+    prepared: PreparedRelease
+    verdict: Verdict
     outside: tuple[str, ...]
-    earlier: EarlierRelease | None
     replaces: bool
-    refusal: BudgetRefusedError | None = None
     source_changed: str = ""
-    waiting: str = ""
+
+    @property
+    def target(self) -> Path:
+        """The file it would be released into."""
+        return self.prepared.to.path
 
     def stands(self, session: Session) -> bool:
         """Return whether table and plan are still those that were looked at."""
@@ -93,114 +75,72 @@ def forecast_release(session: Session, jobs: JobCenter, show: Callable[[Forecast
     jobs.start(Job("Forecasting the release", work), key=FORECAST, shown=False, on_result=apply)
 
 
-def look_before_release(session: Session, jobs: JobCenter, target: Path, decide: Callable[[Outlook], None]) -> None:
-    """Find out whether this release was made before, and whether its file would replace another."""
+def look_before_release(
+    session: Session,
+    jobs: JobCenter,
+    target: Path,
+    decide: Callable[[Outlook], None],
+    on_failure: Callable[[BaseException], None] | None = None,
+) -> None:
+    """Find out whether this release was made before, is refused, or would replace another file."""
     opened, draft = session.opened, session.plan
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Outlook:
-        from workbench.release.table.release_table import format_of
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
         from workbench.sanitize.forecast import outside_guarantee
 
-        format_of(target)
-        _keep_source(target, opened)
-        plan = draft.plan()
-        _check_values(opened.table, plan, cancel)
-        waiting = _waiting(opened.table, plan, target)
+        to = destination(target, None if opened.is_sample else opened.source)
+        prepared = prepared_release(draft.plan(), opened.table, to)
+        check_values(prepared, cancel)
+        with Ledger.open() as book:
+            verdict = verdict_on(prepared, book)
         return Outlook(
             opened,
             draft,
-            target,
-            outside_guarantee(plan),
-            earlier_release(opened.table, plan),
+            prepared,
+            verdict,
+            outside_guarantee(prepared.plan),
             target.exists(),
-            None if waiting else _refusal(opened.table, plan),
             changed_since(opened.source, opened.stamp),
-            waiting,
         )
 
     def apply(outlook: Outlook) -> None:
         if outlook.stands(session):
             decide(outlook)
 
-    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply)
-
-
-def _check_values(table: Table, plan: Plan, cancel: CancelToken) -> None:
-    """Refuse a value that its column's facts do not allow before anything is charged for it."""
-    from workbench.sanitize.calibrated import protected_column
-    from workbench.sanitize.engine import check_columns
-
-    check_columns(plan, table)
-    table = plan.rows_of(table)
-    for column in plan.protected:
-        cancel.check()
-        protected_column(plan, column.name).grid.encode(table)
-
-
-def earlier_release(table: Table, plan: Plan) -> EarlierRelease | None:
-    """Return the newest release of ``table`` by ``plan`` whose files still stand as they were certified."""
-    from workbench.release.ledger.ledger import Ledger
-    from workbench.release.table.certificate import certificate_path, read_certificate
-    from workbench.release.table.open_release import plan_of
-    from workbench.release.table.verify import verify_release
-
-    with Ledger.open() as book:
-        releases = book.releases(book.enter(book.identify(table)))
-    for release in reversed(releases):
-        output = Path(release.body.get("output", ""))
-        certificate = certificate_path(output) if release.body.get("output") else output
-        if release.status != "charged" or not output.is_file() or not certificate.is_file():
-            continue
-        try:
-            document = read_certificate(certificate)
-            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan.published()
-            whole = same and not verify_release(output)
-        except WorkbenchError:
-            continue  # a certificate that cannot be read vouches for no file
-        if whole:
-            return EarlierRelease(release.release_id, release.time, release.epsilon, output)
-    return None
-
-
-def _waiting(table: Table, plan: Plan, target: Path) -> str:
-    """Return the id of the finished draw that this release would publish without a charge, or nothing."""
-    from workbench.release.ledger.ledger import Ledger
-    from workbench.release.table.release_table import waiting_draw
-
-    with Ledger.open() as book:
-        found = waiting_draw(book, target, plan, book.enter(book.identify(table)))
-    return found.release.release_id if found is not None else ""
-
-
-def _refusal(table: Table, plan: Plan) -> BudgetRefusedError | None:
-    """Return what the ledger would say to the charge, without asking it to record a refusal."""
-    from workbench.privacy.accounting.event import Cost, PureDp
-    from workbench.release.ledger.ledger import Ledger
-    from workbench.release.ledger.records import refusal
-    from workbench.sanitize.forecast import charge_of
-
-    with Ledger.open() as book:
-        account = book.account(book.enter_for_release(table, plan.account))
-    charge = charge_of(plan)
-    if account.standing_cap is None or account.remaining is None or charge <= account.remaining:
-        return None
-    return refusal(Cost(charge, Decimal(0), PureDp(charge, "sanitised table")), account.standing_cap, account.used)
+    jobs.start(Job("Looking at earlier releases", work), key=LOOK, on_result=apply, on_failure=on_failure)
 
 
 def release_plan(
-    session: Session, jobs: JobCenter, outlook: Outlook, on_failure: Callable[[BaseException], None]
+    session: Session,
+    jobs: JobCenter,
+    outlook: Outlook,
+    on_failure: Callable[[BaseException], None],
+    cap: Decimal | None = None,
+    worth: str = "",
 ) -> JobHandle:
-    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
-    opened, draft, target = outlook.opened, outlook.plan, outlook.target
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end.
+
+    Args:
+        session: hears of the release.
+        jobs: runs it.
+        outlook: what was asked about.
+        on_failure: hears why it was not released.
+        cap: ε of all releases together, where the question offered to set it.
+        worth: what a recipient can learn from it, which its card repeats.
+    """
+    opened, draft = outlook.opened, outlook.plan
 
     def work(emit: Emit, cancel: CancelToken) -> TableRelease:
         from workbench.release.ledger.ledger import Ledger
-        from workbench.release.table.release_table import release_table
+        from workbench.release.table.release_table import release_prepared
 
-        _keep_source(target, opened)
         with Ledger.open() as book:
-            return release_table(draft.plan(), opened.table, target, book, emit, cancel)
+            if cap is not None:
+                book.set_first_cap(book.enter_for_release(opened.table, outlook.prepared.plan.account), (cap, None))
+            return release_prepared(outlook.prepared, book, emit, cancel)
 
     def apply(done: TableRelease) -> None:
         if session.opened is opened:
@@ -213,6 +153,7 @@ def release_plan(
                     title=count(done.rows, "row"),
                     files=(("file", done.output), ("certificate", done.certificate)),
                     result=done,
+                    worth=worth,
                 )
             )
         if handle.too_late:
@@ -269,9 +210,3 @@ def what_remains(draft: DraftPlan, remaining: Decimal) -> Decimal:
     from decimal import ROUND_FLOOR, Context
 
     return Context(prec=15, rounding=ROUND_FLOOR).divide(remaining, Decimal(draft.rows_per_person))
-
-
-def _keep_source(target: Path, opened: OpenTable) -> None:
-    source = Path(opened.source)
-    if not opened.is_sample and os.path.exists(target) and os.path.exists(source) and target.samefile(source):
-        raise ParameterError("the release would replace the table it is made from", str(target), "name another file")

@@ -18,8 +18,8 @@ PAGE = Page(
     make="workbench.gui.pages.train.page:TrainPage",
     state=_state,
     about=(
-        "Train a private model. What it costs, its noise, its steps and its memory are known before it starts; the "
-        "charge is made first, and training ends before the cap is passed."
+        "Train a private model. Its cost, noise, steps and memory are shown before it starts. The budget is charged "
+        "first, and training stops before it would exceed the cap."
     ),
-    keys="The figures of a run are private. Only the finished model is released.",
+    keys="The metrics of a run are private. Only the finished model is released.",
 )

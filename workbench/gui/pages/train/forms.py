@@ -6,14 +6,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QScrollArea, QStackedWidget, QWidget
 
 from workbench import learners
 from workbench.deep import networks
 from workbench.deep.networks import Network
 from workbench.deep.plan import DpSgdPlan
+from workbench.gui.pages.train.model_chooser import ModelChooser
 from workbench.gui.pages.train.tasks import first_parameters, first_plan
-from workbench.gui.widgets.basic import Card, button, label, look, rule, stack
+from workbench.gui.widgets.basic import Card, label, look, rule, stack
 from workbench.gui.widgets.parameter_form import Form
 from workbench.learners import Learner
 
@@ -33,7 +34,7 @@ class ModelForms(Card):
     """One form for each learner and network, of which the chosen one is shown.
 
     Attributes:
-        segments: the buttons that choose; the page puts them beside its title.
+        chooser: chooses a model; the page puts it beside its title.
         model: the name of the one that is chosen.
 
     Signals:
@@ -50,20 +51,13 @@ class ModelForms(Card):
         self.body.addWidget(label("PARAMETERS", "caption"))
         self.body.addWidget(self._views)
         self.setFixedWidth(WIDTH)
-        entries: list[Learner | Network] = [*learners.LEARNERS, *networks.NETWORKS]
-        self._models = {entry.name: entry for entry in entries}
+        models: tuple[Learner | Network, ...] = (*learners.LEARNERS, *networks.NETWORKS)
+        self._models = {entry.name: entry for entry in models}
         self._forms = {name: _form(entry) for name, entry in self._models.items()}
         self.model = next(iter(self._models))
-        self.segments: dict[str, QPushButton] = {}
-        group = QButtonGroup(self)
-        for name, form in self._forms.items():
-            entry = self._models[name]
-            tip = f"{entry.title}. {entry.about}"
-            segment = button(entry.short or entry.title, f"train_model_{name}", "segment", tip=tip)
-            segment.setCheckable(True)
-            segment.clicked.connect(lambda _checked, name=name: self.choose(name))
-            group.addButton(segment)
-            self.segments[name] = segment
+        self.chooser = ModelChooser(models)
+        self.chooser.chosen.connect(self.choose)
+        for form in self._forms.values():
             self._views.addWidget(_explained(form))
             form.changed.connect(self.changed)
         self.choose(self.model)
@@ -72,6 +66,11 @@ class ModelForms(Card):
     def chosen_model(self) -> Learner | Network:
         """The descriptor of the chosen model."""
         return self._models[self.model]
+
+    @property
+    def segments(self) -> dict[str, QPushButton]:
+        """The buttons that choose, by the models' names; empty where there are so many models that a list does."""
+        return self.chooser.segments
 
     @property
     def title(self) -> str:
@@ -86,7 +85,7 @@ class ModelForms(Card):
     def choose(self, model: str) -> None:
         """Show the form of ``model``."""
         self.model = model
-        self.segments[model].setChecked(True)
+        self.chooser.show_model(model)
         self._views.setCurrentIndex(list(self._forms).index(model))
         self.chosen.emit()
         self.changed.emit()
@@ -107,8 +106,7 @@ class ModelForms(Card):
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
         self._views.setEnabled(not locked)
-        for segment in self.segments.values():
-            segment.setEnabled(not locked)
+        self.chooser.setEnabled(not locked)
 
 
 def _form(entry: Learner | Network) -> Form:

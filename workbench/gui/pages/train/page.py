@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
@@ -18,9 +17,8 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import confirm
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.formatting import at_least, at_most
 from workbench.gui.widgets.output_name import beside, suggest
-from workbench.params import WorkbenchError
+from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
@@ -47,8 +45,7 @@ class TrainPage(RunPage):
         self._preflight: Preflight | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
-        for segment in self.forms.segments.values():
-            self.header.addWidget(segment)
+        self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.before, spacing=12)
         column.addWidget(self.going, 1)
@@ -159,7 +156,7 @@ class TrainPage(RunPage):
             return
         chosen, what = self.forms.chosen_model, self._what()
         text = question(chosen.title, self.session.target, folder, found)
-        text += first_words(self.session.account, found.epsilon)
+        text += first_words(self.session.account, found.epsilon, found.delta)
         if not confirm(self, "Train and release?", text, "Train and release"):
             return
         if what != self._what():  # other work has ended while the question stood
@@ -191,12 +188,12 @@ class TrainPage(RunPage):
 
         missing, found, network = self.missing(), self._preflight, self.forms.is_network
         no_torch = network and actions.torch_missing()
-        beyond = found is not None and not self.running and self._beyond(found)
+        beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
-        ready = found is not None and not no_torch and self.before.place is not None and not self._beyond(found)
+        ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
         done = self._trained is not None and self._trained == self._what()
         self.show_buttons(missing, ready=ready, done=done)
         self.set_note(missing or self._note_text(found))
@@ -210,13 +207,11 @@ class TrainPage(RunPage):
             return "Training. What is shown is private; the model appears in its folder at the end."
         if found is None:
             return ""
-        if self._beyond(found):
-            left = self.session.account.remaining
-            return (
-                f"This costs ε = {at_most(found.epsilon)}, and {at_least(left or Decimal(0))} are left under the cap."
-            )
+        refused = self._refused(found)
+        if refused is not None:
+            return sentence(refused)
         return " ".join(found.warnings) or "Start asks once more before it charges anything."
 
-    def _beyond(self, found: Preflight) -> bool:
-        left = self.session.account.remaining
-        return left is not None and found.epsilon > left
+    def _refused(self, found: Preflight) -> BudgetRefusedError | None:
+        """Return what the ledger would say to the charge, in ε and in δ."""
+        return self.session.account.refusal(found.epsilon, found.delta)

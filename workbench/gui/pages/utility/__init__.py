@@ -18,8 +18,8 @@ PAGE = Page(
     make="workbench.gui.pages.utility.page:UtilityPage",
     state=_state,
     about=(
-        "See how well a model predicts without privacy, from a sanitised table, and with privacy built in, for one ε "
-        "after another. Bands show how much that varies from one split of the rows to the next."
+        "Compare how well a model predicts without privacy, trained on a sanitised table, and with privacy built in, "
+        "for a range of ε. The bands show how much that varies between random splits of the rows."
     ),
-    keys="Arrow keys go from point to point, Return takes its ε into the plan, Ctrl+C copies the picture.",
+    keys="Arrow keys move from point to point, Return puts a point's ε into the plan, Ctrl+C copies the picture.",
 )

@@ -42,7 +42,7 @@ class CurveSetup(Card):
         self.model = named(ChoiceBox(), "curve_model", "Model", "The model that every regime trains")
         for entry in learners.LEARNERS:
             self.model.addItem(entry.title[:1].upper() + entry.title[1:], entry.name)
-            self.model.setItemData(self.model.count() - 1, f"{entry.about} For {entry.task}.", TOOLTIP)
+            self.model.setItemData(self.model.count() - 1, f"{entry.about} {entry.needs}", TOOLTIP)
         self._regimes = {
             "none": _check("no privacy", "regime_none", TIPS["none"]),
             "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),

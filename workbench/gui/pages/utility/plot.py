@@ -116,7 +116,7 @@ class CurvePlot(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        named(self, "curve_plot", "Accuracy against ε", "")
+        named(self, "curve_plot", "Utility against ε", "")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._layout = QVBoxLayout(self)
@@ -152,6 +152,7 @@ class CurvePlot(QWidget):
             self._view.mark(epsilon)
         else:
             self._new_view(figure, theme, epsilon)
+        self.setAccessibleName(figure.title)
         if self._at is not None:
             series, index = self._at
             inside = series < len(figure.series) and index < len(figure.series[series].x)

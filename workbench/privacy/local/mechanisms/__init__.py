@@ -22,7 +22,7 @@ def mechanism(name: str) -> Mechanism:
     """Return the mechanism called ``name``.
 
     Raises:
-        ParameterError: there is none; the message says what is near, or why it cannot serve.
+        ParameterError: there is none; the message suggests a similar name, or says why it cannot be used.
     """
     for candidate in MECHANISMS:
         if candidate.name == name:

@@ -1,4 +1,4 @@
-"""What a local mechanism is: a name, its parameters, and a recipe that turns cells into a calibrated table."""
+"""A local mechanism: a name, its parameters, and a recipe that turns cells into a calibrated table."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class Mechanism:
     two_values: bool = False
 
     def refusal(self, cells: Cells) -> str:
-        """Say why this mechanism does not fit ``cells``, or return nothing."""
+        """Return why this mechanism does not fit ``cells``, or an empty string."""
         if self.line_only and not cells.numeric:
-            return f"{self.name} needs numbers with bounds, and these values are mere names"
+            return f"{self.name} needs numbers with bounds, and these values are names"
         if self.two_values and cells.total != 2:
             return f"{self.name} is for two values, and here are {cells.total}"
         return ""

@@ -1,7 +1,7 @@
-"""Generalised (k-ary) randomised response: keep the value with probability p, else any other one alike.
+"""Generalised (k-ary) randomised response: keep the value with probability p, otherwise draw another one at random.
 
 p = e^ε / (e^ε + k − 1), q = 1 / (e^ε + k − 1) (Kairouz, Oh & Viswanath 2016, eq. 9). In integers:
-q = ⌈2^63 / (e^ε + k − 1)⌉ and p what is left of 2^63, so that p/q ≤ e^ε whatever the rounding.
+q = ⌈2^63 / (e^ε + k − 1)⌉ and p is the rest of 2^63, so that p/q ≤ e^ε despite rounding.
 """
 
 from __future__ import annotations
@@ -106,14 +106,14 @@ class ClosedFormResponse:
         return np.where(keep, cells, other).astype(np.uint32)
 
     def digest(self) -> str:
-        """Return the integers themselves: they say everything."""
+        """Return the integers themselves, which determine the mechanism."""
         return f"grr:{self._p}:{self._q}:{self._size}"
 
 
 GRR = Mechanism(
     name="grr",
     title="k-ary randomised response",
-    summary="Keeps the value with a known probability, else answers any other one alike; best for few values.",
+    summary="Keeps the value with a known probability, otherwise draws another at random; best for few values.",
     parameters=GrrParameters,
     recipe=randomised_response,
 )

@@ -13,17 +13,18 @@ from __future__ import annotations
 import dataclasses
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from workbench.data.columns.grid import Grid
+from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.privacy.entropy import KeyedEntropy
+from workbench.privacy.local.cells import CellArray
+from workbench.sanitize.calibrated import ProtectedColumn, protected_column
+from workbench.sanitize.engine import check_columns, sampled
+from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-
-if TYPE_CHECKING:
-    from workbench.data.columns.grid import Grid
-    from workbench.data.table import Table
-    from workbench.privacy.local.cells import CellArray
-    from workbench.sanitize.calibrated import ProtectedColumn
-    from workbench.sanitize.plan import Plan
 
 FIRST_ROWS = 2000
 SPACED_ROWS = 100_000
@@ -58,8 +59,6 @@ class Realisation:
     """
 
     def __init__(self, table: Table, plan: Plan, number: int, cancel: CancelToken) -> None:
-        from workbench.sanitize.engine import check_columns
-
         check_columns(plan, table)
         table = plan.rows_of(table)
         self._table, self._plan, self._number, self._cancel = table, plan, number, cancel
@@ -77,8 +76,6 @@ class Realisation:
 
     def spaced_rows(self, name: str) -> Drawn:
         """Return evenly spaced rows of a protected column."""
-        import numpy as np
-
         column = self._column(name)
         before = column.grid.encode(self.spaced)
         first = self._part(column, column.grid.encode(self.first), FIRST)[:: self.every]
@@ -86,8 +83,6 @@ class Realisation:
 
     def all_rows(self, name: str) -> Drawn:
         """Return all rows of a protected column."""
-        import numpy as np
-
         column = self._column(name)
         before = column.grid.encode(self._table)  # in a long table this is most of the wait
         after = np.empty_like(before)
@@ -102,16 +97,11 @@ class Realisation:
         return Drawn(column.grid, before, after)
 
     def _column(self, name: str) -> ProtectedColumn:
-        from workbench.sanitize.calibrated import protected_column
-
         self._cancel.check()
         if self._plan.column(name).action != "protect":
             raise ParameterError("only a protected column is drawn", f"column {name}")
         return protected_column(self._plan, name)
 
     def _part(self, column: ProtectedColumn, cells: CellArray, part: int) -> CellArray:
-        from workbench.privacy.entropy import KeyedEntropy
-        from workbench.sanitize.engine import sampled
-
         which = (column.column.name.encode(), str(self._number).encode(), str(part).encode())
         return sampled(column, cells, None, KeyedEntropy(_KEY, *which), self._cancel)

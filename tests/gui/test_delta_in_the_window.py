@@ -1,0 +1,90 @@
+"""δ stands beside ε: in the gauge, before a training, in its refusal, in the form of the cap and on the Ledger page."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from mishaps import PATIENCE, retype
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+
+from workbench.gui.pages.ledger.lines_model import LinesTable
+from workbench.gui.session.account_task import read_account
+from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.ledger.ledger import Ledger
+
+SPENT = Decimal("1e-5")
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+
+
+def said(window, name):
+    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
+
+
+@pytest.fixture
+def trained_once(window, press, idle):
+    """The iris sample after a training that has spent all of the δ that it capped itself."""
+    press(window, "sample_iris")
+    idle(window)
+    with Ledger.open() as book:
+        dataset = window.session.account.dataset
+        book.set_cap(dataset, Decimal(100))
+        book.charge(book.reserve(dataset, Cost(Decimal(1), SPENT, PureDp(Decimal(1))), work="dpsgd"))
+    read_account(window.session, window.jobs)
+    idle(window)
+    return window
+
+
+@needs_torch
+def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
+    trained_once, press, idle, qtbot, answer, tmp_path
+):
+    window = trained_once
+    assert said(window, "fact_delta") == "0 of 1e-5"
+    press(window, "rail_train")
+    press(window, "train_model_logistic")
+    retype(window, qtbot, "train_logistic_epochs", "4")
+    retype(window, qtbot, "train_logistic_batch", "30")
+    retype(window, qtbot, "train_folder", str(tmp_path / "net"))
+    raise_cap = window.findChild(QPushButton, "train_raise_cap")
+    qtbot.waitUntil(raise_cap.isVisible, timeout=PATIENCE)
+    assert not window.findChild(QPushButton, "train_start").isEnabled()
+    note = window.page.findChild(QWidget, "note_train").accessibleName().replace("\u00a0", " ")
+    assert "needs delta = 1e-05 of which 0 remain" in note
+    assert "raise the cap of δ on the Ledger page" in note
+    press(window, "train_raise_cap")
+    idle(window)
+    assert "Cap δ = 1e-5, of which 0 remain." in said(window, "ledger_cap_title")
+    retype(window, qtbot, "ledger_delta", "3e-5")
+    answer("yes")
+    press(window, "ledger_set_cap")
+    qtbot.waitUntil(lambda: window.session.account.delta_cap == Decimal("3e-5"), timeout=PATIENCE)
+    assert window.session.account.cap == 100
+    assert said(window, "fact_delta") == "2e-5 of 3e-5"
+    press(window, "rail_train")
+    qtbot.waitUntil(window.findChild(QPushButton, "train_start").isEnabled, timeout=PATIENCE)
+    answer("yes")
+    press(window, "train_start")
+    qtbot.waitUntil(lambda: len(window.session.released) == 1, timeout=PATIENCE)
+    idle(window)
+    assert said(window, "fact_delta") == "1e-5 of 3e-5"
+
+
+def test_the_ledger_page_shows_cap_and_rest_of_delta(trained_once, press, idle):
+    press(trained_once, "rail_ledger")
+    idle(trained_once)
+    lines = trained_once.findChild(LinesTable, "ledger_caps").lines
+    assert [lines.index(0, column).data() for column in (5, 6)] == ["1e-5", "0"]
+
+
+def test_a_cap_of_delta_that_is_none_is_marked_and_not_set(trained_once, press, idle, qtbot):
+    press(trained_once, "rail_ledger")
+    idle(trained_once)
+    retype(trained_once, qtbot, "ledger_delta", "1.5")
+    press(trained_once, "ledger_set_cap")
+    assert trained_once.findChild(QLineEdit, "ledger_delta").property("wrong")
+    idle(trained_once)
+    assert trained_once.session.account.delta_cap == SPENT

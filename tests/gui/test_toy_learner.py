@@ -1,0 +1,313 @@
+"""A learner that is registered by one line is in every list, form, command, curve and help, and works there."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
+
+from workbench import learners
+from workbench.cli import main
+from workbench.data.schema import Attribute
+from workbench.deep.networks import NETWORKS
+from workbench.learners.base import (
+    Learner,
+    PrivateEstimator,
+    checked_columns,
+    noise_kind,
+    split_epsilon,
+    table_shape,
+)
+from workbench.learners.tasks import REGRESSION
+from workbench.params import ParameterError, Parameters, integer, real
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, exact, floor_double
+from workbench.privacy.central import NoNoise
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.card import read_card, verify_model
+from workbench.studies.curve import CurvePlan
+
+STEPS = 1000
+"""A number is rounded to so many parts of its declared range before it is summed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinParameters(Parameters):
+    epsilon: float = real(above=0, upto=1e6, symbol="ε", title="privacy budget", help="what the toy may tell")
+    bins: int = integer(default=5, at_least=1, upto=50, title="parts", help="parts of the third column's range")
+
+
+class BinMeans(PrivateEstimator):
+    """The mean of the target in each part of the third column's declared range."""
+
+    parameters: BinParameters
+
+    def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
+        if noise_kind(self.noise) == "none":
+            return ()
+        shares = split_epsilon(exact(self.parameters.epsilon), (1, 1))
+        return tuple(PureDp(share, label) for share, label in zip(shares, ("sizes", "sums"), strict=True))
+
+    def cost(self, rows: int) -> Cost | None:
+        events = self.events(rows)
+        if not events:
+            return None
+        return Cost(sum((e.epsilon for e in events), Decimal(0)), Decimal(0), Composed(events, TOY.name))
+
+    def _bins(self, X: ArrayLike) -> NDArray[np.int64]:
+        lower, upper = self.attributes[2].bounds()
+        share = (np.clip(checked_columns(X, self.attributes)[:, 2], lower, upper) - lower) / (upper - lower)
+        return np.minimum((share * self.parameters.bins).astype(np.int64), self.parameters.bins - 1)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        table_shape(X, y, self.attributes)
+        self._pay(self.cost(len(np.asarray(y))))
+        lower, upper = self.target.bounds()
+        steps = np.rint((np.asarray(y) - lower) / (upper - lower) * STEPS)
+        filled, bins = ~np.isnan(steps), self._bins(X)
+        exact_sizes = np.bincount(bins[filled], minlength=self.parameters.bins)
+        exact_sums = np.bincount(bins[filled], steps[filled], minlength=self.parameters.bins)
+        budgets = [floor_double(event.epsilon) for event in self.events()] or [np.inf, np.inf]
+        sizes = self.noise.integers([int(v) for v in exact_sizes], 1, budgets[0])
+        sums = self.noise.integers([int(v) for v in exact_sums], STEPS, budgets[1])
+        shares = [min(max(s / STEPS / max(n, 1), 0.0), 1.0) for s, n in zip(sums, sizes, strict=True)]
+        self.means_ = [lower + share * (upper - lower) for share in shares]
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        return np.array(self.means_)[self._bins(X)]
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"learner": TOY.name, "noise": noise_kind(self.noise), "means": self.means_}
+
+
+def ordinary(attributes: Sequence[Attribute], target: Attribute) -> BinMeans:
+    return BinMeans(attributes, target, BinParameters(epsilon=1.0), NoNoise())
+
+
+TOY = Learner(
+    name="bin-means",
+    title="Means of parts",
+    about="It says the mean of the part that a row falls into.",
+    task=REGRESSION,
+    parameters=BinParameters,
+    estimator=BinMeans,
+    ordinary=ordinary,
+)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learners, "LEARNERS", (*learners.LEARNERS, TOY))
+
+
+@pytest.fixture
+def bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    path = tmp_path / "plan.toml"
+    assert main(["plan", "sample:iris", "--epsilon", "1", "--target", "petal_width", "-o", str(path)]) == 0
+    capsys.readouterr()
+    return path
+
+
+def test_names_are_of_one_model_each() -> None:
+    names = [entry.name for entry in (*learners.LEARNERS, *NETWORKS)]
+    assert len(set(names)) == len(names)
+
+
+# -- the window --------------------------------------------------------------------------------------------------
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QLineEdit, name)
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+@pytest.fixture
+def iris(window, press, idle):
+    press(window, "sample_iris")
+    idle(window)
+    window.session.set_target("petal_width")
+    return window
+
+
+def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle, qtbot, answer, tmp_path):
+    press(iris, "rail_train")
+    problem = iris.findChild(QLabel, "train_problem")
+    qtbot.waitUntil(problem.isVisible)  # naive Bayes stands first, and predicts classes
+    assert "declared as real" in problem.text()
+    chooser = iris.findChild(QWidget, "train_model_bin-means")
+    assert chooser.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
+    press(iris, "train_model_bin-means")
+    parts = iris.findChild(QLineEdit, "train_bin_means_bins")
+    assert parts.toolTip() == "Parts of the third column's range"
+    parts.setFocus()
+    told = iris.findChild(QLabel, "train_bin_means_help")
+    qtbot.waitUntil(lambda: told.text() == "Parts of the third column's range. Usually 5.")
+    assert "the part that a row falls into" in iris.findChild(QLabel, "train_no_steps").text()
+    retype(iris, qtbot, "train_bin_means_bins", "0")
+    assert "parts = 0 is not" in iris.findChild(QLabel, "train_bin_means_bins_problem").text()
+    retype(iris, qtbot, "train_bin_means_bins", "4")
+    folder = tmp_path / "model"
+    retype(iris, qtbot, "train_folder", str(folder))
+    qtbot.waitUntil(lambda: iris.page.primary.isEnabled())
+    assert iris.findChild(QLabel, "fact_cost").text() == "ε = 1"
+    asked = answer("yes")
+    press(iris, "train_start")
+    idle(iris)
+    idle(iris)
+    assert TOY.title in asked[0]
+    card = read_card(folder)
+    assert (card["model"], card["parameters"]) == ("bin-means", {"epsilon": 1.0, "bins": 4})
+    assert [query["label"] for query in card["training"]["queries"]] == ["sizes", "sums"]
+    assert verify_model(folder) == []
+    assert len(json.loads((folder / "model.json").read_text())["means"]) == 4
+    assert "Charged ε = 1" in iris.findChild(QLabel, "train_outcome").text()
+    assert [run.title for run in iris.session.runs] == [TOY.title]
+    with Ledger.open() as book:
+        assert [release.body["work"] for release in book.releases()] == ["fit bin-means"]
+
+
+def test_of_many_models_a_list_is_shown(window, press, idle, qtbot, monkeypatch):
+    more = tuple(replace(TOY, name=f"toy-{i}", title=f"Toy {i}") for i in range(9))
+    monkeypatch.setattr(learners, "LEARNERS", (*learners.LEARNERS, *more))
+    press(window, "sample_iris")
+    idle(window)
+    window.session.set_target("petal_width")
+    press(window, "rail_train")
+    assert window.width() == 1280  # as many buttons would have made it wider
+    chooser = window.findChild(QComboBox, "train_model")
+    assert chooser.count() == len(learners.LEARNERS) + len(NETWORKS)
+    chooser.setFocus()
+    for _ in range(4):
+        qtbot.keyClick(chooser, Qt.Key.Key_Down)
+    assert chooser.currentText() == "Toy 2"
+    assert window.findChild(QWidget, "train_toy_2_epsilon").isVisible()
+    qtbot.waitUntil(lambda: window.findChild(QLabel, "fact_cost").text() == "ε = 1")
+
+
+def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
+    press(iris, "rail_utility")
+    model, metric = iris.findChild(QComboBox, "curve_model"), iris.findChild(QComboBox, "curve_metric")
+    former = [metric.itemText(i) for i in range(metric.count())]
+    model.setFocus()
+    qtbot.keyClick(model, Qt.Key.Key_Down)
+    assert model.currentText() == TOY.title
+    assert [metric.itemText(i) for i in range(metric.count())] == ["R²", "RMSE", "MSE"]
+    retype(iris, qtbot, "curve_epsilons", "1, 1000")
+    retype(iris, qtbot, "curve_repeats", "2")
+    press(iris, "curve_run")
+    idle(iris)
+    figure = iris.page.figure
+    assert figure.title == "R² against ε"
+    assert "Means of parts" in figure.subtitle
+    assert "2 random 80/20 splits" in figure.subtitle
+    levels = {baseline.name: baseline.value for baseline in figure.baselines}
+    assert levels["no privacy"] > 0.8
+    assert levels["always the mean"] == pytest.approx(0, abs=0.1)
+    private = next(series for series in figure.series if series.style == "private")
+    assert private.mean[-1] == pytest.approx(levels["no privacy"], abs=0.05)
+    assert "Within 0.03 of no privacy" in iris.findChild(QLabel, "curve_words").text()
+    metric.setFocus()
+    qtbot.keyClick(metric, Qt.Key.Key_Down)
+    assert iris.page.figure.title == "RMSE against ε"
+    assert "Within 1 % of the declared range" in iris.findChild(QLabel, "curve_words").text()
+    assert [run.title for run in iris.session.runs] == ["R² against ε: iris"]
+    model.setFocus()
+    qtbot.keyClick(model, Qt.Key.Key_Up)
+    assert [metric.itemText(i) for i in range(metric.count())] == former
+
+
+def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
+    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, replace(TOY, ordinary=None)))
+    press(iris, "rail_utility")
+    model = iris.findChild(QComboBox, "curve_model")
+    model.setFocus()
+    qtbot.keyClick(model, Qt.Key.Key_Down)
+    ways = {name: iris.findChild(QWidget, f"regime_{name}") for name in ("none", "sanitized", "private")}
+    assert [name for name, box in ways.items() if box.isEnabled()] == ["private"]
+    assert iris.page.setup.value().regimes == ("private",)
+    qtbot.keyClick(model, Qt.Key.Key_Up)
+    assert all(box.isEnabled() and box.isChecked() for box in ways.values())
+    with pytest.raises(ParameterError, match="no ordinary model"):
+        CurvePlan(model="bin-means")
+
+
+# -- the command line --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["fit", "curve"])
+def test_help_names_it(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "bin-means (Means of parts)" in told
+    if command == "fit":
+        assert "bin-means (Means of parts):" in told
+        assert f"{TOY.about} It predicts a column of numbers with declared bounds." in told
+        assert "--bins BINS parts of the third column's range (default 5)" in told
+
+
+def fit(folder: Path, bounds: Path, *more: str) -> int:
+    words = ["fit", "sample:iris", "--epsilon", "2", "--bounds", str(bounds), "-o", str(folder / "model")]
+    return main([*words, "--ledger", str(folder / "l.sqlite"), "--json", *more])
+
+
+def test_fit_releases_it(tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit(tmp_path, bounds, "--model", "bin-means", "--target", "petal_width", "--bins", "7") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["model"], told["epsilon_charged"]) == ("bin-means", 2.0)
+    assert verify_model(tmp_path / "model") == []
+    assert read_card(tmp_path / "model")["parameters"] == {"epsilon": 2.0, "bins": 7}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--model", "bin-means", "--target", "species"), "declared as category, not as numbers"),
+        (("--model", "naive-bayes", "--target", "petal_width"), "declared as real, not category or boolean"),
+        (("--model", "naive-bayes", "--target", "species", "--bins", "3"), "naive-bayes has no --bins"),
+        (("--model", "bin-means", "--target", "petal_width", "--bins", "0"), "--bins = 0"),
+        (("--model", "bin-means", "--target", "petal_width", "--delta", "1e-6"), "delta = 0"),
+        (("--model", "bin-mean", "--target", "petal_width"), "did you mean 'bin-means'"),
+    ],
+)
+def test_what_does_not_fit_a_learner_is_refused_and_not_charged(
+    tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
+    assert fit(tmp_path, bounds, *more) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        assert ledger.releases() == []
+
+
+def test_curve_measures_what_a_regression_is_measured_by(
+    tmp_path: Path, bounds: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["curve", "sample:iris", "--target", "petal_width", "--model", "bin-means", "--bounds", str(bounds)]
+    words += ["--epsilons", "1,1000", "--repeats", "2", "--jobs", "1", "-o", str(tmp_path / "curve.csv")]
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["task"], told["metric"]) == ("regression", "r2")
+    assert "majority" not in told
+    figures = {(p["regime"], p["epsilon"]): p["mean"] for p in told["r2"]}
+    assert figures["none", 1.0] > 0.8
+    assert figures["private", 1000.0] == pytest.approx(figures["none", 1.0], abs=0.05)
+    assert figures["private", 1.0] < figures["private", 1000.0]
+    with (tmp_path / "curve.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["metric"] for row in rows} == {"r2", "rmse", "mse"}
+    assert all(0 <= float(row["value"]) <= 1 for row in rows if row["metric"] != "r2")
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("R² on held-out rows")
+    assert any(line.startswith("always the mean: ") for line in lines)

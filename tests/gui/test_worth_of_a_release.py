@@ -1,0 +1,151 @@
+"""What a release is worth is said where it is decided, asked and done; earlier releases are not forgotten."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hands import Hands
+from mishaps import retype
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
+
+from workbench.gui.pages.release import release_card
+from workbench.release.ledger.ledger import Ledger
+
+
+@pytest.fixture
+def hands(window, qtbot) -> Hands:
+    return Hands(window, qtbot)
+
+
+def release(window, qtbot, idle, press, answer, target: Path) -> list[str]:
+    """Release into ``target`` and return what was asked."""
+    window.show_page("release")
+    idle(window)
+    retype(window, qtbot, "release_target", target)
+    told = answer("yes")
+    press(window, "release_now")
+    qtbot.waitUntil(lambda: bool(window.session.released))
+    idle(window)
+    return told
+
+
+def text(window, name: str) -> str:
+    found = window.findChild(QLabel, name)
+    assert found.isVisible(), f"{name} is not visible"
+    return found.text()
+
+
+def highlighted(window) -> list[str]:
+    shown = [b for b in window.page.findChildren(QAbstractButton) if b.isVisible()]
+    return [b.objectName() for b in shown if b.property("look") == "primary"]
+
+
+def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
+    hands.click("sample_people")
+    hands.idle()
+    assert window.session.plan.epsilon == 3
+    assert "zip is left out" in window.statusBar().currentMessage()
+    hands.click("rail_release")
+    hands.idle()
+    assert text(window, "release_learn").startswith("A recipient can learn the mean of age to ± ")
+    assert "; shares of sex to ± " in text(window, "release_learn")
+    assert not hands.sees("release_noise")
+    window.menus.actions["reload"].trigger()
+    hands.idle()
+    assert window.session.plan.column("age").purpose == "statistics"
+    assert window.session.plan.epsilon == 3
+
+
+def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
+    people, qtbot, idle, press, answer, tmp_path
+):
+    told = release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
+    noise = text(people, "release_noise")
+    assert noise.startswith("⚠ Mostly noise: age, zip, income.")
+    assert "train a private model instead" in noise
+    assert "more ε" not in noise
+    assert "Mostly noise: age" in told[0]
+    assert "A recipient can learn" in told[0]
+    assert "Mostly noise: age" in text(people, "released_1_worth")
+    press(people, "release_to_protect")
+    assert people.page.objectName() == "page_protect"
+
+
+def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbot, idle, press, answer, tmp_path):
+    target = tmp_path / "out.csv"
+    release(people, qtbot, idle, press, answer, target)
+    people.session.may_leave = lambda then: True
+    people.open("sample:iris")
+    idle(people)
+    people.show_page("release")
+    idle(people)
+    assert not people.findChild(QWidget, "released_1")
+    assert highlighted(people) == ["release_now"]
+    people.open("sample:people")
+    idle(people)
+    people.show_page("release")
+    idle(people)
+    assert people.session.released == ()
+    assert text(people, "released_1_file")
+    assert people.findChild(QLabel, "released_1_file").accessibleName() == str(target)
+    press(people, "released_1_verify")
+    idle(people)
+    assert text(people, "released_1_result").startswith("✓")
+    # The cap is spent: the ledger would refuse, so nothing blue pays.
+    assert highlighted(people) == ["to_ledger"]
+    assert text(people, "fact_left") == "1"
+    assert people.findChild(QLabel, "fact_left").accessibleName() == "short for this plan: 1"
+
+
+def test_what_will_be_published_stays_above_what_was_released(people, qtbot, idle, press, answer, tmp_path):
+    release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
+    area = people.findChild(QWidget, "release_area")
+    card = people.findChild(QWidget, "released_1")
+    outside = people.findChild(QWidget, "release_outside")
+    assert card.y() > outside.y()
+    assert area.verticalScrollBar().value() > 0 or card.visibleRegion().boundingRect().height() == card.height()
+    people.session.set_epsilon(Decimal("0.5"))
+    idle(people)
+    assert area.verticalScrollBar().value() == 0
+
+
+def test_a_release_is_suggested_where_the_last_one_went_and_not_beside_the_raw_table(
+    window, qtbot, idle, press, answer, tmp_path
+):
+    raw, mine = tmp_path / "raw", tmp_path / "mine"
+    raw.mkdir(), mine.mkdir()
+    (raw / "two.csv").write_text("a,b\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(50)))
+    window.open("sample:people")
+    idle(window)
+    release(window, qtbot, idle, press, answer, mine / "out.csv")
+    window.session.may_leave = lambda then: True
+    window.open(str(raw / "two.csv"))
+    idle(window)
+    window.show_page("release")
+    idle(window)
+    assert window.findChild(QLineEdit, "release_target").text() == str(mine / "two-released.csv")
+
+
+def test_a_folder_that_no_program_opens_is_named(people, qtbot, idle, press, answer, tmp_path, monkeypatch):
+    monkeypatch.setattr(release_card.QDesktopServices, "openUrl", lambda url: False)  # a system without a file manager
+    release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
+    press(people, "released_1_folder")
+    assert str(tmp_path) in text(people, "released_1_result")
+
+
+def test_a_release_whose_file_was_moved_says_so(people, qtbot, idle, press, answer, tmp_path):
+    target = tmp_path / "out.csv"
+    release(people, qtbot, idle, press, answer, target)
+    target.unlink()
+    people.session.may_leave = lambda then: True
+    people.open("sample:iris")
+    idle(people)
+    people.open("sample:people")
+    idle(people)
+    people.show_page("release")
+    idle(people)
+    assert "is not there any more" in text(people, "released_1_gone")
+    with Ledger.open() as book:
+        assert [r.status for r in book.releases()] == ["charged"]

@@ -1,0 +1,71 @@
+"""What a release is worth, in sentences: what a recipient can learn from it, and what of it is mostly noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.gui.widgets.formatting import listed, plain
+from workbench.sanitize.forecast import Forecast
+from workbench.sanitize.recipient import Learnt, learnt, noisy_columns
+
+MOST_NAMED = 4
+"""Columns that a sentence names one by one."""
+
+WAYS_OUT = "Drop columns, round numbers to fewer steps, or train a private model instead."
+
+
+def noise_words(forecast: Forecast, rows: int) -> str:
+    """Return which columns will be mostly noise, in one sentence; empty where none will."""
+    names = noisy_columns(forecast, rows)
+    if not names:
+        return ""
+    if len(names) == len(forecast.columns) > 1:
+        return "Every protected column will be mostly noise."
+    return f"Mostly noise: {listed(names, MOST_NAMED)}."
+
+
+def learn_words(forecast: Forecast, rows: int) -> str:
+    """Return what a recipient can learn from the table with about 95 % confidence, in one sentence."""
+    found = learnt(forecast, rows)
+    means = [_told(one) for one in found if one.numeric]
+    shares = [_told(one) for one in found if not one.numeric]
+    parts = []
+    if means:
+        parts.append(f"the mean of {_joined(means)}")
+    if shares:
+        parts.append(f"shares of {_joined(shares)}")
+    if not parts:
+        return "A recipient can learn next to nothing from this table."
+    return f"A recipient can learn {'; '.join(parts)}; little else."
+
+
+def worth_words(forecast: Forecast, rows: int) -> str:
+    """Return both sentences."""
+    return " ".join(filter(None, (learn_words(forecast, rows), noise_words(forecast, rows))))
+
+
+def outside_words(sentences: tuple[str, ...]) -> str:
+    """Return what stands outside the guarantee, as a paragraph of a question; empty where nothing does."""
+    if not sentences:
+        return ""
+    return "\n\nOutside the guarantee:\n" + "\n".join(f"• {sentence}" for sentence in sentences)
+
+
+def _told(one: Learnt) -> str:
+    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_percent(one)}"
+
+
+def _percent(one: Learnt) -> str:
+    return f"{_rounded(100 * one.half_length)} %"
+
+
+def _rounded(value: float) -> str:
+    """Return two significant digits: an error is known no better."""
+    short = float(f"{value:.2g}")
+    return f"{short:,.0f}" if short >= 1000 else plain(short)
+
+
+def _joined(told: Sequence[str]) -> str:
+    if len(told) > MOST_NAMED + 1:
+        return f"{', of '.join(told[:MOST_NAMED])} and of {len(told) - MOST_NAMED} more"
+    return " and of ".join(filter(None, (", of ".join(told[:-1]), told[-1])))

@@ -1,0 +1,206 @@
+"""What is known before a table is released: all of it is refused, or found to be free, without a charge."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
+from workbench.params.remedies import OTHER_OUTPUT, Remedy
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.records import refusal
+from workbench.release.ledger.recover import FinishedDraw, finished_draw, request_of
+from workbench.release.table.certificate import certificate_path, read_certificate
+from workbench.release.table.open_release import plan_of
+from workbench.release.table.verify import verify_release
+from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
+from workbench.sanitize.engine import check_columns
+from workbench.sanitize.forecast import charge_of
+from workbench.sanitize.origin import require_confirmed
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+
+_OTHER_FILE = Remedy(OTHER_OUTPUT, "name another file")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a table is released to.
+
+    Attributes:
+        path: the file.
+        format: what it is written as.
+    """
+
+    path: Path
+    format: str
+
+
+def destination(path: Path, *sources: str | Path | None) -> Destination:
+    """Return where a table is released to.
+
+    Args:
+        path: the file.
+        sources: the files that the release is made from; what is no file is passed over.
+
+    Raises:
+        InputError: the suffix names no format, or a folder has the name of the certificate.
+        ParameterError: the release would replace what it is made from.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"the output's suffix {path.suffix!r} is not known",
+            str(path),
+            f"use one of {', '.join(FORMATS)}",
+            code="output-format",
+        )
+    for written in (path, certificate_path(path)):
+        for source in sources:
+            if source is not None and os.path.exists(written) and os.path.exists(source) and written.samefile(source):
+                what = "the output would replace what it is made from"
+                raise ParameterError(what, str(written), _OTHER_FILE, code="output-is-source")
+    if os.path.isdir(certificate_path(path)):
+        what = "a folder has the name of the certificate"
+        raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
+    return Destination(path, FORMATS[path.suffix.lower()])
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRelease:
+    """A release that nothing but the ledger, the values of the rows or the disk can refuse.
+
+    Attributes:
+        plan: what is released.
+        table: of which rows.
+        to: where to.
+        columns: the protected columns, calibrated.
+    """
+
+    plan: Plan
+    table: Table
+    to: Destination
+    columns: tuple[ProtectedColumn, ...]
+
+    @property
+    def epsilon(self) -> Decimal:
+        """What it is charged."""
+        return charge_of(self.plan)
+
+
+def prepared_release(plan: Plan, table: Table, to: Destination) -> PreparedRelease:
+    """Return the release of ``table`` by ``plan``, checked once for all that follows.
+
+    Raises:
+        InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
+            file is in doubt, which one row could turn.
+        ParameterError: the plan protects no column, or a mechanism does not fit.
+    """
+    require_confirmed(plan)
+    check_columns(plan, table)
+    table.require_certain()
+    return PreparedRelease(plan, table, to, protected_columns(plan))
+
+
+@dataclass(frozen=True)
+class EarlierRelease:
+    """A release of the same table by the same plan whose files still stand; to copy them costs nothing.
+
+    Attributes:
+        release_id: its name in the ledger.
+        time: when it was charged, UTC.
+        epsilon: what it cost.
+        output: the released file.
+    """
+
+    release_id: str
+    time: str
+    epsilon: Decimal
+    output: Path
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the ledger says to a release before it is asked for a charge.
+
+    Attributes:
+        waiting: id of the finished release that only waits to be given this name, and is paid for; else empty.
+        earlier: the newest release of the same table by the same plan, or ``None``.
+        refusal: why the cap forbids the charge, ``None`` where it allows it.
+    """
+
+    waiting: str
+    earlier: EarlierRelease | None
+    refusal: BudgetRefusedError | None
+
+
+def verdict_on(prepared: PreparedRelease, ledger: Ledger) -> Verdict:
+    """Look into the ledger; no refusal is recorded.
+
+    Raises:
+        InputError: a finished draw waits there that this release did not ask for, or plan and ledger disagree about
+            the name of the account.
+    """
+    plan, table = prepared.plan, prepared.table
+    account = ledger.enter_for_release(table, plan.account)
+    waiting = waiting_draw(ledger, prepared.to, plan, account)
+    if waiting is not None:
+        return Verdict(waiting.release.release_id, None, None)
+    known = ledger.account(account)
+    refused = refusal((prepared.epsilon, Decimal(0)), known.standing_cap, known.used)
+    return Verdict("", _earlier_release(ledger, account, plan), refused)
+
+
+def check_values(prepared: PreparedRelease, cancel: CancelToken) -> None:
+    """Refuse a value that its column's facts do not allow before anything is charged for it.
+
+    Raises:
+        InputError: there is such a value; its column and row are named.
+    """
+    rows = prepared.plan.rows_of(prepared.table)
+    for column in prepared.columns:
+        cancel.check()
+        column.grid.encode(rows)
+
+
+def table_request(plan: Plan, kind: str) -> str:
+    """Return the digest of the request to release a table by ``plan`` in the format ``kind``."""
+    return request_of("sanitize", plan=plan.published().to_toml(), format=kind)
+
+
+def waiting_draw(ledger: Ledger, to: Destination, plan: Plan, account: str) -> FinishedDraw | None:
+    """Return the finished draw that a release of this table by ``plan`` would publish for free.
+
+    Raises:
+        InputError: a finished draw waits there that this release did not ask for.
+    """
+    waiting = finished_draw(ledger, to.path)
+    if waiting is None:
+        return None
+    if waiting.answers(table_request(plan, to.format), ledger.account_of(account)):
+        return waiting
+    if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
+        return None
+    raise waiting.refusal()
+
+
+def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:
+    """Return the newest release of the account by ``plan`` whose files still stand as they were certified."""
+    for release in reversed(ledger.releases(account)):
+        output = Path(release.body.get("output", ""))
+        certificate = certificate_path(output) if release.body.get("output") else output
+        if release.status != "charged" or not output.is_file() or not certificate.is_file():
+            continue
+        try:
+            document = read_certificate(certificate)
+            same = document["release_id"] == release.release_id and plan_of(document, certificate) == plan.published()
+            whole = same and not verify_release(output)
+        except WorkbenchError:
+            continue  # a certificate that cannot be read vouches for no file
+        if whole:
+            return EarlierRelease(release.release_id, release.time, release.epsilon, output)
+    return None

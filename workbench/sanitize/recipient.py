@@ -1,0 +1,66 @@
+"""What a recipient can learn from a release, and which of its columns are mostly noise: from the forecast alone.
+
+Nothing here is read from the rows: every figure follows from the mechanisms and the public number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workbench.sanitize.forecast import ColumnForecast, Forecast
+from workbench.sanitize.usefulness import hardly_survives
+
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A statistic of one column that the released table gives away, with its error.
+
+    Attributes:
+        name: the column.
+        numeric: whether it is the mean of numbers; else the shares of names.
+        half_length: of an interval that holds with a confidence of about 95 %, in the column's unit; a share as a part
+            of 1.
+    """
+
+    name: str
+    numeric: bool
+    half_length: float
+
+
+def half_length(column: ColumnForecast, rows: int) -> float | None:
+    """Return the half-length of a 95 % interval of the mean, of names of a share; ``None`` without an estimator."""
+    return None if column.statistic_sd is None else NORMAL_95 * column.statistic_sd / math.sqrt(max(rows, 1))
+
+
+def mostly_noise(column: ColumnForecast, rows: int) -> bool:
+    """Return whether the column serves what it is released for hardly better than a constant answer, which is free."""
+    if column.purpose == "values":
+        return hardly_survives(column.expected_absolute_error, column.constant_error)
+    if column.statistic_sd is None:
+        return True
+    return hardly_survives(column.statistic_sd / math.sqrt(max(rows, 1)), column.constant_error)
+
+
+def noisy_columns(forecast: Forecast, rows: int) -> tuple[str, ...]:
+    """Return the names of the columns that are mostly noise, in the plan's order."""
+    return tuple(c.name for c in forecast.columns if mostly_noise(c, rows))
+
+
+def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:
+    """Return what a recipient can learn of each column with less error than without the table.
+
+    A mean counts where its interval is shorter than the error of a constant answer, shares where it is shorter than
+    one even share.
+    """
+    found = []
+    for column in forecast.columns:
+        half = half_length(column, rows)
+        if half is None:
+            continue
+        even = 1 - column.constant_error  # of names: the share of each, were all alike
+        if half < (column.constant_error if column.numeric else even):
+            found.append(Learnt(column.name, column.numeric, half))
+    return tuple(found)
