@@ -24,7 +24,7 @@ from workbench.params import ParameterError
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Distribution")
+TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Spread")
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
 HELP = (
     "The column of the table",

@@ -273,7 +273,7 @@ class ShareModel(QAbstractTableModel):
         if kind == NAME:
             return column.name + ("  ⚠" if column.protected and column.bounds_origin == "data" else "")
         if kind == ACTION:
-            return "keep  ⚠" if column.action == "keep" else column.action
+            return "keep ⚠" if column.action == "keep" else column.action
         if not column.protected:
             if column.action == "keep":
                 return {MECHANISM: "published as it is", SHARE: NOTHING, ERROR: "not protected"}.get(kind, "")
@@ -290,7 +290,7 @@ class ShareModel(QAbstractTableModel):
             return "…"
         if kind == MECHANISM:
             return outlook.used.title + ("  ★" if outlook.advised else "")
-        return outlook.relevant(outlook.used) + ("  ⚠" if outlook.useless or outlook.bare else "")
+        return outlook.relevant(outlook.used) + (" ⚠" if outlook.useless or outlook.bare else "")
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ACTION:

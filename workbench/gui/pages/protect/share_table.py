@@ -12,7 +12,7 @@ from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDeleg
 from workbench.gui.widgets.explain import Explainable
 from workbench.gui.widgets.settings_table import SettingsTable
 
-WIDTHS = {NAME: 124, ACTION: 88, MECHANISM: 240, SHARE: 90, LOCK: 56, ERROR: 152}
+WIDTHS = {NAME: 130, ACTION: 88, MECHANISM: 240, SHARE: 88, LOCK: 56, ERROR: 148}
 """What a window of 1280 needs: a figure that is cut reads as another one, a name does not."""
 
 ROOMY = {NAME: 0.2, MECHANISM: 0.1, LOCK: 0.1}

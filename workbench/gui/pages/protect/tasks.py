@@ -12,7 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
-from workbench.sanitize.usefulness import hardly_survives
+from workbench.sanitize.usefulness import hardly_survives, statistic_is_noise
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -26,10 +26,6 @@ columns are forecast, and the next step of a drag makes this forecast needless."
 
 BARE = 0.05
 """Part of a constant answer's error below which nearly every value leaves as it is."""
-
-SURE = 1.96
-"""Standard errors to either side of a mean within which it lies in 95 of 100 draws: a mean that can be no better than
-a constant answer anywhere in there says nothing."""
 
 BARS = 41
 """Most bars of an example."""
@@ -115,14 +111,12 @@ class Outlook:
         """Whether a constant answer, which costs nothing, is as near as what the column is for, or all but."""
         if not self.for_statistics:
             return hardly_survives(self.used.error, self.constant_error)
-        statistic = self.used.statistic
-        return statistic is None or hardly_survives(SURE * statistic, self.constant_error)
+        return statistic_is_noise(self.used.statistic, self.constant_error)
 
     @property
     def statistics_help(self) -> bool:
         """Whether the mean or the shares of the column would say something where single values do not."""
-        known = [c.statistic for c in self.candidates if c.statistic is not None]
-        return bool(known) and not hardly_survives(SURE * min(known), self.constant_error)
+        return not all(statistic_is_noise(c.statistic, self.constant_error) for c in self.candidates)
 
     @property
     def noise(self) -> float | None:
