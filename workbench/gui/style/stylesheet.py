@@ -52,6 +52,11 @@ QPushButton, QToolButton[look="button"] {
     background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
     padding: 0 14px; min-height: 30px;
 }
+QToolButton[menu="true"] { padding-right: 30px; }
+QToolButton[menu="true"]::menu-indicator {
+    image: url($chevron); width: 12px; height: 12px; right: 10px;
+    subcontrol-origin: padding; subcontrol-position: center right;
+}
 QPushButton:hover, QToolButton[look="button"]:hover { border-color: $muted; }
 QPushButton:pressed { background: $selection; }
 QPushButton:focus, QToolButton[look="button"]:focus { border: 2px solid $accent; padding: 0 13px; min-height: 28px; }
