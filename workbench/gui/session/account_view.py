@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+
+from workbench.params import BudgetRefusedError, WorkbenchError
 
 
 @dataclass(frozen=True)
