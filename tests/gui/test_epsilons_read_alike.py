@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
-from workbench.gui.session.session import AccountView
+from workbench.gui.session.account_view import AccountView
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
