@@ -180,7 +180,11 @@ def test_a_bound_that_cannot_be_read_in_the_declared_order_stays_refused(doubtfu
 def test_it_is_said_by_what_invalid_values_are_replaced(doubtful, press):
     said = doubtful.findChild(QLabel, "replaced_by")
     assert said.isVisible(), "a release would stop at a missing age"
-    for words in ("missing or unreadable → “missing”", "outside the bounds → the nearest bound", "the “other” value"):
+    for words in (
+        "missing or unreadable → ‘missing’",
+        "outside the bounds → the nearest bound",
+        "the value chosen for that",
+    ):
         assert words in said.text()
 
 
