@@ -170,7 +170,7 @@ def test_sanitize_warns_of_what_its_epsilon_does_not_cover(folder: Path, run: Ru
     )
     answer = run(*SANITIZE, "--json")
     assert answer.json["epsilon_charged"] == 1.0
-    assert [line.split(": ")[:2] for line in answer.err.splitlines()] == [["warning", "outside the guarantee"]] * 2
+    assert [line.split(": ")[:2] for line in answer.err.splitlines()] == [["warning", "not covered by epsilon"]] * 2
     assert "city" in answer.err
     kept = [line.split(",")[1] for line in (folder / "out.csv").read_text("utf-8").splitlines()[1:]]
     original = [line.split(",")[1] for line in (folder / "people.csv").read_text("utf-8").splitlines()[1:]]

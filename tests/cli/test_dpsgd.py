@@ -83,6 +83,8 @@ def refusal(capsys: pytest.CaptureFixture[str], words: list[str], status: int) -
 
 
 def entries(capsys: pytest.CaptureFixture[str], folder: Path) -> list[dict[str, Any]]:
+    if not (folder / "ledger.sqlite").exists():
+        return []
     shown = answer(capsys, ["ledger", "show", "--ledger", str(folder / "ledger.sqlite")])
     assert shown["ok"]
     result: list[dict[str, Any]] = shown["entries"]

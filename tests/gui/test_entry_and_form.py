@@ -205,7 +205,7 @@ def test_what_an_epsilon_means_is_told_in_numbers(people, press, qtbot):
     press(people, "explain_plan")
     text = people.findChild(QLabel, "explain_text")
     assert text.isVisible()
-    assert "to 15.5 % at most" in text.text()
+    assert "at most 15.5 % sure" in text.text()
     qtbot.keyClick(people, Qt.Key.Key_Escape)
     assert not text.isVisible()
 

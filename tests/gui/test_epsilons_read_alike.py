@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
 from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
-from workbench.gui.session.session import AccountView
+from workbench.gui.session.account_view import AccountView
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 
@@ -151,6 +151,6 @@ def test_an_epsilon_that_is_taken_from_the_curve_reads_as_everywhere(people, pre
     press(people, "rail_utility")
     idle(people)
     with qtbot.waitSignal(people.session.told) as said:
-        people.page.plot.chosen.emit(taken)
+        people.page.plot.chosen.emit(taken, "sanitized")
     assert people.session.plan.epsilon == Decimal(repr(taken))
-    assert said.args == ["info", f"The plan's ε is {told}; Ctrl+Z takes it back."]
+    assert said.args == ["info", f"The plan's ε is {told}. Ctrl+Z takes it back."]

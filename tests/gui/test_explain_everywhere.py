@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, QMenu, QTableView, QWidget
 
 from workbench.gui.pages import PAGES
-from workbench.gui.session.session import AccountView
+from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.explain import Asked, Explainable, in_words, percent
 from workbench.privacy.accounting.posterior import posterior
 

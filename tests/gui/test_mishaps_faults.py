@@ -19,7 +19,7 @@ from workbench.data import columnar
 from workbench.gui.app import main_window
 from workbench.gui.pages import PAGES
 from workbench.gui.pages.base import Page, PageFrame
-from workbench.gui.pages.release.tasks import Outlook, look_before_release, release_plan
+from workbench.gui.pages.release.tasks import BeforeRelease, look_before_release, release_plan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.shell.main_window import MainWindow
@@ -223,7 +223,7 @@ def test_two_windows_that_release_at_once_are_charged_one_after_the_other(people
     other.open("sample:people")
     idle(other)
     failures: list[BaseException] = []
-    looks: list[Outlook] = []
+    looks: list[BeforeRelease] = []
     for window, name in ((people, "one.csv"), (other, "two.csv")):
         look_before_release(window.session, window.jobs, tmp_path / name, looks.append)
         idle(window)

@@ -86,9 +86,12 @@ def test_a_preview_is_not_copied(preview, qtbot):
     assert "private" in preview.findChild(QLabel, "banner_text").text()
 
 
-def test_every_part_bears_the_badge(preview):
-    badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
-    assert len(badges) == 3
+def test_the_page_bears_one_badge_whatever_it_shows(preview, press, idle):
+    for view in ("preview_spread", "preview_relations"):
+        press(preview, view)
+        idle(preview)
+        badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
+        assert len(badges) == 1
 
 
 def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot, idle):

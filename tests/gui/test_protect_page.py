@@ -125,19 +125,19 @@ def test_epsilon_is_typed_and_each_error_follows(protect, qtbot, idle):
 def test_what_a_constant_answer_would_do_as_well_is_said(protect):
     choose(protect, INCOME, SHARE)
     assert text(protect, INCOME, ERROR).endswith("⚠")
-    assert "costs nothing" in protect.findChild(QLabel, "share_warning").text()
+    assert "at no privacy cost" in protect.findChild(QLabel, "share_warning").text()
 
 
 def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect, idle):
     note = protect.findChild(QLabel, "note_protect")
-    assert note.accessibleName().startswith("⚠ Hardly anything survives of age, zip, income")
+    assert note.accessibleName().startswith("⚠ Mostly noise at this ε: age, zip, income.")
     protect.session.set_epsilon(Decimal(40))
     idle(protect)
-    assert "survives" not in note.accessibleName()
+    assert "noise" not in note.accessibleName()
     protect.session.set_epsilon(Decimal(1))
     protect.rail.buttons["release"].click()
     idle(protect)
-    marked = [w.text() for w in protect.page.findChildren(QLabel) if w.toolTip().startswith("Hardly anything")]
+    marked = [w.text() for w in protect.page.findChildren(QLabel) if "will be mostly noise" in w.toolTip()]
     assert len(marked) == 3
     assert all(text.endswith("⚠") for text in marked)
 

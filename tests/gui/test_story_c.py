@@ -150,7 +150,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     assert line.mean[5] == pytest.approx(sum(accuracies) / REPEATS), "what is shown is what was measured"
 
     # -- take its ε, and take it back
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=page.plot.place_of(1, 5).toPoint())
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=page.plot.place_of(0, 5).toPoint())
     assert float(window.session.plan.epsilon) == line.x[5]
     qtbot.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert window.session.plan.epsilon == 1

@@ -9,7 +9,7 @@ from multiprocessing import resource_tracker
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from workbench.gui.pages.utility.messages import in_words, shown, value_at, worth_taking
 from workbench.paths import user_data
@@ -113,7 +113,7 @@ def test_a_study_spends_nothing_and_leaves_no_record(utility, qtbot, press, idle
 
 def test_a_click_on_a_point_takes_its_epsilon_and_is_undone(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
-    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 0, 1))
     assert utility.session.plan.epsilon == 10
     assert "At your ε = 10" in utility.findChild(QLabel, "curve_words").text()
     qtbot.keyClick(utility, Qt.Key.Key_Z, CTRL)
@@ -144,9 +144,50 @@ def test_the_pointer_over_a_point_shows_its_figures(utility, qtbot, press, idle)
 def test_the_arrow_keys_go_to_a_point_and_return_takes_it(utility, qtbot, press, idle):
     page = ran(utility, qtbot, press, idle)
     page.plot.setFocus()
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Return):
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
         qtbot.keyClick(page.plot, key)
     assert utility.session.plan.epsilon == 10
+    qtbot.keyClick(page.plot, Qt.Key.Key_Down)  # the private model's line
+    qtbot.keyClick(page.plot, Qt.Key.Key_Left)
+    qtbot.keyClick(page.plot, Qt.Key.Key_Return)
+    assert utility.session.plan.epsilon == 10
+    assert utility.session.training is not None
+
+
+def test_a_point_of_the_private_model_goes_to_train_and_leaves_the_plan_alone(utility, qtbot, press, idle):
+    page, before = ran(utility, qtbot, press, idle), utility.session.plan
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    assert utility.session.plan == before
+    assert utility.session.training == ("naive-bayes", Decimal("10.0"))
+    press(utility, "rail_train")
+    assert utility.page.forms.value().epsilon == 10
+
+
+def test_a_point_keeps_a_plan_with_a_locked_share_ready(utility, qtbot, press, idle):
+    session = utility.session
+    session.set_epsilon(Decimal(12))
+    session.edit_column("petal_width", "lock", epsilon=Decimal(6))
+    page = ran(utility, qtbot, press, idle)
+    assert page.primary.objectName() == "curve_to_release"
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 0, 0))
+    assert session.plan.epsilon == 1
+    assert session.plan.column("petal_width").epsilon == Decimal("0.5")
+    assert session.plan.ready
+    assert page.primary.objectName() == "curve_to_release"  # the proportions, which the study rests on, are the same
+    assert "Locked shares keep their part of it" in utility.statusBar().currentMessage()
+
+
+def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, qtbot, press, idle):
+    offered = utility.findChild(QComboBox, "regime_mechanism")
+    titles = [offered.itemText(at) for at in range(offered.count())]
+    assert titles[:2] == ["the plan", "the advisor's choice"]
+    assert "k-ary randomised response" in titles
+    assert not {"grr", "bounded-laplace", "staircase"} & set(titles)
+    assert "locked shares keep their part" in offered.toolTip()
+    page = ran(utility, qtbot, press, idle)
+    assert page.primary.objectName() == "curve_to_release"
+    utility.session.edit_column("petal_width", "another mechanism", mechanism="grr")
+    assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
 def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, press, idle):
@@ -274,7 +315,8 @@ def test_the_words_say_from_where_a_line_is_near_no_privacy_and_beats_the_majori
     assert "Within 3 points of no privacy: from ε = 10 (private model)." in text
     assert "Better than always naming the majority: only from ε = 1 (private model), never (sanitised)." in text
     assert "At your ε = 1: about 0.700 (private model), 0.500 (sanitised)." in text
-    assert worth_taking(FIGURE) == (10.0, "private model")
+    assert worth_taking(FIGURE, "private") == 10.0
+    assert worth_taking(FIGURE, "sanitized") is None
     assert "outside the tested range" in in_words(FIGURE, Decimal(50))
 
 

@@ -96,8 +96,6 @@ def test_the_target_is_no_class_where_it_is_missing() -> None:
     np.testing.assert_array_equal(classes_of(table, TARGET), [1, EMPTY, EMPTY, 0])
     own = dataclasses.replace(PLAN, invalid="refuse")
     assert own.column("y").missing == "own-value"
-    with pytest.raises(
-        ValueError,
-        match='write missing = "refuse" for the target, or count such values as missing: invalid = "replace"',
-    ):
+    ways = 'write missing = "refuse" for the target, or count such values as missing: invalid = "replace"'
+    with pytest.raises(ValueError, match=ways):
         columns_of(own, "y")

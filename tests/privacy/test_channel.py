@@ -92,6 +92,29 @@ def test_facts_of_names_are_of_the_whole_table() -> None:
     assert known.statistic_variance == pytest.approx(variance.mean())
 
 
+def test_errors_of_many_names_are_of_the_whole_table_too() -> None:
+    """A table of no known form over more names than a dense copy takes: its chance of a change is that of every row."""
+    random = np.random.default_rng(4)
+    chances = random.uniform(1, 2, (LARGE, LARGE)) + LARGE * np.eye(LARGE)
+    table = MechanismTable(integer_rows(chances), claim=8.0)
+    assert isinstance(table.channel(), DenseTable)
+    known, exact = error_profile(table, Cells(size=LARGE)), table.probabilities()
+    assert known.expected_absolute_error == pytest.approx(1 - np.trace(exact) / LARGE, abs=1e-12)
+    variance = exact @ np.linalg.inv(exact) ** 2 - np.eye(LARGE)
+    assert known.variance_mean == pytest.approx(variance.mean(), rel=0.05)
+    assert known.variance_max <= variance.max() * (1 + 1e-9)
+    assert known.bias_max == 0
+
+
+def test_a_large_singular_table_has_no_unbiased_estimator() -> None:
+    rows = np.random.default_rng(5).uniform(1, 2, (LARGE, LARGE))
+    rows[1] = rows[0]  # two values that no answer tells apart
+    table = MechanismTable(integer_rows(rows), claim=8.0)
+    wanted = np.zeros(LARGE)
+    wanted[0] = 1.0
+    assert unbiased(table.channel(), wanted) is None
+
+
 def test_facts_of_names_without_an_inverse_tell_the_bias() -> None:
     chances = np.array([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
     known = error_profile(MechanismTable(integer_rows(chances), claim=1.0), Cells(size=3))

@@ -66,7 +66,7 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
 
     from workbench.release.table import release_table as export
 
-    real = export.draw
+    real = export.draw_prepared
 
     def wait(*arguments: object) -> object:
         ready.touch()
@@ -74,7 +74,7 @@ def hold(ledger: Path, target: Path, ready: Path, go: Path) -> None:
             time.sleep(0.005)
         return real(*arguments)  # type: ignore[arg-type]
 
-    export.draw = wait  # type: ignore[assignment]
+    export.draw_prepared = wait  # type: ignore[assignment]
     release(ledger, target)
 
 

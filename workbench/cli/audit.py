@@ -1,4 +1,4 @@
-"""``workbench audit``: what the outputs of a mechanism prove about its ε, whatever its table says."""
+"""``workbench audit``: what the outputs of a mechanism prove about its ε, independently of its table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARE = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(Parameters):
-    """How much is drawn, and from where."""
+    """How many outputs are drawn, and from which source."""
 
     samples: int = integer(
         default=DEFAULT_SAMPLES, at_least=1_000, upto=50_000_000, help="outputs drawn for each of two inputs"
@@ -42,7 +42,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _cells(options: CellOptions, chosen: Mechanism) -> Cells:
-    """Return the cells that were asked for; where none were, a range of numbers, or two values."""
+    """Return the requested cells; by default a range of numbers, or two values."""
     if any(v is not None for v in (options.lower, options.upper, options.cells, options.domain)):
         return options.made()
     return Cells(size=2) if chosen.two_values else Cells.line(-1.0, 1.0, 101)
@@ -98,7 +98,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="audit",
-    help="a lower bound on a mechanism's epsilon from its outputs alone, and what the audit would have found",
+    help="a lower bound on a mechanism's epsilon from its outputs alone, and what the audit could have detected",
     example="workbench audit staircase --epsilon 1",
     configure=_configure,
     run=_run,

@@ -18,7 +18,7 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass
 class Context:
-    """What a command is given besides its options: where its events go and how it learns of a Cancel."""
+    """What a command receives besides its options: a listener for its events and a cancel token."""
 
     emit: Emit = ignore
     cancel: CancelToken = field(default_factory=CancelToken)
@@ -39,8 +39,8 @@ class Command:
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
         releases: whether it publishes something; such a command refuses ``--seed``.
-        reads_only: whether it writes nothing; a Cancel that it does not heed at once (one long product of matrices)
-            then ends the program.
+        reads_only: whether it writes nothing; a Cancel during one long call (such as a product of matrices) then
+            ends the program.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """

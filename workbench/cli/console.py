@@ -18,18 +18,18 @@ from workbench.signals.events import Cancelled, Emit, Failed, Finished
 Work = Callable[[Emit, CancelToken], dict[str, Any]]
 
 GRACE = 0.5
-"""Seconds in which work that writes nothing is to heed a Cancel before the program ends without it."""
+"""Seconds after a Cancel in which work that writes nothing has to end before the program ends without it."""
 
 _LOOK = 0.1  # seconds between two looks whether the work has ended
 
 
 def run_on_console(work: Work, title: str, *, reads_only: bool = False) -> dict[str, Any] | None:
-    """Run ``work`` and return its result, or ``None`` after a bug, which is logged and told in one sentence.
+    """Run ``work`` and return its result, or ``None`` after a bug, which is logged and reported in one sentence.
 
     Args:
         work: what to do.
-        title: what it is called.
-        reads_only: whether it writes nothing, so that a Cancel that it does not heed soon may end the program.
+        title: its name.
+        reads_only: whether it writes nothing, so that the program may end if the work ignores a Cancel.
 
     Raises:
         WorkbenchError: the work ended in an error a person can mend, or was cancelled.
@@ -75,7 +75,7 @@ def _cut_off(work: Work, title: str) -> Work:
 
 
 def report_bug(error: BaseException, trace: str, title: str) -> None:
-    """Log the trace of a bug, which holds no data values, and tell of it in one sentence."""
+    """Log the trace of a bug, which contains no data values, and report it in one sentence."""
     log = log_trace(title, trace)
     kept = f"its trace, without data values, is in {log}" if log else "its trace could not be written"
     print(f"error: a fault of the program ({type(error).__name__} in {title}); {kept}", file=sys.stderr)

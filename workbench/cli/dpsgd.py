@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         told = f"delta = {delta:g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
         context.emit(Notice("info", told))
     for sentence in found.warnings:
-        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(

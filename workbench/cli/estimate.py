@@ -1,4 +1,4 @@
-"""``workbench estimate``: what a released table says of the original one, from its certificate alone."""
+"""``workbench estimate``: statistics of the original table, estimated from a released one and its certificate."""
 
 from __future__ import annotations
 
@@ -85,19 +85,19 @@ def _text(result: Mapping[str, Any]) -> str:
         columns_text(header, rows, right=(2, 3, 4, 5)),
         "",
         f"{result['rows']} rows; each interval holds with {result['confidence']:.0%} confidence.",
-        "consistent: the most likely value that such a table can have. raw: the estimate before that is asked for; an",
-        "unbiased one, which is right on average, can be negative or beyond the bounds.",
+        "consistent: the most likely value that a real table could have. raw: the unadjusted estimate; an unbiased one",
+        "is right on average, but can be negative or beyond the bounds.",
     ]
     lines += [note[:1].upper() + note[1:] for note in result["notes"]]
     methods = {column["method"] for column in result["columns"]}
     if LIKELIHOOD in methods:
         lines += [
-            "biased: the mechanism has no unbiased estimator of this; the figure is the most likely one, and the",
-            "interval allows for a bias that more rows do not remove. A release with",
-            'purpose = "statistics" would have none.',
+            "biased: the mechanism has no unbiased estimator for this column; the estimate is the most likely value,",
+            "and its interval allows for a bias that more rows do not remove. A release with",
+            'purpose = "statistics" would have no such bias.',
         ]
         lines += [
-            f"{column['name']}: ± {figure(column['bias_bound'])} of its mean's interval is that allowance."
+            f"allowance for bias in the mean of {column['name']}: ± {figure(column['bias_bound'])}."
             for column in result["columns"]
             if column.get("bias_bound")
         ]
@@ -107,7 +107,7 @@ def _text(result: Mapping[str, Any]) -> str:
         if column["gap"] > GAP
     ]
     if RATIO in methods:
-        lines.append("ratio: a ratio of two unbiased estimates, whose own bias is of the order of one row in all.")
+        lines.append("ratio: a ratio of two unbiased estimates; its own bias is about one row's worth.")
     return "\n".join(lines)
 
 
@@ -123,7 +123,7 @@ def _day(number: float) -> str:
 
 
 def _interval(interval: Mapping[str, float], most: float | None = None) -> tuple[str, str, str, str]:
-    """Return the figures as a person reads them; of a share, the ends within 0 and 1."""
+    """Return the figures as a person reads them; the ends of a share's interval within 0 and 1."""
     low, high = interval["low"], interval["high"]
     if most is not None:
         low, high = max(low, 0.0), max(min(high, most), 0.0)

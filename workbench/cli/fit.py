@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger, context.emit)
     for sentence in found.warnings:
-        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {
         "model": chosen.name,
         "epsilon_charged": float(done.epsilon),

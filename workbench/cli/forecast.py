@@ -1,4 +1,4 @@
-"""``workbench forecast``: what a plan will cost and do, without touching data."""
+"""``workbench forecast``: what a plan will cost and do, without reading data."""
 
 from __future__ import annotations
 
@@ -74,28 +74,28 @@ def _text(result: Mapping[str, Any]) -> str:
         "",
         f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
-        "The column error ± is the expected distance between a value and what replaces it, in the attribute's unit and",
-        "with all values alike; for names the probability of a change. The column constant is the same for an answer",
-        "that never looks at the value. The column statistic ± is the standard error of the mean (for names: of a",
-        "share) of one row, unbiased; of n rows divide it by the root of n. – means that no unbiased one exists.",
+        "error ± is the expected distance between a value and its replacement, in the attribute's unit, if all values",
+        "are equally likely; for names, the probability of a change. constant is the error of writing one fixed value",
+        "in every row. statistic ± is the standard error of the unbiased mean (for names: of a share) from one row;",
+        "for n rows divide it by the square root of n. – means that there is no unbiased estimator.",
     ]
     singular = [c["name"] for c in result["columns"] if c["statistic_sd"] is None]
     if singular:
         lines.append(
-            f"{', '.join(singular)}: errors of a mean stop shrinking with more rows. For means and counts over many "
-            'rows write purpose = "statistics" in their [[column]], which auto then chooses by.'
+            f"{', '.join(singular)}: the error of a mean stops shrinking with more rows. For means and counts over "
+            'many rows write purpose = "statistics" in the [[column]]; auto then chooses for that.'
         )
     noted: dict[str, list[str]] = {}
     for column in result["columns"]:
         noted.setdefault(column["note"], []).append(column["name"])
     lines += [f"{', '.join(names)}: {note}." for note, names in noted.items() if note]
-    lines += [f"Outside the guarantee: {s}" for s in result["outside_guarantee"]]
+    lines += [f"Not covered by epsilon: {s}" for s in result["outside_guarantee"]]
     return "\n".join(lines)
 
 
 COMMAND = Command(
     name="forecast",
-    help="what a plan will cost and do; touches no data",
+    help="what a plan will cost and do; reads no data and spends no budget",
     example="workbench plan sample:people --epsilon 3 -o trial.toml && workbench forecast --plan trial.toml",
     configure=_configure,
     run=_run,

@@ -1,4 +1,4 @@
-"""``workbench ledger``: the account of every dataset."""
+"""``workbench ledger``: the privacy budget of every table."""
 
 from __future__ import annotations
 
@@ -33,22 +33,28 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(cap)
     cap.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
     cap.add_argument("--delta", metavar="δ", help=_DELTA.help)
-    version = actions.add_parser("version", help="let a newer table share the account of an older", allow_abbrev=False)
+    version = actions.add_parser(
+        "version", help="let a newer table share the account of an older one", allow_abbrev=False
+    )
     add_data(version)
     version.add_argument("--of", required=True, metavar="OLD", help="the older table")
     separate = actions.add_parser(
-        "separate", help="say that a table is another one than its rows make it seem", allow_abbrev=False
+        "separate", help="declare that two tables with similar rows are different tables", allow_abbrev=False
     )
     add_data(separate)
-    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help="the table that it is not")
+    separate.add_argument("--from", required=True, dest="of", metavar="OLD", help="the other table")
     name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
     add_data(name)
-    name.add_argument("name", metavar="NAME", help="the name; certificates of plans that state it tell name and sum")
+    name.add_argument(
+        "name", metavar="NAME", help="the name; certificates of plans that state it show the name and the total"
+    )
     export = actions.add_parser("export", help="write every entry as JSON", allow_abbrev=False)
     export.add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
     others = [
-        actions.add_parser("show", help="every release and cap", allow_abbrev=False),
-        actions.add_parser("verify", help="check the hash chain", allow_abbrev=False),
+        actions.add_parser(
+            "show", help="every release, and each account with its cap and what remains", allow_abbrev=False
+        ),
+        actions.add_parser("verify", help="check that no entry was altered or removed", allow_abbrev=False),
     ]
     for sub in (cap, version, separate, name, export, *others):
         add_ledger(sub)
@@ -92,7 +98,7 @@ def _name(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
 def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity]:
     """Return the marks of the newer and the older table."""
     new = ledger.identify(read_data(options, context))
-    # Both are read alike: what a person says about the newer table holds for the older one of the same make.
+    # Both are read with the same options.
     older = read_table(options.of, read_options(options, ReadOptions), cancel=context.cancel)
     return new, ledger.identify(older)
 
@@ -170,7 +176,7 @@ def _budget(account: Account) -> dict[str, float | None]:
 
 def _text(result: Mapping[str, Any]) -> str:
     if result.get("problems"):
-        return "\n".join(["the ledger is NOT as it was written:", *(f"  {p}" for p in result["problems"])])
+        return "\n".join(["the ledger has been altered:", *(f"  {p}" for p in result["problems"])])
     if "chain" in result and "output" not in result:
         return json.dumps(result, indent=2)
     lines = [
@@ -225,13 +231,13 @@ def _delta(spent: float, cap: float | None) -> str:
 
 
 def _known_as(called: str, dataset: str) -> str:
-    """Return what a person calls a dataset, with enough of its number to tell two of that name apart."""
+    """Return what a person calls a dataset, with enough of its id to tell two of the same name apart."""
     return f"{called} ({dataset[:6]})" if called else f"dataset {dataset[:6]}"
 
 
 COMMAND = Command(
     name="ledger",
-    help="the durable account of every dataset: cap, show, verify, export, version, separate, name",
+    help="the privacy budget of every table: cap, show, verify, export, version, separate, name",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

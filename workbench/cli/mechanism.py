@@ -29,7 +29,7 @@ _FARTHEST = 1e150
 
 @dataclass(frozen=True, kw_only=True)
 class CellOptions(Parameters):
-    """The cells a mechanism is looked at on: numbers with bounds, or a domain of names."""
+    """The cells that a mechanism is applied to: numbers with bounds, or a domain of names."""
 
     lower: float | None = real(
         default=None, at_least=-_FARTHEST, upto=_FARTHEST, help="lower bound of the cells' numbers"

@@ -52,7 +52,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--drop", action="append", default=[], metavar="COL", help="leave COL out; may be repeated")
     parser.add_argument(
-        "--from-data", action="store_true", help="read bounds and domains off the rows: outside the guarantee"
+        "--from-data", action="store_true", help="take bounds and domains from the rows: epsilon does not cover that"
     )
     parser.add_argument("--dictionary", type=Path, metavar="FILE", help=_DICTIONARY)
     parser.add_argument("--export-dictionary", type=Path, metavar="PLAN", help=_EXPORT)
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         context.emit(Notice("info", note))
     write_output(options.output, made.toml.encode())
     if options.from_data:
-        context.emit(Notice("warning", "bounds and domains were read off the rows: every certificate will say so"))
+        context.emit(Notice("warning", "bounds and domains were taken from the rows: every certificate will say so"))
     return {
         "plan": str(options.output),
         "unfilled": list(made.unfilled),

@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             context.emit(Notice("info", f"{former}; to copy it would cost nothing, and this is another charge"))
         done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
     for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of
-        context.emit(Notice("warning", f"outside the guarantee: {sentence}"))
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {
         "rows": done.rows,
         "epsilon_charged": float(done.epsilon_charged),

@@ -25,7 +25,7 @@ def add_data(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
 
 
 def read_data(options: argparse.Namespace, context: Context, plan: Plan | None = None) -> Table:
-    """Return the table that DATA names, read as the options say, else as ``plan``; choices the reader made are told."""
+    """Return the table that DATA names, read as the options or ``plan`` say; report choices that the reader made."""
     table = read_as(options.data, options, context, plan)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
@@ -41,7 +41,7 @@ def read_as(data: str, options: argparse.Namespace, context: Context, plan: Plan
 
 
 def how_to_read(options: argparse.Namespace, plan: Plan | None) -> ReadOptions:
-    """Return what the options say of the file, and where they say nothing what the plan does."""
+    """Return the reading options, with the plan's for those that are not given."""
     return over(read_options(options, ReadOptions), plan.reading if plan is not None else None)
 
 
@@ -96,7 +96,7 @@ def figure(value: float) -> str:
 
 
 def charge(epsilon: float) -> str:
-    """Return an ε that was charged or is left, with all its digits: a rounded one would promise too much."""
+    """Return a charged or remaining ε with all its digits: a rounded one would promise too much."""
     return f"{epsilon:.15g}"
 
 

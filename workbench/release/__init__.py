@@ -1,1 +1,1 @@
-"""The door out: ledger, writers, certificate, verification."""
+"""Everything that publishes: ledger, writers, certificates, verification."""

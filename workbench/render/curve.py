@@ -20,7 +20,7 @@ X_MARGIN = 0.03
 
 Y_MARGIN = 0.06
 LEAST_SPAN = 0.02
-"""Shortest vertical axis: values that agree are drawn as agreeing."""
+"""Shortest vertical axis: nearly equal values look equal."""
 
 
 class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no types
@@ -31,7 +31,7 @@ class CurveView(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph has no type
     Args:
         figure: what it shows.
         theme: its colours.
-        pixel_ratio: device pixels per logical pixel; the screen's where none is given.
+        pixel_ratio: device pixels per logical pixel; by default the screen's.
     """
 
     def __init__(self, figure: CurveFigure, theme: Theme, pixel_ratio: float | None = None) -> None:

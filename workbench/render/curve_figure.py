@@ -17,7 +17,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
 
     Args:
         result: the finished study.
-        source: what a person calls the table.
+        source: the name of the table.
         metric: one of the study's metrics; the first of its task where none is named.
 
     Raises:

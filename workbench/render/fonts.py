@@ -1,4 +1,4 @@
-"""The typeface: Inter from the program's own resources, the system's where it is not there."""
+"""The typeface: Inter from the program's own resources, otherwise the system's."""
 
 from __future__ import annotations
 
@@ -27,10 +27,18 @@ def _family() -> str:
     return named[0] if named else ""
 
 
+_scale = [1.0]
+
+
+def set_scale(scale: float) -> None:
+    """Draw all text ``scale`` times as large from now on: a person's choice, for the whole process."""
+    _scale[0] = scale
+
+
 def font(pixels: float, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """Return the typeface at ``pixels`` logical pixels, with figures of equal width."""
     face = QFont(_family()) if _family() else QFont()
-    face.setPixelSize(round(pixels))
+    face.setPixelSize(round(pixels * _scale[0]))
     face.setWeight(weight)
     face.setFeature(QFont.Tag("tnum"), 1)
     return face

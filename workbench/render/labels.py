@@ -1,4 +1,4 @@
-"""Labels that stand one above the other beside the ends of lines, none over another."""
+"""Place labels beside the ends of lines, one above the other, without overlap."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 def spread(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
-    """Return the centres of labels, as near as can be to where they want to stand, without overlap.
+    """Return the centres of labels, as close as possible to where they should be, without overlap.
 
     Minimises the sum of squared displacements subject to order and distances: with the distances taken out this is
     isotonic regression, solved by pooling adjacent violators (Barlow et al. 1972).
 
     Args:
-        wanted: the centre each label would like, along the axis.
+        wanted: the ideal centre of each label, along the axis.
         heights: the room each label needs.
         low: where the first may begin.
         high: where the last must end. Labels that do not fit at all run over it evenly.

@@ -95,7 +95,7 @@ def write_figure(
 
 
 def check_plot_path(path: Path) -> None:
-    """Refuse, before any work, a place where no picture can be.
+    """Refuse, before any work, a place where no picture can be written.
 
     Raises:
         InputError: the suffix is neither .png nor .svg, or the folder does not exist, or the name is a folder's.
@@ -108,7 +108,7 @@ def check_plot_path(path: Path) -> None:
 
 
 def main() -> int:
-    """Draw what standard input asks for; the child's whole life."""
+    """Draw the request on standard input; the child's only task."""
     # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request: dict[str, Any] = json.load(sys.stdin)

@@ -1,7 +1,7 @@
 """The colours of the window and of every figure: light and dark, safe for colour-blind readers.
 
-The series colours are Okabe and Ito's (2008); a second sign (dash or marker) goes with each, so that nothing is
-said by colour alone. On the dark surface the blue and the vermilion are lighter, because the originals fall below a
+The series colours are Okabe and Ito's (2008); each also has a dash or marker, so that nothing is
+conveyed by colour alone. On the dark surface the blue and the vermilion are lighter, because the originals fall below a
 contrast of 3 : 1 there (WCAG 2.1, 1.4.11).
 """
 

@@ -1,4 +1,4 @@
-"""Where the ticks of an axis stand and what is written at them: plain numbers that never overlap."""
+"""Positions and labels of the ticks of an axis: plain numbers that never overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a figure shows, as immutable values: no Qt, and plain enough to cross a pipe as JSON."""
+"""The contents of a figure as immutable values: no Qt, and simple enough for JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRIVATE_BADGE = "private – not for release"
 
 
 class Figure(Protocol):
-    """What a figure of any kind has in common with the others."""
+    """The attributes that all kinds of figures have."""
 
     @property
     def title(self) -> str:
@@ -104,7 +104,7 @@ class CurveFigure:
         series: the lines.
         baselines: the levels beside them.
         badge: the provenance, top right; empty for public figures.
-        span: ends of the horizontal axis where they are wider than the points: a figure that is still being filled.
+        span: ends of the horizontal axis if wider than the points, for a figure that is still being filled.
     """
 
     title: str

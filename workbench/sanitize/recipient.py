@@ -9,9 +9,7 @@ import math
 from dataclasses import dataclass
 
 from workbench.sanitize.forecast import ColumnForecast, Forecast
-from workbench.sanitize.usefulness import hardly_survives
-
-NORMAL_95 = 1.959964
+from workbench.sanitize.usefulness import NORMAL_95, hardly_survives, statistic_is_noise
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,8 @@ def mostly_noise(column: ColumnForecast, rows: int) -> bool:
     """Return whether the column serves what it is released for hardly better than a constant answer, which is free."""
     if column.purpose == "values":
         return hardly_survives(column.expected_absolute_error, column.constant_error)
-    if column.statistic_sd is None:
-        return True
-    return hardly_survives(column.statistic_sd / math.sqrt(max(rows, 1)), column.constant_error)
+    standard_error = None if column.statistic_sd is None else column.statistic_sd / math.sqrt(max(rows, 1))
+    return statistic_is_noise(standard_error, column.constant_error)
 
 
 def noisy_columns(forecast: Forecast, rows: int) -> tuple[str, ...]:

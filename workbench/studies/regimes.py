@@ -25,6 +25,9 @@ from workbench.studies.splits import seed_of
 
 Kind = Literal["none", "sanitized", "private"]
 
+PLANNED = "plan"
+"""In place of a mechanism: each column goes through the mechanism that the plan names for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Regime:
@@ -33,7 +36,7 @@ class Regime:
     Attributes:
         name: as the person wrote it, and as it stands in the CSV.
         kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``private``.
-        mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice.
+        mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.
     """
 
     name: str
@@ -51,7 +54,7 @@ class Regime:
         if kind == "sanitized":
             if not mechanism_name:
                 raise ParameterError(f"the regime {name!r} names no mechanism", mend="write sanitized:staircase")
-            if mechanism_name != AUTO:
+            if mechanism_name not in (AUTO, PLANNED):
                 mechanism(mechanism_name)
             return cls(name, "sanitized", mechanism_name)
         if colon or kind not in ("none", "private"):
@@ -102,7 +105,7 @@ class StudyData:
             replace(
                 c,
                 action="protect",
-                mechanism=AUTO,
+                mechanism=c.mechanism if c.action == "protect" else AUTO,
                 epsilon=None,
                 weight=weight,
                 missing="refuse" if c.name == target else c.missing,
@@ -127,7 +130,7 @@ class StudyData:
         """Return the plan that sanitises the whole row for ``epsilon``.
 
         Each column goes through the regime's mechanism where it fits its kind and through grr elsewhere; ε is
-        divided over attributes and target as in the plan that declared them.
+        divided over attributes and target in the proportions of the plan that declared them, fixed shares included.
         """
         return _plan((*self.columns, self.target), regime.mechanism, epsilon)
 
@@ -152,6 +155,8 @@ def _plan(columns: tuple[Column, ...], chosen: str, epsilon: float) -> Plan:
 
 
 def _fitting(column: Column, chosen: str) -> str:
+    if chosen == PLANNED:
+        return column.mechanism
     if chosen != AUTO and mechanism(chosen).refusal(column.grid().cells):
         return GRR.name
     return chosen

@@ -1,9 +1,9 @@
 """Guess how a text table is written: delimiter, quote mark, decimal mark, and whether the first row is a header.
 
-A candidate dialect is scored on a sample by how many records have the same number of cells (their share,
-squared) and by how few cells still hold another candidate's delimiter; a dialect that cannot read the sample
-loses half of its score. The idea is van den Burg, Nazábal & Sutton, "Wrangling messy CSV files by detecting row
-and type patterns", 2019, without its table of types. If a guess is wrong, the strict reader refuses the file later.
+Each candidate dialect reads a sample. It is scored by how many records have the same number of cells (their share,
+squared) and by how few cells still contain another candidate's delimiter; a candidate that cannot read the sample to
+its end loses half of its score. The idea is van den Burg, Nazábal & Sutton, "Wrangling messy CSV files by detecting
+row and type patterns", 2019, without its table of types. If a guess is wrong, the strict reader refuses the file later.
 """
 
 from __future__ import annotations
@@ -12,25 +12,39 @@ import dataclasses
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from workbench.data.csv.dialect import BARE, Dialect
+from workbench.data.csv.header_guess import DATE, NUMBER, has_header
 from workbench.data.csv.inference import SHOWS
 from workbench.data.csv.strict_reader import MalformedError, Record, escapes, records
 
 DELIMITERS = (",", ";", "\t", "|")
 QUOTES = ('"', "'")
 _MOST_RECORDS = 500
+_EQUAL = 1e-9  # scores that differ by less are the same
+_SURE = 10.0
+"""Score of a candidate under which the first record holds every expected name: no other one would cut them out."""
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?\s*%?\s*\Z")
-_DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})([T ]\d{1,2}:\d\d(:\d\d)?.*)?\s*\Z"
-)
-_YEAR = re.compile(r"(19|20)\d\d\Z")
-_TIME = re.compile(r"\d{1,2}:\d\d(:\d\d)?\Z")
 # In running text a delimiter is followed by a space; between cells it hardly ever is.
 _PROSE = re.compile(r"[,;|](?=\s|\Z)")
 _SHOWS = {mark: re.compile(pattern) for mark, pattern in SHOWS.items()}
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The first records of a sample, read under one dialect.
+
+    Attributes:
+        dialect: the candidate.
+        found: the records, up to the first fault if there is one.
+        whole: whether there was no fault.
+    """
+
+    dialect: Dialect
+    found: list[Record]
+    whole: bool
 
 
 def sniff(
@@ -45,38 +59,46 @@ def sniff(
         names: column names that a plan expects, which settle the header and often the delimiter.
         complete: whether the sample is the whole text; otherwise its last record may be incomplete and is left out.
     """
-    delimiters = [d for d in (*DELIMITERS, "") if d in sample]
-    if "delimiter" in fixed:
-        delimiters = [given.delimiter]
-    quotes = [given.quote] if "quote" in fixed else [q for q in QUOTES if q == '"' or q in sample]
-    best: tuple[float, Dialect, list[Record]] | None = None
-    for quote, delimiter in itertools.product(quotes, delimiters):
-        dialect = dataclasses.replace(given, delimiter=delimiter, quote=quote)
-        dialect, found, whole = _read(sample, dialect, complete, ways(dialect, "escape" in fixed))
-        if quote == "'" and "quote" not in fixed and not _is_quoting(sample, dialect):
+    best: _Reading | None = None
+    best_score = 0.0
+    for candidate in _candidates(sample, given, fixed):
+        reading = _read(sample, candidate, complete, ways(candidate, "escape" in fixed))
+        apostrophe = reading.dialect.quote == "'"
+        if apostrophe and "quote" not in fixed and not _wraps_cells(sample, reading.dialect):
             continue
-        score = _score(found, dialect, names) * (1.0 if whole else 0.5)
-        # An apostrophe that wraps whole cells is a quote mark, if that makes nothing worse.
-        if best is None or score > best[0] + 1e-9 or (quote == "'" and score >= best[0]):
-            best = score, dialect, found
+        score = _score(reading, names)
+        # At the same score the first candidate wins, unless an apostrophe turns out to wrap whole cells.
+        if best is None or score > best_score + _EQUAL or (apostrophe and score >= best_score):
+            best, best_score = reading, score
     assert best is not None  # the double quote and the empty delimiter are always tried
-    _, dialect, found = best
+    dialect, found = best.dialect, best.found
     if "decimal" not in fixed:
         dialect = dataclasses.replace(dialect, decimal=_decimal(cell for record in found for cell in record.cells))
     if "header" not in fixed:
-        dialect = dataclasses.replace(dialect, header=_has_header(found, names))
+        dialect = dataclasses.replace(dialect, header=has_header(found, names))
     return dialect, found
 
 
 def ways(dialect: Dialect, fixed: bool) -> tuple[str, ...]:
-    """Return the ways of escaping to try: that of ``dialect`` first, and no other where a person stated it."""
+    """Return the ways of escaping to try: that of ``dialect`` first, and no other if a person stated it."""
     if fixed:
         return (dialect.escape,)
     return (dialect.escape, *(way for way in escapes(dialect.quote) if way != dialect.escape))
 
 
-def _read(sample: str, dialect: Dialect, complete: bool, to_try: Sequence[str]) -> tuple[Dialect, list[Record], bool]:
-    """Read the start of ``sample`` with the first way of escaping that fits; else the first one, up to its fault."""
+# -- candidates ------------------------------------------------------------------------------------------------------
+
+
+def _candidates(sample: str, given: Dialect, fixed: Sequence[str]) -> Iterator[Dialect]:
+    """Yield the dialects to try: each quote mark with each delimiter that occurs in the sample, or with none."""
+    quotes = [given.quote] if "quote" in fixed else [q for q in QUOTES if q == '"' or q in sample]
+    delimiters = [given.delimiter] if "delimiter" in fixed else [d for d in (*DELIMITERS, "") if d in sample]
+    for quote, delimiter in itertools.product(quotes, delimiters):
+        yield dataclasses.replace(given, delimiter=delimiter, quote=quote)
+
+
+def _read(sample: str, dialect: Dialect, complete: bool, to_try: Sequence[str]) -> _Reading:
+    """Read the start of ``sample`` with the first way of escaping that fits; else with the first, up to its fault."""
     first: list[Record] = []
     for escape in to_try:
         candidate = dataclasses.replace(dialect, escape=escape)
@@ -87,17 +109,18 @@ def _read(sample: str, dialect: Dialect, complete: bool, to_try: Sequence[str]) 
                     found.append(record)
                 if len(found) > _MOST_RECORDS:
                     break
-            return candidate, found[:-1] if len(found) > 1 and not complete else found, True
         except MalformedError as error:
-            # A cell that the end of the sample cuts looks unterminated.
+            # A cell that is cut by the end of the sample looks unterminated.
             if error.what == "unterminated" and not complete and found:
-                return candidate, found, True
+                return _Reading(candidate, found, whole=True)
             first = first or found
-    return dialect, first, False
+            continue
+        return _Reading(candidate, found[:-1] if len(found) > 1 and not complete else found, whole=True)
+    return _Reading(dialect, first, whole=False)
 
 
-def _is_quoting(sample: str, dialect: Dialect) -> bool:
-    """Whether some cell is wrapped in apostrophes, and none in double quotes."""
+def _wraps_cells(sample: str, dialect: Dialect) -> bool:
+    """Return whether some cell is wrapped in apostrophes, and none in double quotes."""
     d = re.escape(dialect.delimiter) or r"\n"
     d += re.escape(dialect.blanks)
     before, end = rf"(?:\A|(?<=[{d}\r\n]))", rf"[{d}\r\n]|\Z"
@@ -107,23 +130,43 @@ def _is_quoting(sample: str, dialect: Dialect) -> bool:
     return single is not None and (double is None or dialect.escape == BARE)
 
 
-def _score(found: list[Record], dialect: Dialect, names: Sequence[str] | None) -> float:
-    if not found:
+# -- scores ----------------------------------------------------------------------------------------------------------
+
+
+def _score(reading: _Reading, names: Sequence[str] | None) -> float:
+    """Return how plausible a reading is; halved if it did not reach the end of the sample."""
+    if not reading.found:
         return 0.0
-    if names:
-        held = len(set(names) & set(found[0].cells)) / len(set(names))
-        if held == 1 and (dialect.delimiter or len(found[0].cells) == len(names)):
-            return 10.0 + _consistency(found)
-    widths = Counter(len(record.cells) for record in found)
-    width = max(widths, key=lambda w: (widths[w], w))
-    clean = _clean_share(found, dialect.delimiter)
-    if dialect.delimiter == "":
+    score = _SURE + _consistency(reading.found) if _holds_names(reading, names) else _plausibility(reading)
+    return score if reading.whole else score / 2
+
+
+def _holds_names(reading: _Reading, names: Sequence[str] | None) -> bool:
+    """Return whether the first record holds every expected name, each in a cell of its own."""
+    if not names:
+        return False
+    first = reading.found[0].cells
+    return set(names) <= set(first) and (bool(reading.dialect.delimiter) or len(first) == len(names))
+
+
+def _plausibility(reading: _Reading) -> float:
+    """Return a score in [0, 1] from the widths of the records and the cells that look whole."""
+    found, delimiter = reading.found, reading.dialect.delimiter
+    clean = _clean_share(found, delimiter)
+    several = len(found[0].cells) > 1
+    if delimiter == "":
         # A first line with a delimiter suggests several columns: a row that is too short is then an error.
         one = all(other not in _PROSE.sub("", found[0].cells[0]) for other in DELIMITERS)
         return 0.5 if one and clean >= 0.9 else 0.0
-    if width < 2:
-        return 0.25 * clean if len(found[0].cells) > 1 else 0.0
-    return _consistency(found) * (0.5 + 0.5 * clean) * (1.0 if len(found[0].cells) > 1 else 0.6)
+    if _usual_width(found) < 2:
+        return 0.25 * clean if several else 0.0
+    return _consistency(found) * (0.5 + 0.5 * clean) * (1.0 if several else 0.6)
+
+
+def _usual_width(found: list[Record]) -> int:
+    """Return the commonest number of cells, the largest of several."""
+    widths = Counter(len(record.cells) for record in found)
+    return max(widths, key=lambda width: (widths[width], width))
 
 
 def _consistency(found: list[Record]) -> float:
@@ -139,50 +182,14 @@ def _clean_share(found: list[Record], delimiter: str) -> float:
 
 
 def is_clean(cell: str, delimiter: str) -> bool:
-    """Whether a cell looks whole: a number, a date, or text without another candidate's delimiter."""
-    if _NUMBER.match(cell) or _DATE.match(cell):
+    """Return whether a cell looks whole: a number, a date, or text without another candidate's delimiter."""
+    if NUMBER.match(cell) or DATE.match(cell):
         return True
     rest = _PROSE.sub("", cell)
     return not any(other in rest for other in DELIMITERS if other != delimiter)
 
 
 def _decimal(cells: Iterable[str]) -> str:
+    """Return the decimal mark that more cells show; a point if there are as many."""
     votes = Counter(mark for cell in cells for mark, shows in _SHOWS.items() if shows.match(cell))
     return "," if votes[","] > votes["."] else "."
-
-
-def is_typed(cell: str) -> bool:
-    """Whether a cell is written like a number, a date or a time."""
-    return bool(_NUMBER.match(cell) or _DATE.match(cell) or _TIME.match(cell))
-
-
-def _has_header(found: list[Record], names: Sequence[str] | None) -> bool:
-    """Whether the first record names the columns: a word above numbers means yes, a number above numbers means no."""
-    if not found:
-        return False
-    first, rest = found[0].cells, [record.cells for record in found[1:]]
-    if names and set(names) & set(first):
-        return True
-    columns = [[row[k] for row in rest if k < len(row) and row[k]] for k in range(len(first))]
-    over_numbers = [is_typed(cell) for cell, below in zip(first, columns, strict=True) if cell and mostly_typed(below)]
-    if any(is_typed(cell) for cell in first):
-        return _are_years(first, columns) or over_numbers.count(False) > over_numbers.count(True)
-    if over_numbers:
-        return True
-    # A first cell that comes again further down in its column is a value, not a name; so is one that stands twice.
-    named = [cell for cell in first if cell]
-    repeated = sum(cell in below for cell, below in zip(first, columns, strict=True) if cell)
-    return len(set(named)) == len(named) > 0 and 2 * repeated <= len(named)
-
-
-def _are_years(first: list[str], columns: list[list[str]]) -> bool:
-    """Whether the numbers of the first record are years over columns of other figures, beside words."""
-    typed = [(cell, below) for cell, below in zip(first, columns, strict=True) if is_typed(cell)]
-    return any(cell and not is_typed(cell) for cell in first) and all(
-        _YEAR.match(cell) and below and not all(_YEAR.match(value) for value in below) for cell, below in typed
-    )
-
-
-def mostly_typed(cells: list[str]) -> bool:
-    """Whether nine of ten cells are."""
-    return bool(cells) and sum(map(is_typed, cells)) >= 0.9 * len(cells)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from workbench.data.csv.dialect import Dialect
-from workbench.data.csv.dialect_guess import DELIMITERS, is_typed, mostly_typed
+from workbench.data.csv.dialect_guess import DELIMITERS
+from workbench.data.csv.header_guess import is_typed, mostly_typed
 from workbench.data.csv.options import ReadOptions
 from workbench.data.csv.strict_reader import MalformedError, Record
 from workbench.params.remedies import Remedy, state_option

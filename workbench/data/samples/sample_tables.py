@@ -203,8 +203,7 @@ SAMPLES: tuple[Sample, ...] = (
         load=people,
         first_plan=_PEOPLE_PLAN,
         lesson=(
-            "The first plan is for means and shares: zip is left out, age is in steps of 10 and income in steps of "
-            "20,000, because finer values would be mostly noise at ε = 3."
+            "The first plan is for means and shares: zip is left out, age in steps of 10, income in steps of 20,000."
         ),
     ),
     Sample(

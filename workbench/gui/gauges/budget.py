@@ -6,7 +6,8 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.session.session import AccountView, Session
+from workbench.gui.session.account_view import AccountView
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar import Bar, Part
 from workbench.gui.widgets.basic import Card, Facts, button, label, row
 from workbench.gui.widgets.explain import Explainable, of_plan, percent

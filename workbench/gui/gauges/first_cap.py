@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from PySide6.QtWidgets import QGridLayout, QLineEdit
 
-from workbench.gui.session.session import AccountView
+from workbench.gui.session.account_view import AccountView
 from workbench.gui.widgets.basic import label, mark_wrong, named
 from workbench.gui.widgets.dialogs import Entry
 from workbench.gui.widgets.formatting import entered

@@ -73,7 +73,7 @@ class MemoryGauge(Card):
         self.setObjectName("gauge_memory")
         self.setAccessibleName("Memory")
         self._caption = label("MEMORY", "caption", name="memory_caption")
-        self._figure = label("–", "figure", name="memory_figure")
+        self._figure = label("–", "heading", name="memory_figure")
         self._bar = Bar(session, "memory_bar")
         self._trace = Trace(session)
         self._facts = Facts()

@@ -101,6 +101,8 @@ class RunPage(PageFrame):
             ready: whether it can be run.
             done: whether just this has been run.
         """
+        pressed = (self._run_button, self._cancel_button, *self._ways, self._onward)
+        had_keys = any(part is not None and part.hasFocus() for part in pressed)
         stopping = self._handle is not None and self._handle.stopping
         done = done and not missing and not self.running
         assert self._onward is not None
@@ -115,6 +117,10 @@ class RunPage(PageFrame):
         self._cancel_button.setVisible(self.running)
         self._cancel_button.setText("Cancelling…" if stopping else "Cancel")
         self._cancel_button.setEnabled(not stopping)
+        if had_keys:  # a button that goes or greys would give the keys to another part of the window
+            kept = self._cancel_button if self.running and not stopping else self.primary if not self.running else self
+            assert kept is not None
+            kept.setFocus()
 
     def escape(self) -> bool:
         """Stop a job that runs."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
+from workbench.params import WorkbenchError
 from workbench.params.codec import parse_toml
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -86,7 +88,11 @@ def open_table(
     job = Job("Opening", work, about=name)
 
     def failed(error: BaseException) -> None:
-        session.report(error)
+        if isinstance(error, WorkbenchError) and session.opened is not None:
+            told = sentence(error)
+            session.tell("error", f"{name} was not opened, {session.opened.title} still is: {told}")
+        else:
+            session.report(error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft import DraftColumn, DraftPlan
 
 FROM_DATA = (
     "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
@@ -14,6 +16,16 @@ FROM_DATA = (
 
 GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
 """What the window calls the facts that a draft takes from the rows."""
+
+
+def scaled_to(draft: DraftPlan, epsilon: Decimal) -> DraftPlan:
+    """Return the draft at another ε, with locked shares in the same proportion: then what was ready stays ready."""
+    scale = Context(prec=9, rounding=ROUND_FLOOR)
+    columns = tuple(
+        replace(c, epsilon=scale.divide(c.epsilon * epsilon, draft.epsilon)) if c.epsilon is not None else c
+        for c in draft.columns
+    )
+    return draft.with_(epsilon=epsilon, columns=columns)
 
 
 def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
-from workbench.params import BudgetRefusedError, WorkbenchError
+from workbench.params import WorkbenchError
 from workbench.render.palette import LIGHT, Theme
 
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
@@ -77,86 +78,6 @@ class OpenTable:
     def is_sample(self) -> bool:
         """Whether it came with the program."""
         return self.source.startswith("sample:")
-
-
-@dataclass(frozen=True)
-class PastRelease:
-    """A release of the dataset that the ledger knows, whenever it was made.
-
-    Attributes:
-        release_id: its name in the ledger.
-        time: when it was charged, UTC.
-        epsilon: what it cost.
-        delta: the same.
-        output: what was released.
-        files: what of it still stands, each with a word for it; none where it was moved or removed.
-        model: whether it is a model.
-    """
-
-    release_id: str
-    time: str
-    epsilon: Decimal
-    delta: Decimal
-    output: Path
-    files: tuple[tuple[str, Path], ...]
-    model: bool
-
-
-@dataclass(frozen=True)
-class AccountView:
-    """What the ledger says about the dataset that is open.
-
-    Attributes:
-        dataset: the account's name in the ledger.
-        cap: ε of all releases together, ``None`` before the first release.
-        spent: ε of finished releases.
-        reserved: ε of work that is going on.
-        releases: how many releases count.
-        going: how many of them are still going on.
-        problem: why the ledger cannot be used; empty where it can.
-        name: the account's public name; empty where it has none.
-        version_of: when the table was last released whose version this one was taken for by its rows; empty where it
-            was not.
-        delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
-        delta_spent: δ of finished releases.
-        delta_reserved: δ of work that is going on.
-        error: the same problem as data.
-        past: the finished releases, oldest first.
-    """
-
-    dataset: str = ""
-    cap: Decimal | None = None
-    spent: Decimal = Decimal(0)
-    reserved: Decimal = Decimal(0)
-    releases: int = 0
-    going: int = 0
-    problem: str = ""
-    name: str = ""
-    version_of: str = ""
-    delta_cap: Decimal | None = None
-    delta_spent: Decimal = Decimal(0)
-    delta_reserved: Decimal = Decimal(0)
-    error: WorkbenchError | None = field(default=None, compare=False)
-    past: tuple[PastRelease, ...] = ()
-
-    @property
-    def remaining(self) -> Decimal | None:
-        """ε left under the cap, or ``None`` where there is no cap yet."""
-        return None if self.cap is None else self.cap - self.spent - self.reserved
-
-    @property
-    def delta_remaining(self) -> Decimal | None:
-        """δ left under the cap, or ``None`` where there is no cap of it yet."""
-        return None if self.delta_cap is None else self.delta_cap - self.delta_spent - self.delta_reserved
-
-    def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
-        """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
-        from workbench.release.ledger.exact import plus
-        from workbench.release.ledger.records import refusal
-
-        cap = None if self.cap is None else (self.cap, self.delta_cap)
-        used = plus((self.spent, self.delta_spent), (self.reserved, self.delta_reserved))
-        return refusal((epsilon, delta), cap, used)
 
 
 @dataclass(frozen=True)
@@ -225,6 +146,7 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
+        training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
@@ -239,6 +161,7 @@ class Session(QObject):
     theme_changed = Signal()
     told = Signal(str, str)
     page_asked = Signal(str)
+    training_asked = Signal(str, object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
@@ -254,6 +177,7 @@ class Session(QObject):
         self._runs: tuple[RunRecord, ...] = ()
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
+        self._training: tuple[str, Decimal] | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -268,6 +192,7 @@ class Session(QObject):
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()
+        self._training = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -313,6 +238,16 @@ class Session(QObject):
         if plan != self._plan:
             self._plan = plan
             self.plan_changed.emit()
+
+    @property
+    def training(self) -> tuple[str, Decimal] | None:
+        """The model and the ε that were asked for last for a training on this table."""
+        return self._training
+
+    def ask_for_training(self, model: str, epsilon: Decimal) -> None:
+        """Let the Train page offer ``model`` at ``epsilon``; nothing starts by it."""
+        self._training = model, epsilon
+        self.training_asked.emit(model, epsilon)
 
     # -- what the engines said ------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtWidgets import QWidget
 
 from workbench.gui.pages.base import Page
@@ -26,9 +28,19 @@ class HelpPanel(Card):
         head.setLayout(line)
         self._what = label("", wrap=True, name="help_what")
         self._how = label("", wrap=True, name="help_how")
-        for part in (head, self._what, self._how, label(EVERYWHERE, "muted", wrap=True)):
+        self._everywhere = label(EVERYWHERE, "muted", wrap=True)
+        for part in (head, self._what, self._how, self._everywhere):
             self.body.addWidget(part)
         self.hide()
+
+    def show_text(self, title: str, parts: Sequence[tuple[str, str]]) -> None:
+        """Show something other than the help of a page: paragraphs, each with the term it is about or without one."""
+        self._title.set_whole(title)
+        self._what.setText("\n\n".join(f"{term}: {text}" if term else text for term, text in parts))
+        self._how.hide()
+        self._everywhere.hide()
+        self.setAccessibleDescription(self._what.text())
+        self.show()
 
     def show_page(self, page: Page) -> None:
         """Say what ``page`` is for."""
@@ -36,5 +48,6 @@ class HelpPanel(Card):
         self._what.setText(page.about or f"{page.help}.")
         self._how.setText(page.keys)
         self._how.setVisible(bool(page.keys))
+        self._everywhere.show()
         self.setAccessibleDescription(f"{self._what.text()} {page.keys} {EVERYWHERE}")
         self.show()

@@ -24,7 +24,7 @@ from workbench.gui.shell.banner import Banner
 from workbench.gui.shell.drop_overlay import DropVeil, dragged
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.jobs_panel import JobsPanel
-from workbench.gui.shell.menus import Menus
+from workbench.gui.shell.menus import TEXT_SIZE, Menus
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
@@ -63,6 +63,9 @@ class MainWindow(QMainWindow):
         self.autosave = Autosave(self.session, self.jobs, self.project)
         self.theme = ThemeSwitch(self, self.session.set_theme)
         self.theme.set_mode(self.settings.theme)
+        size = str(self.settings.load(TEXT_SIZE) or "")
+        if size.isdigit() and int(size) != self.theme.scale:
+            self.theme.set_scale(int(size))
         self._pages = {page.name: page for page in pages}
         self._made: dict[str, PageFrame] = {}
         self._closing = self._left_behind = False
@@ -109,6 +112,8 @@ class MainWindow(QMainWindow):
             made = self._pages[name].widget(self.session, self.jobs)
             self._made[name] = made
             self._stack.addWidget(made)
+        if self._stack.currentWidget() is not self._made[name]:
+            self._banner.hide()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
 
@@ -204,6 +209,9 @@ class MainWindow(QMainWindow):
 
     def escape(self) -> None:
         """Do what Esc asks for: leave what the page has open, else the banner, else cancel the newest job."""
+        if self.menus.palette.isVisible():
+            self.menus.palette.close_quietly()
+            return
         if self.page.escape():
             return
         if self.explain_panel.isVisible() or self.help_panel.isVisible():

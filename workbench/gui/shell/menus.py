@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QScrollArea
 
+import workbench
+from workbench.data.samples.sample_tables import SAMPLES
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
+from workbench.gui.shell.command_palette import CommandPalette
+from workbench.gui.shell.glossary import GLOSSARY
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import ask_for_table
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
+
+STEP = 10
+"""Percent by which text grows or shrinks at a time."""
+
+TEXT_SIZE = "text_size"
+"""Where the settings keep the size of text."""
+
+ABOUT = (
+    f"Privacy workbench {workbench.__version__}",
+    "It releases tables and models with a stated, accounted privacy guarantee. What you open stays on this computer; "
+    "nothing is uploaded.",
+    "Licence: Apache 2.0. Typeface: Inter, SIL Open Font License. Window: Qt for Python.",
+)
 
 
 class Shell(Protocol):
@@ -66,6 +83,7 @@ class Menus:
         self._recent = QMenu("Open &Recent", window)
         self._recent.setObjectName("menu_recent")
         self._recent.aboutToShow.connect(self._list_recent)
+        self.palette = CommandPalette(window, self.actions.values)
         self._file()
         self._edit()
         self._view()
@@ -75,6 +93,12 @@ class Menus:
         menu = self._window.menuBar().addMenu("&File")
         self._add(menu, "open", "&Open Table…", self.ask_for_table, QKeySequence.StandardKey.Open)
         menu.addMenu(self._recent)
+        samples = menu.addMenu("&Samples")
+        for sample in SAMPLES:
+            title = sample.name.replace("-", " ").capitalize()
+            done = partial(self._shell.open, f"sample:{sample.name}")
+            self._add(samples, f"sample_{sample.name}", title, done).setToolTip(sample.help)
+        samples.setToolTipsVisible(True)
         self._add(menu, "reload", "&Reload Table", self._reload, QKeySequence.StandardKey.Refresh)
         menu.addSeparator()
         project = self._shell.project
@@ -91,13 +115,18 @@ class Menus:
             ("undo", stack.createUndoAction(self._window, "&Undo"), "Ctrl+Z"),
             ("redo", stack.createRedoAction(self._window, "&Redo"), "Ctrl+Shift+Z"),
         ):
-            action.setShortcut(QKeySequence(key))
+            action.setShortcuts([QKeySequence(key), *([QKeySequence("Ctrl+Y")] if name == "redo" else [])])
             action.setObjectName(f"action_{name}")
             menu.addAction(action)
             self.actions[name] = action
+        # What the status bar tells of an edit must not outlast it.
+        self.actions["undo"].triggered.connect(lambda: self._told("Undone", stack.redoText()))
+        self.actions["redo"].triggered.connect(lambda: self._told("Done again", stack.undoText()))
         menu.addSeparator()
         self._add(menu, "run", "Run This &Page", self._shell.run_page, QKeySequence("Ctrl+Return"))
         self._add(menu, "cancel", "&Cancel", self._shell.escape, QKeySequence("Esc"))
+        menu.addSeparator()
+        self._add(menu, "palette", "&Find a Command…", self.palette.open, QKeySequence("Ctrl+K"))
 
     def _view(self) -> None:
         menu = self._window.menuBar().addMenu("&View")
@@ -109,6 +138,11 @@ class Menus:
         gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)
         gauges.setChecked(self._shell.settings.load("gauges") != "hidden")
+        menu.addSeparator()
+        self._add(menu, "text_larger", "&Larger Text", lambda: self._scale(self._size() + STEP), "Ctrl++")
+        self._add(menu, "text_smaller", "&Smaller Text", lambda: self._scale(self._size() - STEP), "Ctrl+-")
+        self._add(menu, "text_normal", "&Normal Text", lambda: self._scale(100))
+        menu.addSeparator()
         themes = menu.addMenu("&Colours")
         group = QActionGroup(self._window)
         for mode in MODES:
@@ -122,7 +156,9 @@ class Menus:
         self._add(menu, "help", "&Help", self._show_help, QKeySequence.StandardKey.HelpContents)
         self._add(menu, "page_help", "About This &Page", self._show_page_help, QKeySequence("Shift+F1"))
         self._add(menu, "explain", "What Does &ε Mean?", self._explain, QKeySequence("Ctrl+E"))
+        self._add(menu, "glossary", "&Glossary", self._show_glossary)
         menu.addSeparator()
+        self._add(menu, "about", "&About This Program", self._show_about)
         self._add(menu, "about_qt", "About &Qt", QApplication.aboutQt)
         session = self._shell.session
         session.explain_asked.connect(self._shell.help_panel.hide)
@@ -134,7 +170,7 @@ class Menus:
         name: str,
         text: str,
         done: Callable[[], object],
-        key: QKeySequence | QKeySequence.StandardKey | None = None,
+        key: QKeySequence | QKeySequence.StandardKey | str | None = None,
     ) -> QAction:
         action = QAction(text, self._window)
         action.setObjectName(f"action_{name}")
@@ -177,6 +213,28 @@ class Menus:
 
     def _toggle_gauges(self) -> None:
         self._shell.gauges.setVisible(self.actions["gauges"].isChecked())
+
+    def _size(self) -> int:
+        return self._shell.theme.scale
+
+    def _scale(self, percent: int) -> None:
+        self._shell.theme.set_scale(percent)
+        self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
+        self._window.statusBar().showMessage(f"Text size {self._shell.theme.scale} %.")
+
+    def _told(self, what: str, edit: str) -> None:
+        self._window.statusBar().showMessage(f"{what}: {edit}." if edit else "")
+
+    def _show_glossary(self) -> None:
+        self._show_text("Glossary", GLOSSARY)
+
+    def _show_about(self) -> None:
+        self._show_text("About this program", (("", text) for text in ABOUT))
+
+    def _show_text(self, title: str, parts: Iterable[tuple[str, str]]) -> None:
+        self._shell.explain_panel.hide()
+        self._shell.help_panel.show_text(title, tuple(parts))
+        self._show_gauges()
 
     def _choose_theme(self, mode: str) -> None:
         self._shell.theme.set_mode(mode)

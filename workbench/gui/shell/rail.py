@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, rule
+from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
 WIDTH = 200
@@ -18,6 +19,10 @@ HEIGHT = 36
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
+
+
+SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
+LEGEND_LINE = 20
 
 
 class RailButton(QAbstractButton):
@@ -95,6 +100,36 @@ def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme
         painter.drawPie(QRectF(centre.x() - DOT, centre.y() - DOT, 2 * DOT, 2 * DOT), 90 * 16, 180 * 16)
 
 
+class Legend(QWidget):
+    """What the three dots stand for."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("rail_legend")
+        self.setAccessibleName("Dots: " + ", ".join(f"{shape} {WORDS[state]}" for state, shape in SHAPES.items()))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._session = session
+        session.theme_changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of three lines."""
+        return QSize(WIDTH - 24, LEGEND_LINE * len(SHAPES))
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw each dot with its word."""
+        theme = self._session.theme
+        muted = QColor(theme.muted)
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setFont(font(12))
+            for at, state in enumerate(SHAPES):
+                top = at * LEGEND_LINE
+                _draw_dot(painter, QPointF(18, top + LEGEND_LINE / 2), state, muted, theme)
+                painter.setPen(muted)
+                box = QRectF(36, top, self.width() - 36, LEGEND_LINE)
+                painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, WORDS[state])
+
+
 class Rail(QWidget):
     """The list of pages. Arrow keys move along it; Ctrl and a number go to a page from anywhere.
 
@@ -134,6 +169,7 @@ class Rail(QWidget):
             layout.addWidget(line)
             self.buttons[page.name] = line
         layout.addStretch(1)
+        layout.addWidget(Legend(session))
         for signal in (
             session.table_changed,
             session.plan_changed,

@@ -5,6 +5,7 @@ Widgets are told apart by the dynamic property ``look`` (:func:`workbench.gui.wi
 
 from __future__ import annotations
 
+import re
 from string import Template
 
 from PySide6.QtGui import QColor
@@ -16,6 +17,8 @@ RADIUS = 6
 ROW = 32
 PAD = 16
 MARGIN = 24
+
+_SCALED = re.compile(r"((?:font-size|min-height|max-height): )(\d+)px")
 
 _SHEET = Template("""
 QToolTip { background: $surface; color: $text; border: 1px solid $line; padding: 6px 8px; }
@@ -48,6 +51,11 @@ QLabel[look="badge"] {
 QPushButton, QToolButton[look="button"] {
     background: $surface; color: $text; border: 1px solid $line; border-radius: ${radius}px;
     padding: 0 14px; min-height: 30px;
+}
+QToolButton[menu="true"] { padding-right: 30px; }
+QToolButton[menu="true"]::menu-indicator {
+    image: url($chevron); width: 12px; height: 12px; right: 10px;
+    subcontrol-origin: padding; subcontrol-position: center right;
 }
 QPushButton:hover, QToolButton[look="button"]:hover { border-color: $muted; }
 QPushButton:pressed { background: $selection; }
@@ -146,13 +154,13 @@ QSplitter::handle { background: transparent; }
 """)
 
 
-def stylesheet(theme: Theme) -> str:
-    """Return the style sheet in the colours of ``theme``."""
+def stylesheet(theme: Theme, scale: float = 1.0) -> str:
+    """Return the style sheet in the colours of ``theme``, with text and the heights it needs at ``scale``."""
     from workbench.gui.style.colours import mixed
 
     dark = theme.name == "dark"
     colours = {k: getattr(theme, k) for k in ("window", "surface", "text", "muted", "line", "selection")}
-    return _SHEET.substitute(
+    sheet = _SHEET.substitute(
         colours,
         accent=theme.accent,
         warn=theme.warn,
@@ -169,3 +177,6 @@ def stylesheet(theme: Theme) -> str:
         check=(resources() / "icons" / f"check-{theme.name}.svg").as_posix(),
         chevron=(resources() / "icons" / f"chevron-{theme.name}.svg").as_posix(),
     )
+    if scale == 1.0:
+        return sheet
+    return _SCALED.sub(lambda found: f"{found[1]}{round(int(found[2]) * scale)}px", sheet)

@@ -10,10 +10,13 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from workbench.gui.style.colours import mixed
 from workbench.gui.style.stylesheet import stylesheet
-from workbench.render.fonts import font
+from workbench.render.fonts import font, set_scale
 from workbench.render.palette import DARK, LIGHT, Theme
 
 MODES = ("system", "light", "dark")
+SMALLEST, LARGEST = 80, 200
+"""Percent."""
+
 BASE = 14
 """Pixels of the base font: 10.5 points at 96 dots per inch."""
 
@@ -64,17 +67,28 @@ class ThemeSwitch(QObject):
 
     Attributes:
         mode: ``system``, ``light`` or ``dark``.
+        scale: the size of text in percent.
     """
 
     def __init__(self, window: QWidget, shown: Callable[[Theme], object]) -> None:
         super().__init__(window)
         self.mode = "system"
+        self.scale = 100
         self._window, self._shown = window, shown
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
 
     def set_mode(self, mode: str) -> None:
         """Show the colours of ``mode`` at once."""
         self.mode = mode
+        self._apply()
+
+    def set_scale(self, percent: int) -> None:
+        """Show text at ``percent`` of its usual size, within what pages have room for."""
+        self.scale = min(max(percent, SMALLEST), LARGEST)
+        set_scale(self.scale / 100)
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.setFont(base_font())
         self._apply()
 
     def _follow(self) -> None:
@@ -87,5 +101,5 @@ class ThemeSwitch(QObject):
         app = QApplication.instance()
         assert isinstance(app, QApplication)
         app.setPalette(palette(theme))
-        self._window.setStyleSheet(stylesheet(theme))
+        self._window.setStyleSheet(stylesheet(theme, self.scale / 100))
         self._shown(theme)

@@ -12,7 +12,7 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 
 Index = QModelIndex | QPersistentModelIndex
 
-CHEVRON = 18
+CHEVRON = 14
 """Pixels at the right end of a cell that say: here is a list to choose from."""
 
 PADDING = 22
@@ -50,7 +50,7 @@ class ChoiceDelegate(InkDelegate):
         super().paint(painter, option, index)
         if not index.flags() & Qt.ItemFlag.ItemIsEditable:
             return
-        right, middle = option.rect.right() - 8.5, option.rect.center().y() + 1.0
+        right, middle = option.rect.right() - 7.5, option.rect.center().y() + 1.0
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(option.palette.color(QPalette.ColorRole.PlaceholderText), 1.4))
@@ -67,6 +67,14 @@ class ChoiceDelegate(InkDelegate):
         combo.activated.connect(lambda: self._done(combo))
         QTimer.singleShot(0, combo, combo.showPopup)
         return combo
+
+    def updateEditorGeometry(  # noqa: N802 - Qt's name
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> None:
+        """Show every word whole, also where the cell is narrower."""
+        place = option.rect
+        place.setWidth(max(place.width(), editor.sizeHint().width()))
+        editor.setGeometry(place)
 
     def setEditorData(self, editor: QWidget, index: Index) -> None:  # noqa: N802 - Qt's name
         """Show the present word."""

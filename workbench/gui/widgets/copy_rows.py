@@ -67,7 +67,9 @@ class CopyRows(QObject):
         if cells > MOST:
             self._session.tell("warning", f"{cells:,} cells are too many to copy: choose at most {MOST:,} of them.")
             return
-        rows = sorted({r for a in areas for r in range(a.top(), a.bottom() + 1)})
+        # As they are shown: a table may be sorted in its view, and what is filtered out is not copied unseen.
+        seen = {r for a in areas for r in range(a.top(), a.bottom() + 1) if whole or not self._view.isRowHidden(r)}
+        rows = sorted(seen, key=self._view.verticalHeader().visualIndex)
         columns = sorted({c for a in areas for c in range(a.left(), a.right() + 1)})
         chosen = {(r, c) for a in areas for r in range(a.top(), a.bottom() + 1) for c in range(a.left(), a.right() + 1)}
         heads = [str(model.headerData(c, Qt.Orientation.Horizontal) or "") for c in columns]

@@ -75,7 +75,12 @@ class Question(QMessageBox):
         grid.removeWidget(line)
         grid.addWidget(entry, grid.rowCount(), 0, 1, grid.columnCount())
         grid.addWidget(line, grid.rowCount(), 0, 1, grid.columnCount())
-        entry.changed.connect(lambda: [verb.setEnabled(not entry.problem()) for verb in verbs])
+
+        def follow() -> None:
+            for verb in verbs:
+                verb.setEnabled(not entry.problem())
+
+        entry.changed.connect(follow)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the edge."""

@@ -44,6 +44,11 @@ def at_most(epsilon: Decimal | float) -> str:
     return _shortened(epsilon, ROUND_CEILING)
 
 
+def share_of(epsilon: Decimal | float) -> str:
+    """Return what one column takes of ε in four digits at most, the last rounded up; a hover tells it exactly."""
+    return _shortened(epsilon, ROUND_CEILING, _DIGITS)
+
+
 def at_least(epsilon: Decimal | float) -> str:
     """Return an ε that is left, or a cap that limits it: in seven digits at most, the last rounded down."""
     return _shortened(epsilon, ROUND_FLOOR)
@@ -59,8 +64,8 @@ def exactly(epsilon: Decimal) -> str:
     return "" if at_most(epsilon) == entered(epsilon) else f" (exactly {entered(epsilon)})"
 
 
-def _shortened(epsilon: Decimal | float, rounding: str) -> str:
-    return entered(Context(prec=_EPSILON_DIGITS, rounding=rounding).plus(_decimal(epsilon)))
+def _shortened(epsilon: Decimal | float, rounding: str, digits: int = _EPSILON_DIGITS) -> str:
+    return entered(Context(prec=digits, rounding=rounding).plus(_decimal(epsilon)))
 
 
 def _decimal(value: Decimal | float) -> Decimal:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLayout, QScrollArea, QWidget
 
-from workbench.gui.widgets.basic import Card
+from workbench.gui.widgets.basic import Card, look, stack
 
 WIDE = 1280
 """Pixels of a page from which the card stands beside the table: the lines of a wider table are tiring to follow."""
@@ -34,24 +34,20 @@ class DetailCard(Card):
         self._halves.setSpacing(24)
         self.body.addLayout(self._halves)
         self._picture: QWidget | None = None
-        self._more: QWidget | None = None
         self._picture_width = 0
 
-    def fill(self, words: QLayout, picture: QWidget, *, picture_width: int, more: QWidget | None = None) -> None:
+    def fill(self, words: QLayout, picture: QWidget, *, picture_width: int) -> None:
         """Put in both halves.
 
         Args:
             words: what is said and can be pressed.
             picture: what is drawn.
             picture_width: pixels of the picture below the table.
-            more: what is shown only beside the table, where there is room for it.
         """
-        self._picture, self._picture_width, self._more = picture, picture_width, more
+        self._picture, self._picture_width = picture, picture_width
         self._halves.addLayout(words, 1)
         self._halves.addWidget(picture)
         self._halves.addStretch(0)
-        if more is not None:
-            self._halves.insertWidget(2, more)
         self.stand(beside=False)
 
     def stand(self, *, beside: bool) -> None:
@@ -61,14 +57,24 @@ class DetailCard(Card):
         self._halves.setDirection(directions.TopToBottom if beside else directions.LeftToRight)
         self._halves.setStretch(0, 0 if beside else 1)
         self._halves.setStretch(self._halves.count() - 1, 1 if beside else 0)
-        if self._more is not None:
-            self._more.setVisible(beside)
         self.setMinimumHeight(0 if beside else self._height)
         self.setMaximumHeight(UNBOUNDED if beside else self._height)
         self._picture.setMinimumWidth(0 if beside else self._picture_width)
         self._picture.setMaximumWidth(UNBOUNDED if beside else self._picture_width)
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
         self._picture.setMaximumHeight(self._picture_height if beside else UNBOUNDED)
+
+
+def scrolled_words(*parts: QWidget) -> QScrollArea:
+    """Return texts below each other that are scrolled where the card is low: no field beside them is ever squeezed."""
+    words = look(QWidget(), "clear")
+    words.setLayout(stack(*parts, None, spacing=4))
+    area = QScrollArea()
+    area.setWidget(words)
+    area.setWidgetResizable(True)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area
 
 
 class MasterDetail(QWidget):

@@ -112,8 +112,7 @@ class SettingsTable(QTableView):
         heads.sortIndicatorChanged.connect(self._sort)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         model.modelReset.connect(self.show_all)
-        session.table_changed.connect(self.show_all)
-        session.plan_changed.connect(self._follow_plan)
+        session.plan_changed.connect(self.filter_again)
 
     # -- which rows -----------------------------------------------------------------------------------------------
 
@@ -163,7 +162,8 @@ class SettingsTable(QTableView):
         self._sort(-1, Qt.SortOrder.AscendingOrder)
         self._filter(kept=-1)
 
-    def _follow_plan(self) -> None:
+    def filter_again(self) -> None:
+        """Show what needs the person now, and no longer what does not."""
         if self._needs_only:  # the row that is being filled in stays until something else is
             self._filter(kept=self.currentIndex().row())
 

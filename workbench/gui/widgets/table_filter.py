@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
@@ -20,6 +20,14 @@ class _Field(QLineEdit):
     def __init__(self, table: SettingsTable) -> None:
         super().__init__()
         self._table = table
+
+    def event(self, event: QEvent) -> bool:
+        """Take Esc while there is something to empty, before the window does."""
+        escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+        if escape and event.type() == QEvent.Type.ShortcutOverride and self.text():
+            event.accept()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Take the three keys; the rest is text."""

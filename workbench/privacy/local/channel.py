@@ -11,6 +11,7 @@ for each true value, f P the distribution of answers for frequencies f. Three fo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -101,6 +102,7 @@ class DenseTable:
         self._chances = weights.astype(np.float64) / float(TOTAL) if small else None
         self.decides = small
         self._parts: tuple[Floats, Floats, Floats, Floats] | None = None
+        self._factor: tuple[Floats, NDArray[np.int32]] | None = None  # of a large table: one for all its solutions
 
     def forward(self, values: Floats) -> Floats:
         """Return P·values."""
@@ -134,13 +136,15 @@ class DenseTable:
             return small
         if self.inputs != self.outputs:
             return None
-        from scipy.linalg import LinAlgError, solve
+        from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
-        chances = np.concatenate(list(self._blocks()))
-        try:
-            out: Floats = solve(chances, wanted, overwrite_a=True, check_finite=False)
-        except LinAlgError:
-            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # of a singular table, whose solutions are not sensible
+            if self._factor is None:
+                chances = np.concatenate(list(self._blocks()))
+                self._factor = lu_factor(chances, overwrite_a=True, check_finite=False)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                out: Floats = lu_solve(self._factor, wanted, check_finite=False)
         return _sensible(out, wanted)
 
     def _blocks(self) -> Iterator[Floats]:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.privacy.local.cells import Cells
-from workbench.privacy.local.channel import Channel, TwoChances
+from workbench.privacy.local.channel import DENSE_UPTO, Channel, TwoChances
 from workbench.privacy.local.mechanism_table import blocks
 from workbench.privacy.local.mechanisms.base import Randomiser
 from workbench.privacy.local.unbiased import nearest, unbiased
 
 _MOST_NAMES = 4096  # for a larger domain the mean over this many others has the same displayed digits
+
+
+_ESTIMATED = 64
+"""Names whose frequency is estimated where there are more than 512: evenly spaced, they stand for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,18 +149,21 @@ def _any(channel: Channel) -> tuple[NDArray[np.float64], NDArray[np.float64], fl
     """Return the same for any table, value by value."""
     size = channel.inputs
     kept = np.array([channel.rows(np.array([cell]))[0, cell] for cell in range(size)])
-    bias, variance = np.zeros((size, size)), np.zeros((size, size))
+    cells = np.arange(size)
+    if size > DENSE_UPTO:
+        cells = np.unique(np.linspace(0, size - 1, _ESTIMATED).round().astype(np.int64))
+    bias, variance = np.zeros((size, cells.size)), np.zeros((size, cells.size))
     exact = True
-    for cell, own in enumerate(np.eye(size)):
+    for at, cell in enumerate(cells):
+        own = np.zeros(size)
+        own[cell] = 1.0
         found = unbiased(channel, own)
         exact = exact and found is not None
         linear = nearest(channel, own) if found is None else found
-        bias[:, cell], variance[:, cell] = linear.expected - own, linear.variance(channel)
+        bias[:, at], variance[:, at] = linear.expected - own, linear.variance(channel)
     if exact:
         bias[:] = 0.0  # what is left is rounding
-    return _true_first(bias), _true_first(variance), float(1 - kept.mean()), exact
-
-
-def _true_first(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    own = np.eye(len(matrix), dtype=bool)
-    return np.concatenate([matrix[own], matrix[~own]])
+    true = np.zeros(bias.shape, dtype=bool)
+    true[cells, np.arange(cells.size)] = True
+    first = [np.concatenate([matrix[true], matrix[~true]]) for matrix in (bias, variance)]
+    return first[0], first[1], float(1 - kept.mean()), exact

@@ -99,12 +99,12 @@ class Charger(Protocol):
         ...
 
     def settle(self, cost: Cost) -> None:
-        """Say what was really spent, where a fault ends the work early."""
+        """Record what was really spent, if the work ends early because of an error."""
         ...
 
 
 Train = Callable[[Charger], Trained]
-"""Calls the charge before it reads rows; what it returns is still in memory alone."""
+"""Calls the charge before it reads rows; its result is still only in memory."""
 
 
 def release_model(
@@ -135,16 +135,16 @@ def release_model(
         asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
         room: bytes that the model and its card may need on the disk.
         account: the public name of the account that pays, as the plan states it.
-        watched: for work whose private figures a person sees while it runs: whether she has seen any yet. Then a
+        watched: for work whose private figures a person sees while it runs: whether any were shown yet. Then a
             run that is cancelled or fails stays charged.
-        emit: hears what became of earlier runs.
+        emit: receives notices about earlier runs.
 
     Raises:
         InputError: the folder exists or cannot be written.
         BudgetRefusedError: the cap does not allow it.
         CancelledError: the training was cancelled.
     """
-    table.require_certain()  # a guess about the file that one row could turn would undo every guarantee
+    table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.enter_for_release(table, account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
@@ -217,7 +217,7 @@ def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelReleas
 
 
 class _Charger:
-    """The charge callable that the work is given: one durable reservation."""
+    """The charge function for the work: it makes one durable reservation."""
 
     def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
@@ -235,7 +235,7 @@ class _Charger:
         return self._made
 
     def settle(self, cost: Cost) -> None:
-        """Say what the work has really cost when it ends early for a reason decided without data."""
+        """Record what the work really cost when it ends early for a reason decided without data."""
         self._settled = cost.epsilon, cost.delta
 
     def failed(self, error: BaseException, *, keep: bool, emit: Emit) -> None:

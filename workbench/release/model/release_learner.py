@@ -46,7 +46,7 @@ def release_fit(
         table: the rows.
         output: a new folder; it appears whole or not at all.
         ledger: the account.
-        emit: hears what became of earlier runs.
+        emit: receives notices about earlier runs.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.

@@ -54,12 +54,12 @@ class TestSet:
 
 @dataclass(frozen=True)
 class NetworkRelease:
-    """What a training gave.
+    """The result of a training run.
 
     Attributes:
-        model: what the ledger says.
-        training: the run; ``None`` where an earlier run had done it, and only its publication was missing.
-        accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` where all were
+        model: the ledger's record of it.
+        training: the run; ``None`` if an earlier run did it and only its publication was missing.
+        accuracy: on the test set; without one the mean over the batches of the last epoch (``None`` if all were
             empty). Private unless the test set is public.
         accuracy_public: whether it is.
     """
@@ -101,8 +101,8 @@ def release_training(
         test: rows to measure the network on.
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays, as the plan states it.
-        emit: hears the run's events.
-        cancel: looked at before each step.
+        emit: receives the run's events.
+        cancel: checked before each step.
 
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
@@ -111,44 +111,15 @@ def release_training(
         CancelledError: ``cancel`` was set.
     """
     require_confirmed_facts((*features.attributes, features.target))
-    # A person's δ is at least k times that of one row: what is hopeless is refused before the noise is calibrated.
+    # A person's δ is at least k times that of one row: a hopeless request is refused before the noise is calibrated.
     least = EXACT.multiply(exact(plan.delta), Decimal(rows_per_person))
     rows = table.with_invalid_replaced() if replace_invalid else table
     require_small_delta(least, rows.rows, rows_per_person=rows_per_person)
-    from workbench.deep.trainer import train as run_plan  # torch takes a second to import: only a run pays for it
-
     if test is not None:
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)  # before anything is charged
-    results: list[tuple[Training, float | None]] = []
-    shown: list[Metric] = []
-
-    def heard(event: Event) -> None:
-        if isinstance(event, Metric) and not event.public:
-            shown[:] = [event]
-        emit(event)
-
-    def train(charge: Charger) -> Trained:
-        def checked(cost: Cost) -> None:
-            require_small_delta(cost.delta, rows.rows, rows_per_person=rows_per_person)
-            charge(cost)
-
-        training = run_plan(
-            plan,
-            TableData(features, rows),
-            checked,
-            settle=charge.settle,
-            rows_per_person=rows_per_person,
-            emit=heard,
-            cancel=cancel,
-        )
-        accuracy = None
-        if test is not None:
-            accuracy = TrainedModel.of(training).accuracy(TableData(features, test.table))
-        results.append((training, accuracy))
-        return _trained(training, rows, rows_per_person, outside, test, accuracy)
-
+    run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel)
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
@@ -161,20 +132,69 @@ def release_training(
         target,
         ledger,
         "dpsgd",
-        train,
+        run.train,
         asked=asked,
         room=_room(plan, features),
         account=account,
-        watched=lambda: bool(shown),
+        watched=lambda: run.seen,
         emit=emit,
     )
     if isinstance(model, FinishedModel):
         told = model.card["training"].get("accuracy")
         return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
-    ((training, accuracy),) = results
-    if accuracy is None:
-        accuracy = _of_last_epoch(training)
-    return NetworkRelease(model, training, accuracy, accuracy_public=test is not None and test.public)
+    assert run.training is not None
+    accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
+    return NetworkRelease(model, run.training, accuracy, accuracy_public=test is not None and test.public)
+
+
+@dataclass(eq=False)
+class _Run:
+    """One training run of a release, and its result.
+
+    Attributes:
+        seen: whether a private figure was shown to somebody.
+        training: the finished run.
+        accuracy: on the test set, if there is one.
+    """
+
+    plan: DpSgdPlan
+    features: Features
+    rows: Table
+    rows_per_person: int
+    test: TestSet | None
+    outside: tuple[str, ...]
+    emit: Emit
+    cancel: CancelToken | None
+    seen: bool = False
+    training: Training | None = None
+    accuracy: float | None = None
+
+    def train(self, charger: Charger) -> Trained:
+        """Charge, train and measure; return what is to be released."""
+        from workbench.deep.trainer import train  # torch takes a second to import: only a run pays for it
+
+        def charge(cost: Cost) -> None:
+            require_small_delta(cost.delta, self.rows.rows, rows_per_person=self.rows_per_person)
+            charger(cost)
+
+        self.training = train(
+            self.plan,
+            TableData(self.features, self.rows),
+            charge,
+            settle=charger.settle,
+            rows_per_person=self.rows_per_person,
+            emit=self._hear,
+            cancel=self.cancel,
+        )
+        if self.test is not None:
+            held_out = TableData(self.features, self.test.table)
+            self.accuracy = TrainedModel.of(self.training).accuracy(held_out)
+        return _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+
+    def _hear(self, event: Event) -> None:
+        """Pass on an event of the run; remember whether it shows a private figure."""
+        self.seen = self.seen or (isinstance(event, Metric) and not event.public)
+        self.emit(event)
 
 
 def _room(plan: DpSgdPlan, features: Features) -> int:

@@ -24,7 +24,7 @@ from workbench.params import ParameterError
 if TYPE_CHECKING:
     from workbench.data.columns.profile import ColumnProfile
 
-TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Distribution")
+TITLES = ("Attribute", "Role", "Kind", "Lower bound", "Upper bound", "Missing", "Spread")
 NAME, ROLE, KIND, LOWER, UPPER, MISSING, BARS = range(7)
 HELP = (
     "The column of the table",
@@ -245,7 +245,7 @@ class AttributeModel(QAbstractTableModel):
             case 6:
                 return ""
         if not column.protected:
-            words = {"drop": "dropped: leaves nothing", "keep": "kept as it is: not protected"}
+            words = {"drop": "dropped: not released", "keep": "kept as it is: not protected"}
             return words[column.action] if index.column() == LOWER else ""
         if column.kind == "boolean":
             return written(column, "domain") if index.column() == LOWER else ""

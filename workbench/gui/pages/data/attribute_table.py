@@ -13,7 +13,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
 from workbench.gui.widgets.settings_table import SettingsTable
 
-WIDTHS = {NAME: 146, ROLE: 122, KIND: 96, LOWER: 106, UPPER: 106, MISSING_COLUMN: 72, BARS: 102}
+WIDTHS = {NAME: 134, ROLE: 136, KIND: 108, LOWER: 110, UPPER: 110, MISSING_COLUMN: 76, BARS: 76}
 ROOMY = {NAME: 0.25, LOWER: 0.3, UPPER: 0.3}
 """Which columns take what a wider window leaves; the last takes the rest."""
 

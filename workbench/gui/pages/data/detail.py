@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.attribute_edits import found_in_rows
 from workbench.gui.pages.data.attribute_model import AttributeModel
@@ -17,9 +17,9 @@ from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA, of_all, protect_changes
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Elided, badge, button, label, look, once, row, stack
+from workbench.gui.widgets.basic import Elided, badge, button, label, once, row
 from workbench.gui.widgets.formatting import count
-from workbench.gui.widgets.master_detail import DetailCard
+from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.params import InputError
 
 if TYPE_CHECKING:
@@ -66,13 +66,7 @@ class AttributeDetail(DetailCard):
         self._bars = Histogram(session)
         for press in (self._take, self._target, self._drop):
             once(press)
-        words = look(QWidget(), "clear")
-        words.setLayout(stack(self._role, self._suspicions, self._notes, self._warning, self._problem, None, spacing=4))
-        told = QScrollArea()  # what is said gives way, never a field that is to be filled in
-        told.setWidget(words)
-        told.setWidgetResizable(True)
-        told.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        told.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        told = scrolled_words(self._role, self._suspicions, self._notes, self._warning, self._problem)
         left = QVBoxLayout()
         left.setSpacing(4)
         head = row(self._name, self._kind)
@@ -178,7 +172,9 @@ class AttributeDetail(DetailCard):
         self._session.edit(f"use the values found in {words}", self._session.plan.with_columns(made))
         if len(columns) > 1:
             not_found = f" {count(len(failed), 'column')} could not be: {failed[0]}." if failed else ""
-            self._session.tell("warning", f"{count(len(made), 'column')}: {FROM_DATA}{not_found}")
+            self._session.tell(
+                "warning", f"The values found are used in {count(len(made), 'column')}. {FROM_DATA}{not_found}"
+            )
 
 
 def _kind_text(column: DraftColumn, profile: ColumnProfile | None) -> str:

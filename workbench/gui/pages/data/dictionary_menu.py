@@ -29,6 +29,7 @@ class DictionaryMenu(QToolButton):
         self._session, self._jobs = session, jobs
         named(self, "dictionary", "Data dictionary", TIP)
         self.setText("Dictionary")
+        self.setProperty("menu", True)  # the style sheet draws its chevron
         look(self, "button")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)

@@ -94,7 +94,7 @@ class DomainEditor(Card):
         )
         self._public.toggled.connect(self._look)
         self._problem = label("", "problem", wrap=True, name="domain_problem")
-        self._from = button("Take from data", "domain_from_data", tip=FROM_DATA)
+        self._from = button("Use the values found", "domain_from_data", tip=FROM_DATA)
         self._from.clicked.connect(self._take_from_data)
         self._tools = {
             "split": self._tool("Split at commas", "Each part between commas, semicolons or tabs becomes a line"),

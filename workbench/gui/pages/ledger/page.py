@@ -62,7 +62,7 @@ class LedgerPage(PageFrame):
             ("Time (UTC)", "Dataset", "Work", "ε", "δ", "Status", "File"),
             right=(3, 4),
         )
-        self._releases.set_widths((152, 120, 102, 64, 48, 98, 116))
+        self._releases.set_widths((168, 116, 92, 60, 48, 98, 108))
         self._accounts = LinesTable(
             session,
             "ledger_caps",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -25,6 +25,8 @@ FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 WAITING = "Drawing the preview…"
 DETAIL = 236
+PART = 0.34
+"""Of the page's height, for the picture where there is more than it needs."""
 WIDEST_CHOICE = 220
 MOST = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not name
 SPREAD, PAIRS = "distribution", "correlations"
@@ -43,6 +45,7 @@ class PreviewPage(PageFrame):
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)
+        self.header.addWidget(badge())  # one of the whole page: everything on it is private
         self.header.addWidget(self._again)
         self.draw = 1
         self._stale = {SPREAD, PAIRS}
@@ -80,7 +83,7 @@ class PreviewPage(PageFrame):
             segment.setCheckable(True)
             group.addButton(segment)
             segment.clicked.connect(lambda _checked, name=name: self.show_view(name))
-        top = row(*self._segments.values(), 4, self._choice, 8, self._facts, badge())
+        top = row(*self._segments.values(), 4, self._choice, 8, self._facts)
         top.setStretch(5, 1)
         self._pictures = QStackedWidget()
         self._pictures.addWidget(self.distribution)
@@ -108,6 +111,16 @@ class PreviewPage(PageFrame):
         self.body.addWidget(self._views, 1)
         self.show_view(SPREAD)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Give the picture its part of a high window."""
+        super().resizeEvent(event)
+        self._size_detail()
+
+    def _size_detail(self) -> None:
+        high = max(DETAIL, round(self.height() * PART))
+        self._detail.setMinimumHeight(high)
+        self._detail.setMaximumHeight(high if self._view == SPREAD else MOST)
+
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def show_view(self, name: str) -> None:
@@ -118,8 +131,7 @@ class PreviewPage(PageFrame):
         self._draws.setVisible(spread)
         self._recovered.setVisible(spread)
         self._choice.setVisible(spread)
-        self._detail.setMinimumHeight(DETAIL)
-        self._detail.setMaximumHeight(DETAIL if spread else MOST)
+        self._size_detail()
         self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
         self._facts.set_whole(*self._told[name])
         if self._views.currentWidget() is self._whole:

@@ -10,7 +10,7 @@ from workbench.gui.pages.preview.preview_model import DrawModel
 from workbench.gui.pages.preview.tasks import PreviewRows
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.basic import Card, label, row
 from workbench.gui.widgets.fast_table import LOOKED_AT, RowsTable
 
 NOT_COPIED = "A preview is private and never leaves this page: release the table to have a copy of it."
@@ -67,7 +67,7 @@ class Sides(QWidget):
         )
         for view, title, beside in sides:
             card = Card(pad=8, spacing=4)
-            top = row(title, beside, None, badge())
+            top = row(title, beside, None)
             top.setContentsMargins(8, 4, 8, 0)
             card.body.addLayout(top)
             card.body.addWidget(view, 1)

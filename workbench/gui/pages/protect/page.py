@@ -17,7 +17,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
-from workbench.gui.widgets.formatting import at_most, count, entered, listed
+from workbench.gui.widgets.formatting import at_most, count, entered
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ class ProtectPage(PageFrame):
         from workbench.gui.pages.protect.share_model import ShareModel
         from workbench.gui.pages.protect.share_table import ShareTable
         from workbench.gui.widgets.empty_state import NothingYet
+        from workbench.gui.widgets.table_filter import TableFilter
 
         self._even = button("Split evenly", "split_evenly", tip="Free every lock and give each column the same share")
         self._even.clicked.connect(self._split_evenly)
-        self.header.addWidget(self._even)
         self.entry = PrivacyEntry(
             "plan_epsilon",
             LEAST,
@@ -60,6 +60,10 @@ class ProtectPage(PageFrame):
         self.table = ShareTable(session, self.shares)
         self.detail = ShareDetail(session, self.shares)
         self.table.selectionModel().currentRowChanged.connect(lambda now, _: self.detail.show_attribute(now.row()))
+        self.table.chosen_changed.connect(self.detail.refresh)
+        self.filter = TableFilter(self.table)
+        self.header.addWidget(self.filter)
+        self.header.addWidget(self._even)
         self._sum = label("", "muted", name="share_sum")
         self._nothing = NothingYet(session, "protect_nothing", "Nothing to protect yet", "data", "← Data")
         self._nothing.say("Open a table first: then each of its attributes stands here with its share of ε.")
@@ -101,9 +105,11 @@ class ProtectPage(PageFrame):
         opened = self.session.opened is not None
         self._views.setCurrentWidget(self._whole if opened else self._nothing)
         self._even.setVisible(opened)
+        self.filter.setVisible(opened)
         self._next.setVisible(opened)
         self.shares.forget()
         self.refresh()
+        self.table.show_all()
         if opened and self.shares.rowCount():
             first = next((i for i, c in enumerate(self.session.plan.columns) if c.protected), 0)
             flags = QItemSelectionModel.SelectionFlag
@@ -139,6 +145,7 @@ class ProtectPage(PageFrame):
 
     def _take_outlooks(self, outlooks: tuple[Outlook, ...]) -> None:
         self.shares.take_outlooks(outlooks)
+        self.table.filter_again()
         self._say_note()
 
     def _say_sum(self) -> None:
@@ -154,6 +161,8 @@ class ProtectPage(PageFrame):
         self._sum.setText(f"{count(len(shares), 'share')}, together ε = {written(total)}{rest}")
 
     def _say_note(self) -> None:
+        from workbench.gui.pages.protect.share_words import note as warned
+
         plan = self.session.plan
         problems = plan.problems()
         kept = [c.name for c in plan.columns if c.action == "keep"]
@@ -164,16 +173,14 @@ class ProtectPage(PageFrame):
             note = f"✕ {where}{problems[0].text}."
         elif kept:
             note = f"⚠ Published as it is, covered by no ε: {', '.join(kept)}."
-        elif plan.epsilon > HIGH:
-            note = f"⚠ At ε = {at_most(plan.epsilon)} the guarantee says little about any one row."
+        elif told := warned(self.shares.useless(), plan.epsilon, high=plan.epsilon > HIGH):
+            note = told
         elif any(c.bounds_origin == "data" for c in plan.protected):
             taken = ", ".join(c.name for c in plan.protected if c.bounds_origin == "data")
             note = f"⚠ Bounds or values were read off the data, which publishes them: {taken}."
-        elif useless := self.shares.useless():
-            note = f"⚠ Hardly anything survives of {listed(useless)}: give more ε, or drop some."
         else:
             note = "Nothing on this page has read the rows: the errors follow from the mechanisms alone."
-        self.set_note(note)
+        self.set_note(note, wrapped=True)
         self._next.setEnabled(plan.ready and bool(plan.protected))
 
     # -- what the buttons do --------------------------------------------------------------------------------------

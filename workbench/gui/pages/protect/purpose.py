@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import of_all
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import label, named
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -25,7 +28,7 @@ class PurposeChoice(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self._name = ""
+        self._columns: tuple[DraftColumn, ...] = ()
         self.field = named(ChoiceBox(), "share_purpose", "What this column is for", HELP)
         for purpose, words in CHOICES:
             self.field.addItem(words, purpose)
@@ -44,13 +47,12 @@ class PurposeChoice(QWidget):
         line.addWidget(caption)
         line.addWidget(self.field, 1)
 
-    def show_column(self, column: DraftColumn) -> None:
-        """Show the answer for one column; one that is not protected has none."""
-        self._name = column.name
+    def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
+        """Show the answer for one column; one that is not protected has none. An answer is for each of ``edited``."""
+        self._columns = tuple(c for c in edited if c.protected) or (column,)
         self.setVisible(column.protected)
         self.field.setCurrentIndex([purpose for purpose, _ in CHOICES].index(column.purpose))
 
     def _choose(self, at: int) -> None:
-        purpose = CHOICES[at][0]
-        if self._session.plan.column(self._name).purpose != purpose:
-            self._session.edit_column(self._name, f"say what {self._name} is for", purpose=purpose)
+        made = {c.name: {"purpose": CHOICES[at][0]} for c in self._columns if c.purpose != CHOICES[at][0]}
+        self._session.edit(f"say what {of_all(self._columns)} is for", self._session.plan.with_columns(made))

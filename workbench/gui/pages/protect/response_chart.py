@@ -10,7 +10,9 @@ from workbench.gui.pages.protect.tasks import Example
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 
-HEIGHT = 190
+LEAST = 92
+"""Pixels in height below which the bars could not be told apart."""
+
 TITLE = 28
 LABELS = 20
 FAINT = 0.45
@@ -22,7 +24,8 @@ class Becoming(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.setObjectName("share_becoming")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumHeight(LEAST)
         self._session = session
         self._example: Example | None = None
         session.theme_changed.connect(self.update)
@@ -39,7 +42,7 @@ class Becoming(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of the picture."""
-        return QSize(340, HEIGHT)
+        return QSize(360, 220)
 
     def event(self, event: QEvent) -> bool:
         """Say what the bar under the pointer stands for."""
@@ -81,8 +84,11 @@ class Becoming(QWidget):
         below = QRectF(0, box.bottom() + 3, box.width(), LABELS - 3)
         # Both ends are always there; the value itself where it does not run into them.
         first, last = example.answers[0].split(" – ")[0], example.answers[-1].split(" – ")[-1]
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, first)
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, last)
+        for end, side in ((first, Qt.AlignmentFlag.AlignLeft), (last, Qt.AlignmentFlag.AlignRight)):
+            painter.setPen(QColor(theme.accent if end == example.given else theme.muted))
+            painter.drawText(below, side, end)
+        if example.given in (first, last):
+            return
         metrics, middle = painter.fontMetrics(), box.left() + (example.at + 0.5) * width
         half = metrics.horizontalAdvance(example.given) / 2
         free = metrics.horizontalAdvance(first) + 8, box.right() - metrics.horizontalAdvance(last) - 8

@@ -7,10 +7,12 @@ stays free, so that the sum is the plan's ε whatever the locked ones are.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from workbench.gui.session.draft import DraftColumn, DraftPlan
+from workbench.gui.session.draft_edits import protect_changes
 from workbench.gui.widgets.formatting import at_least, entered
 from workbench.params import ParameterError
 
@@ -78,9 +80,27 @@ def with_lock(draft: DraftPlan, name: str, locked: bool) -> DraftPlan:
     return draft.with_column(name, epsilon=None, weight=1.0)
 
 
-def with_action(draft: DraftPlan, name: str, changes: dict[str, Any]) -> DraftPlan:
-    """Return the draft with another action for ``name``; its lock goes, and one column stays free."""
-    return settled(draft.with_column(name, **changes, epsilon=None))
+def with_action(draft: DraftPlan, columns: Sequence[DraftColumn], action: str, kinds: Mapping[str, str]) -> DraftPlan:
+    """Return the draft with another action for columns; their locks go, and one column stays free.
+
+    Args:
+        draft: the plan.
+        columns: the columns.
+        action: what is done with them.
+        kinds: the kind that each column of the table seems to have, for those that were dropped unseen.
+    """
+    made: dict[str, dict[str, Any]] = {}
+    for column in (c for c in columns if c.action != action):
+        protected = action == "protect"
+        changes = protect_changes(column, kinds.get(column.name, "category")) if protected else {"action": action}
+        made[column.name] = {**changes, "epsilon": None}
+    return settled(draft.with_columns(made))
+
+
+def fits(column: DraftColumn, mechanism: str) -> bool:
+    """Return whether a column can go through a mechanism; what is wrong with it anyhow does not count."""
+    before = {problem.text for problem in column.problems()}
+    return {problem.text for problem in dataclasses.replace(column, mechanism=mechanism).problems()} <= before
 
 
 def settled(draft: DraftPlan) -> DraftPlan:

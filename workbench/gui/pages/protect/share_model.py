@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor
 
-from workbench.gui.pages.protect.share_edits import split, with_action, with_lock, with_share
+from workbench.gui.pages.protect.share_edits import fits, split, with_action, with_lock, with_share
 from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.draft import DraftColumn
-from workbench.gui.session.draft_edits import FROM_DATA, protect_changes
+from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.explain import Asked, of_one_row
-from workbench.gui.widgets.formatting import at_most, entered
+from workbench.gui.widgets.formatting import count, entered, listed, share_of
+from workbench.gui.widgets.settings_table import ALONE
 from workbench.params import ParameterError
 
 TITLES = ("Attribute", "Action", "Mechanism", "Share of ε", "Lock", "Expected error")
@@ -34,8 +36,8 @@ AUTO = "auto"
 NOTHING = "–"
 NOWHERE = QModelIndex()
 KEPT = "Published as it is: no ε covers it, and the certificate will say so. Protect or drop it, if you can."
-USELESS = "A constant answer is about as near as this and costs nothing: give it more ε, or drop it."
-NOISE = "Even over all rows a mean or a count would be mostly noise: give it more ε, or round it to fewer steps."
+USELESS = "Mostly noise: writing the same value in every row would be about as close, at no privacy cost."
+NOISE = "Even over all rows a mean or a count would be mostly noise."
 BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
@@ -55,6 +57,7 @@ class ShareModel(QAbstractTableModel):
         self._outlooks: dict[str, Outlook] = {}
         self._split: dict[str, Decimal] = {}
         self.problem = ""
+        self.chosen = ALONE
         self._rows = 0
         session.theme_changed.connect(self.refresh)
         self.follow_plan()
@@ -64,6 +67,36 @@ class ShareModel(QAbstractTableModel):
     def column_at(self, at: int) -> DraftColumn:
         """Return the draft of one attribute."""
         return self._session.plan.columns[at]
+
+    def name_at(self, at: int) -> str:
+        """Return the name of one attribute."""
+        return self.column_at(at).name
+
+    def needs_at(self, at: int) -> bool:
+        """Whether an attribute is open or wrong, kept as it is, read off the rows, mostly noise or hardly hidden."""
+        column, outlook = self.column_at(at), self.outlook_at(at)
+        taken = column.protected and column.bounds_origin == "data"
+        warned = outlook is not None and (outlook.useless or outlook.bare)
+        return bool(column.problems()) or column.action == "keep" or taken or warned
+
+    def sort_key(self, at: int, column: int) -> Any:
+        """Return what an attribute is sorted by under a heading; errors by their part of that of a constant answer."""
+        drawn, outlook = self.column_at(at), self.outlook_at(at)
+        if column == NAME:
+            return drawn.name.casefold()
+        if column == ACTION:
+            return drawn.action
+        if column == SHARE:
+            return self._split.get(drawn.name)
+        if column == LOCK:
+            return drawn.epsilon is None if drawn.protected else None
+        if outlook is None:
+            return None
+        return outlook.used.title.casefold() if column == MECHANISM else outlook.noise
+
+    def edited_with(self, at: int) -> tuple[DraftColumn, ...]:
+        """Return the columns that an edit in a row is for: all that are selected, where the row is one of them."""
+        return tuple(map(self.column_at, self.chosen(at)))
 
     def shares(self) -> dict[str, Decimal]:
         """Return the shares as they stand; empty where the locked ones do not fit into ε."""
@@ -123,10 +156,10 @@ class ShareModel(QAbstractTableModel):
         self._outlooks |= {o.column.name: o for o in outlooks}
         self.refresh()
 
-    def useless(self) -> list[str]:
-        """Return the names of the columns of which hardly anything survives their share."""
+    def useless(self) -> list[Outlook]:
+        """Return the outlooks of the columns that are mostly noise at their share."""
         shown = [self.outlook_at(at) for at in range(self._rows)]
-        return [outlook.column.name for outlook in shown if outlook is not None and outlook.useless]
+        return [outlook for outlook in shown if outlook is not None and outlook.useless]
 
     def refresh(self) -> None:
         """Tell the view that any cell may differ."""
@@ -186,12 +219,11 @@ class ShareModel(QAbstractTableModel):
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802 - Qt's name
         """Take an edit, or say why not."""
-        column = self.column_at(index.row())
         try:
             if role == Qt.ItemDataRole.CheckStateRole and index.column() == LOCK:
-                self._lock(column, Qt.CheckState(value) == Qt.CheckState.Checked)
+                self._lock(index.row(), Qt.CheckState(value) == Qt.CheckState.Checked)
             elif role == Qt.ItemDataRole.EditRole:
-                self._edit(index, column, str(value))
+                self._edit(index, str(value))
             else:
                 return False
         except ParameterError as error:
@@ -202,27 +234,37 @@ class ShareModel(QAbstractTableModel):
 
     # -- edits ----------------------------------------------------------------------------------------------------
 
-    def _lock(self, column: DraftColumn, locked: bool) -> None:
-        words = f"{'lock' if locked else 'free'} the share of {column.name}"
-        self._session.edit(words, with_lock(self._session.plan, column.name, locked))
+    def _lock(self, at: int, locked: bool) -> None:
+        columns = [c for c in self.edited_with(at) if c.protected and (c.epsilon is not None) != locked]
+        plan = self._session.plan
+        for column in columns:
+            plan = with_lock(plan, column.name, locked)
+        self._session.edit(f"{'lock' if locked else 'free'} the share of {of_all(columns)}", plan)
 
-    def _edit(self, index: Index, column: DraftColumn, text: str) -> None:
-        session = self._session
+    def _edit(self, index: Index, text: str) -> None:
+        session, columns = self._session, self.edited_with(index.row())
         if index.column() == ACTION:
-            changes: dict[str, Any] = {"action": text}
-            if text == "protect":
-                opened = session.opened
-                profile = opened.profiles.get(column.name) if opened else None
-                changes = protect_changes(column, profile.kind if profile else "category")
-            session.edit(f"{text} {column.name}", with_action(session.plan, column.name, changes))
+            profiles = session.opened.profiles if session.opened else {}
+            kinds = {name: profile.kind for name, profile in profiles.items()}
+            session.edit(f"{text} {of_all(columns)}", with_action(session.plan, columns, text, kinds))
         elif index.column() == MECHANISM:
             chosen = next((name for words, name in self.choices_at(index.row()) if words == text), None)
             if chosen is not None:
-                session.edit_column(column.name, f"choose the mechanism of {column.name}", mechanism=chosen)
+                self._choose(columns, chosen)
         elif index.column() == SHARE:
-            share = _number(text, column.name)
-            made = with_share(session.plan, column.name, share, lock=True)
-            session.edit(f"give {column.name} {entered(share)} of ε", made)
+            columns = tuple(c for c in columns if c.protected)
+            share, plan = _number(text, columns[0].name), session.plan
+            for column in columns:
+                plan = with_share(plan, column.name, share, lock=True)
+            session.edit(f"give {of_all(columns)} {entered(share)} of ε", plan)
+
+    def _choose(self, columns: Sequence[DraftColumn], mechanism: str) -> None:
+        fitting = [c for c in columns if c.protected and fits(c, mechanism)]
+        made = self._session.plan.with_columns({c.name: {"mechanism": mechanism} for c in fitting})
+        self._session.edit(f"choose the mechanism of {of_all(fitting)}", made)
+        others = [c.name for c in columns if c.protected and c not in fitting]
+        if others:
+            self._session.tell("info", f"Chosen for {count(len(fitting), 'column')}; it does not fit {listed(others)}.")
 
     # -- words ----------------------------------------------------------------------------------------------------
 
@@ -231,14 +273,14 @@ class ShareModel(QAbstractTableModel):
         if kind == NAME:
             return column.name + ("  ⚠" if column.protected and column.bounds_origin == "data" else "")
         if kind == ACTION:
-            return "keep  ⚠" if column.action == "keep" else column.action
+            return "keep ⚠" if column.action == "keep" else column.action
         if not column.protected:
             if column.action == "keep":
                 return {MECHANISM: "published as it is", SHARE: NOTHING, ERROR: "not protected"}.get(kind, "")
             return {MECHANISM: NOTHING, SHARE: NOTHING, ERROR: NOTHING}.get(kind, "")
         if kind == SHARE:
             share = self._split.get(column.name, column.epsilon)
-            return at_most(share) if share is not None else NOTHING
+            return share_of(share) if share is not None else NOTHING
         if kind == LOCK:
             return "locked" if column.epsilon is not None else ""
         outlook = self.outlook_at(index.row())
@@ -248,7 +290,7 @@ class ShareModel(QAbstractTableModel):
             return "…"
         if kind == MECHANISM:
             return outlook.used.title + ("  ★" if outlook.advised else "")
-        return outlook.relevant(outlook.used) + ("  ⚠" if outlook.useless or outlook.bare else "")
+        return outlook.relevant(outlook.used) + (" ⚠" if outlook.useless or outlook.bare else "")
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ACTION:

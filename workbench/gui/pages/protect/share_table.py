@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QHeaderView,
-    QLineEdit,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.pages.protect.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.session.session import Session
-from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
 from workbench.gui.widgets.explain import Explainable
+from workbench.gui.widgets.settings_table import SettingsTable
 
-WIDTHS = {NAME: 106, ACTION: 76, MECHANISM: 226, SHARE: 113, LOCK: 80, ERROR: 128}
+WIDTHS = {NAME: 130, ACTION: 88, MECHANISM: 240, SHARE: 88, LOCK: 56, ERROR: 148}
 """What a window of 1280 needs: a figure that is cut reads as another one, a name does not."""
 
-ROOMY = {NAME: 0.2, MECHANISM: 0.1}
+ROOMY = {NAME: 0.2, MECHANISM: 0.1, LOCK: 0.1}
 """Which columns take what a wider window leaves; the last takes the rest."""
-
-SQUEEZE = 40
-"""Pixels that the names give at most to a narrow window."""
 
 
 class MechanismDelegate(ChoiceDelegate):
@@ -48,7 +36,7 @@ class MechanismDelegate(ChoiceDelegate):
         return combo
 
 
-class ShareDelegate(QStyledItemDelegate):
+class ShareDelegate(InkDelegate):
     """Edits a share as text."""
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802
@@ -103,6 +91,10 @@ class LockDelegate(QStyledItemDelegate):
             painter.setPen(QPen(QColor(theme.accent), 2))
             painter.drawPolyline([box.topLeft() + QPointF(*at) for at in ((3, 7), (6, 10), (11, 4))])
             painter.setPen(QColor(theme.text))
+            word = place.adjusted(34, 0, -4, 0)
+            if painter.fontMetrics().horizontalAdvance(index.data()) > word.width():  # the tick says it alone
+                painter.restore()
+                return
             painter.drawText(place.adjusted(34, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
         painter.restore()
 
@@ -128,35 +120,18 @@ def tick(index: Index) -> None:
     model.setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
 
 
-class ShareTable(QTableView):
+class ShareTable(SettingsTable):
     """One row per attribute."""
 
     def __init__(self, session: Session, model: ShareModel) -> None:
-        super().__init__()
-        self.setObjectName("share_table")
-        self.setAccessibleName("Attributes: action, mechanism, share of ε and expected error of each")
-        self.setModel(model)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        triggers = QAbstractItemView.EditTrigger
-        self.setEditTriggers(
-            triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed | triggers.SelectedClicked
+        super().__init__(
+            session,
+            model,
+            "share_table",
+            "Attributes: action, mechanism, share of ε and expected error of each",
+            widths=WIDTHS,
+            roomy=ROOMY,
         )
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setTabKeyNavigation(False)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(ROW)
-        heads = self.horizontalHeader()
-        heads.setHighlightSections(False)
-        heads.setStretchLastSection(True)
-        heads.setMinimumSectionSize(56)
-        for column, width in WIDTHS.items():
-            heads.resizeSection(column, width)
         self.setItemDelegateForColumn(ACTION, ChoiceDelegate(ACTIONS, self))
         self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
         self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
@@ -164,28 +139,6 @@ class ShareTable(QTableView):
         self.setItemDelegateForColumn(LOCK, LockDelegate(session, self))
         Explainable(self, session, lambda: model.asked_at(self.currentIndex().row()))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give names and mechanisms the room of a wider window, and take what is missing from the names."""
-        super().resizeEvent(event)
-        extra = self.viewport().width() - sum(WIDTHS.values())
-        # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
-        shares = ROOMY if extra >= 0 else {NAME: 1.0}
-        for column in ROOMY:
-            change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            self.horizontalHeader().resizeSection(column, WIDTHS[column] + change)
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Ask for room for three attributes."""
-        return QSize(200, 4 * ROW)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Let Return edit a cell as F2 does, and tick a lock as Space does."""
-        index = self.currentIndex()
-        plain = not event.modifiers() or event.modifiers() == Qt.KeyboardModifier.KeypadModifier
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and plain and index.isValid():
-            if index.flags() & Qt.ItemFlag.ItemIsUserCheckable:
-                tick(index)
-            elif index.flags() & Qt.ItemFlag.ItemIsEditable and self.state() != QAbstractItemView.State.EditingState:
-                self.edit(index)
-            return
-        super().keyPressEvent(event)
+    def tick(self, index: Index) -> None:
+        """Lock a share, or free it, as Space does."""
+        tick(index)

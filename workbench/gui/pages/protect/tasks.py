@@ -12,7 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
-from workbench.sanitize.usefulness import hardly_survives
+from workbench.sanitize.usefulness import hardly_survives, statistic_is_noise
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -111,14 +111,25 @@ class Outlook:
         """Whether a constant answer, which costs nothing, is as near as what the column is for, or all but."""
         if not self.for_statistics:
             return hardly_survives(self.used.error, self.constant_error)
-        return self.used.statistic is None or hardly_survives(self.used.statistic, self.constant_error)
+        return statistic_is_noise(self.used.statistic, self.constant_error)
+
+    @property
+    def statistics_help(self) -> bool:
+        """Whether the mean or the shares of the column would say something where single values do not."""
+        return not all(statistic_is_noise(c.statistic, self.constant_error) for c in self.candidates)
+
+    @property
+    def noise(self) -> float | None:
+        """The error that the column's purpose asks about, as a part of that of a constant answer."""
+        error = self.used.statistic if self.for_statistics else self.used.error
+        return None if error is None else error / (self.constant_error or 1.0)
 
     @property
     def useless_words(self) -> str:
         """How near that answer is."""
         if self.used.error > self.constant_error:
-            return "nearer than this"
-        return "as near as this" if self.used.error == self.constant_error else "hardly farther off than this"
+            return "closer to the truth"
+        return "as close to the truth" if self.used.error == self.constant_error else "about as close to the truth"
 
     @property
     def bare(self) -> bool:

@@ -21,7 +21,7 @@ from workbench.gui.pages.release.release_card import ReleasedCard
 from workbench.gui.pages.release.standing import is_short, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
-    Outlook,
+    BeforeRelease,
     copy_release,
     forecast_release,
     look_before_release,
@@ -277,11 +277,11 @@ class ReleasePage(PageFrame):
             self._refusal.hide()
             look_before_release(self.session, self.jobs, self._path(), self._looked, self._failed)
 
-    def _looked(self, outlook: Outlook) -> None:
+    def _looked(self, outlook: BeforeRelease) -> None:
         # A question that is asked from within the job's end would keep the job in the list until it is answered.
         QTimer.singleShot(0, self, lambda: self._decide(outlook))
 
-    def _decide(self, outlook: Outlook) -> None:
+    def _decide(self, outlook: BeforeRelease) -> None:
         """Ask for the last word, once, and do as it says."""
         if self._asking or self._running is not None or not outlook.stands(self.session):
             return
@@ -294,7 +294,7 @@ class ReleasePage(PageFrame):
         finally:
             self._asking = False
 
-    def _ask(self, outlook: Outlook) -> None:
+    def _ask(self, outlook: BeforeRelease) -> None:
         cost, path = outlook.plan.cost(), outlook.target
         assert cost is not None
         replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
@@ -325,12 +325,12 @@ class ReleasePage(PageFrame):
         if choose(self, "Release this table?", text, verbs, entry=first if first.asked else None) == "yes":
             self._start(outlook, first.cap())
 
-    def _worth(self, outlook: Outlook) -> str:
+    def _worth(self, outlook: BeforeRelease) -> str:
         """Return what a recipient can learn and what will be mostly noise, as a paragraph of the question."""
         rows = outlook.opened.rows_under(outlook.plan)
         return f"\n\n{worth_words(self._forecast, rows)}" if self._forecast is not None else ""
 
-    def _ask_again(self, outlook: Outlook, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
+    def _ask_again(self, outlook: BeforeRelease, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
         text = (
             f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
             f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
@@ -352,7 +352,7 @@ class ReleasePage(PageFrame):
     def _copied(self, path: Path) -> None:
         self.session.tell("info", f"Copied to {path}; nothing was charged.")
 
-    def _start(self, outlook: Outlook, cap: Cap | None = None) -> None:
+    def _start(self, outlook: BeforeRelease, cap: Cap | None = None) -> None:
         if not outlook.stands(self.session):  # other work has ended while the question stood
             self.session.tell(
                 "warning", "The table or its plan changed while the question stood: nothing was released."

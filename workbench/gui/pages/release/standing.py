@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
-from workbench.gui.session.session import PastRelease, ReleasedStep, Session
+from workbench.gui.session.session import ReleasedStep, Session
 
 
 def payable(session: Session) -> bool:

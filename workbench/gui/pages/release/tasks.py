@@ -29,7 +29,7 @@ FORECAST, LOOK, RELEASE = "release_forecast", "release_look", "release"
 
 
 @dataclass(frozen=True)
-class Outlook:
+class BeforeRelease:
     """What is known before a release, and of which table, plan and file it is known.
 
     Attributes:
@@ -80,14 +80,14 @@ def look_before_release(
     session: Session,
     jobs: JobCenter,
     target: Path,
-    decide: Callable[[Outlook], None],
+    decide: Callable[[BeforeRelease], None],
     on_failure: Callable[[BaseException], None] | None = None,
 ) -> None:
     """Find out whether this release was made before, is refused, or would replace another file."""
     opened, draft = session.opened, session.plan
     assert opened is not None
 
-    def work(emit: Emit, cancel: CancelToken) -> Outlook:
+    def work(emit: Emit, cancel: CancelToken) -> BeforeRelease:
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
         from workbench.sanitize.forecast import outside_guarantee
@@ -97,7 +97,7 @@ def look_before_release(
         check_values(prepared, cancel)
         with Ledger.open() as book:
             verdict = verdict_on(prepared, book)
-        return Outlook(
+        return BeforeRelease(
             opened,
             draft,
             prepared,
@@ -107,7 +107,7 @@ def look_before_release(
             changed_since(opened.source, opened.stamp),
         )
 
-    def apply(outlook: Outlook) -> None:
+    def apply(outlook: BeforeRelease) -> None:
         if outlook.stands(session):
             decide(outlook)
 
@@ -117,7 +117,7 @@ def look_before_release(
 def release_plan(
     session: Session,
     jobs: JobCenter,
-    outlook: Outlook,
+    outlook: BeforeRelease,
     on_failure: Callable[[BaseException], None],
     cap: Cap | None = None,
     worth: str = "",

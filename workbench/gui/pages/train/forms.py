@@ -103,6 +103,15 @@ class ModelForms(Card):
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
 
+    def offer(self, model: str, epsilon: Decimal) -> None:
+        """Choose ``model`` and put ``epsilon`` into its form; what else stands there stays."""
+        if model not in self._forms:
+            return
+        self.choose(model)
+        present = self._forms[model].value()
+        if present is not None:
+            self._forms[model].set_value(type(present).from_plain({**present.to_plain(), "epsilon": float(epsilon)}))
+
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""
         self._views.setEnabled(not locked)

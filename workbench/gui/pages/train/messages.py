@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,12 @@ def no_steps(chosen: Learner | Network) -> str:
     """Return why a run of a model that is not trained step by step shows no charts."""
     how = f"{chosen.about[:1].lower()}{chosen.about[1:]}"
     return f"{chosen.title} takes no steps: {how} There is nothing private to watch on the way."
+
+
+FIFTH = 5
+LEAST_POINTS = 4
+RISEN = 1.5
+"""Times the least mean from which a loss has risen."""
 
 
 def cost(found: Preflight | None, *, working: bool = False) -> str:
@@ -42,6 +49,7 @@ def question(title: str, target: str | None, folder: Path, found: Preflight) -> 
         f"{title}: trained to predict {target}, released into {folder.name}. "
         f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta} "
         f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
+        + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )
 
 
@@ -56,6 +64,24 @@ def finished(result: Any) -> str:
         if network.accuracy is not None:
             told += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
     return told
+
+
+def rising_words(losses: Sequence[float]) -> str:
+    """Return a warning where the loss of the last steps lies far above the best ones before; else nothing.
+
+    A loss that is noise alone goes up and down: what is compared are means over a fifth of the steps.
+    """
+    part = len(losses) // FIFTH
+    if part < LEAST_POINTS:
+        return ""
+    means = [sum(losses[at : at + part]) / part for at in range(0, part * FIFTH, part)]
+    least, last = min(means[:-1]), means[-1]
+    if last < RISEN * least:
+        return ""
+    return (
+        f"⚠ The loss rises: from about {plain(float(f'{least:.2g}'))} to {plain(float(f'{last:.2g}'))}. "
+        "The noise or the steps are too large: lower the learning rate or the clipping norm, or take larger batches."
+    )
 
 
 def broken_off(step: int, of: int, what: str, *, cancelled: bool) -> str:

@@ -19,7 +19,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, row, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
-from workbench.gui.widgets.output_name import beside, suggest
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.params import BudgetRefusedError, WorkbenchError
 from workbench.signals.events import Failed, Finished
 
@@ -69,6 +69,7 @@ class TrainPage(RunPage):
         self.before.changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
+        session.training_asked.connect(self.forms.offer)
         session.plan_changed.connect(self.in_sight(self._edited))
         session.account_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -86,6 +87,8 @@ class TrainPage(RunPage):
         self._trained = None
         if opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
+            if self.session.training is not None:
+                self.forms.offer(*self.session.training)
         self.going.setEnabled(opened is not None)
         self.going.clear()
         self.before.folder.ending = ""
@@ -174,6 +177,7 @@ class TrainPage(RunPage):
         if what != self._what():  # other work has ended while the question stood
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
+        remember_folder(folder.parent)
         handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap())
         self.going.begin(found, handle)
         handle.finished.connect(lambda result: self._show_result(what, result))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.messages import broken_off
+from workbench.gui.pages.train.messages import broken_off, rising_words
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, label, row
@@ -37,11 +37,21 @@ class RunCard(Card):
         self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
         self._outcome = label("", wrap=True, name="train_outcome")
+        self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         head, upper = QWidget(), QWidget()
         head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
-        for part in (head, self._no_steps, upper, self.epsilon, self._memory, self._notice, self._outcome):
+        for part in (
+            head,
+            self._no_steps,
+            upper,
+            self.epsilon,
+            self._rising,
+            self._memory,
+            self._notice,
+            self._outcome,
+        ):
             self.body.addWidget(part)
         self.body.addStretch(0)
         for position in (2, 3):
@@ -66,7 +76,7 @@ class RunCard(Card):
         self.step = self.steps = 0
         for chart in self.charts:
             chart.begin(0)
-        for told in (self._memory, self._notice, self._outcome):
+        for told in (self._rising, self._memory, self._notice, self._outcome):
             told.setText("")
             told.hide()
 
@@ -108,6 +118,9 @@ class RunCard(Card):
         chart = {"accuracy": self.accuracy, "loss": self.loss}.get(metric.name)
         if chart is not None:
             chart.add(metric.step, metric.value)
+        if chart is self.loss:
+            self._rising.setText(rising_words([value for _, value in chart.points]))
+            self._rising.setVisible(bool(self._rising.text()))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step

@@ -14,6 +14,7 @@ from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
+from workbench.studies.regimes import PLANNED
 
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
@@ -22,6 +23,10 @@ TIPS = {
     "sanitized": "An ordinary model on a sanitised table",
     "private": "A model that adds noise to what it learns",
 }
+AS_PLANNED = (
+    "The plan: each column by the mechanism that Protect shows. Whatever is chosen, ε is split as in the plan: locked "
+    "shares keep their part of it"
+)
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 
 
@@ -48,12 +53,12 @@ class CurveSetup(Card):
             "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
             "private": _check("private model", "regime_private", TIPS["private"]),
         }
-        self.mechanism = named(
-            ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", "auto takes the advisor's choice"
-        )
-        for name in (AUTO, *(m.name for m in mechanisms.MECHANISMS)):
-            self.mechanism.addItem(name, name)
-        self.mechanism.setCurrentIndex(self.mechanism.findData("staircase"))
+        self.mechanism = named(ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", AS_PLANNED)
+        self.mechanism.addItem("the plan", PLANNED)
+        self.mechanism.setItemData(0, AS_PLANNED, TOOLTIP)
+        self.mechanism.addItem("the advisor's choice", AUTO)
+        for kind in mechanisms.MECHANISMS:
+            self.mechanism.addItem(kind.title, kind.name)
         self.epsilons = named(
             QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
             "curve_epsilons",

@@ -28,20 +28,44 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
 
     The metric says how far from it still counts as near, and whether a higher figure is a better one.
     """
-    level = next((b.value for b in figure.baselines if b.style == "no-privacy"), None)
+    level = _level(figure, "no-privacy")
     if level is None:
         return None
     return _from_where(series, [metric.not_worse(value, level, metric.near) for value in series.mean])
 
 
-def worth_taking(figure: CurveFigure, metric: Metric = USUAL) -> tuple[float, str] | None:
-    """Return the least such ε of all lines, and the line's name."""
-    found = [(e, s.name) for s in figure.series if (e := near_no_privacy(figure, s, metric)) is not None]
-    return min(found) if found else None
+def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> float | None:
+    """Return the least such ε of the lines of ``kind`` (sanitized or private); ``None`` where none is of use."""
+    if not predictable(figure, metric):
+        return None
+    level, constant = _level(figure, "no-privacy"), _level(figure, "majority")
+    if level is None:
+        return None
+
+    def of_use(value: float) -> bool:
+        return metric.not_worse(value, level, metric.near) and (constant is None or metric.better(value, constant))
+
+    starts = (_from_where(s, [of_use(value) for value in s.mean]) for s in figure.series if s.style == kind)
+    return min((start for start in starts if start is not None), default=None)
+
+
+def predictable(figure: CurveFigure, metric: Metric = USUAL) -> bool:
+    """Return whether even without privacy the model is better than one constant answer, as far as both are known."""
+    ordinary, constant = _level(figure, "no-privacy"), _level(figure, "majority")
+    return ordinary is None or constant is None or metric.better(ordinary, constant)
+
+
+def _level(figure: CurveFigure, style: str) -> float | None:
+    return next((b.value for b in figure.baselines if b.style == style), None)
 
 
 def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> str:
     """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
+    if not predictable(figure, metric):
+        return (
+            "This target cannot be predicted from these columns: even without privacy the model is no better than "
+            f"{metric.beats}."
+        )
     return " ".join(filter(None, (_near(figure, metric), _constant(figure, metric), at_epsilon(figure, epsilon))))
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
+from workbench.gui.session.draft_edits import scaled_to
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, button, label, row, stack
@@ -22,6 +23,7 @@ from workbench.gui.widgets.formatting import at_most
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
+    from workbench.studies.curve import CurvePlan
     from workbench.studies.metrics import Metric
 
 CURVE, TABLE = "curve", "table"
@@ -45,6 +47,7 @@ class UtilityPage(RunPage):
         self._live = LiveCurve()
         self._snapshot: Snapshot | None = None
         self._studied: object = None
+        self._asked: CurvePlan | None = None
         self._undrawn = False
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
@@ -67,8 +70,12 @@ class UtilityPage(RunPage):
         for part in (*self._switch.values(), self._copy, self._save):
             self.header.addWidget(part)
         self._words = label("", wrap=True, name="curve_words")
-        self._take = button("", "curve_take", tip="Take this ε into the plan; Ctrl+Z takes it back")
-        self._take.clicked.connect(self._take_suggested)
+        tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z takes it back"
+        self._take = button("", "curve_take", tip=tip)
+        self._take.clicked.connect(lambda: self._take_best("sanitized"))
+        tip = "The least tested ε from which the private model is near no privacy; the table's plan stays as it is"
+        self._train_at = button("", "curve_train_at", tip=tip)
+        self._train_at.clicked.connect(lambda: self._take_best("private"))
         self._arrange()
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
         self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
@@ -78,7 +85,7 @@ class UtilityPage(RunPage):
         self.set_onward("Release the table →", "curve_to_release", "release", tip)
         self.setup.changed.connect(self.refresh)
         self.setup.look_changed.connect(self._draw)
-        self.plot.chosen.connect(self._take_epsilon)
+        self.plot.chosen.connect(self._take_point)
         session.table_changed.connect(self._forget)
         session.plan_changed.connect(self._draw_in_sight)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -108,6 +115,7 @@ class UtilityPage(RunPage):
             explain_button(self.session, "curve_explain", lambda: of_one_row(self.session, self.session.plan.epsilon))
         )
         line.addWidget(self._take)
+        line.addWidget(self._train_at)
         holder.setLayout(line)
         self._says = Card(holder, pad=12)
         self.body.addWidget(self._says)
@@ -140,7 +148,7 @@ class UtilityPage(RunPage):
         if plan is None:
             return
         self._live = LiveCurve()
-        self._studied = studied(self.session)
+        self._studied, self._asked = studied(self.session, plan), plan
         handle = run_study(self.session, self.jobs, plan, self._live)
         handle.finished.connect(self._finish)
         self._looks.start()
@@ -217,11 +225,16 @@ class UtilityPage(RunPage):
         partly = self._snapshot.done < self._snapshot.total
         self._says.setVisible(bool(told))  # of the first points there may be nothing to say
         self._words.setText(f"So far: {told[:1].lower()}{told[1:]}" if partly and told else told)
-        best = worth_taking(whole, metric)
-        self._take.setVisible(best is not None and Decimal(repr(best[0])) != epsilon)
-        if best is not None:
-            self._take.setText(f"Take ε = {at_most(best[0])}")
-            self._take.setAccessibleName(self._take.text())
+        for kind, offer, words in (
+            ("sanitized", self._take, "Plan the table at ε = {}"),
+            ("private", self._train_at, "Train at ε = {}"),
+        ):
+            best = worth_taking(whole, kind, metric)
+            taken = kind == "sanitized" and best is not None and Decimal(repr(best)) == epsilon
+            offer.setVisible(best is not None and not taken)
+            if best is not None:
+                offer.setText(words.format(at_most(best)))
+                offer.setAccessibleName(offer.text())
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
@@ -240,13 +253,17 @@ class UtilityPage(RunPage):
         """Whether every model of what the fields say is trained, on what the plan still says."""
         shot = self._snapshot
         whole = shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
-        return whole and self._studied == studied(self.session)
+        return whole and self._studied == self._present()
+
+    def _present(self) -> object:
+        """Return what the study that is shown would rest on now."""
+        return studied(self.session, self._asked)
 
     def _progress_note(self, fits: int) -> str:
         shot = self._snapshot
         if self.running:
             return "The curve grows while it is computed."
-        if shot is not None and self._studied != studied(self.session):
+        if shot is not None and self._studied != self._present():
             return "The plan has changed since: Run draws the curve anew."
         if shot is not None and shot.done < shot.total:
             return "Stopped; what is trained is kept, and Run does the rest."
@@ -256,17 +273,40 @@ class UtilityPage(RunPage):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def _take_epsilon(self, epsilon: float) -> None:
-        self.session.set_epsilon(Decimal(repr(epsilon)))
-        self.session.tell("info", f"The plan's ε is {at_most(epsilon)}; Ctrl+Z takes it back.")
+    def _take_point(self, epsilon: float, style: str) -> None:
+        """Take the ε of a point where it belongs: of the private model to Train, of the sanitised table to the plan."""
+        if style == "private":
+            self._train_private(epsilon)
+        elif style != "no-privacy":
+            self._take_epsilon(epsilon)
 
-    def _take_suggested(self) -> None:
+    def _take_epsilon(self, epsilon: float) -> None:
+        scaled = scaled_to(self.session.plan, Decimal(repr(epsilon)))
+        if scaled.problems():
+            problem = scaled.problems()[0]
+            told = f"{problem.column}: {problem.text}" if problem.column else problem.text
+            self.session.tell("warning", f"The plan stays as it is: at ε = {at_most(epsilon)}, {told}.")
+            return
+        self.session.edit(f"set ε to {at_most(epsilon)}", scaled)
+        locked = any(c.epsilon is not None for c in scaled.protected)
+        kept = " Locked shares keep their part of it." if locked else ""
+        self.session.tell("info", f"The plan's ε is {at_most(epsilon)}.{kept} Ctrl+Z takes it back.")
+
+    def _train_private(self, epsilon: float) -> None:
+        assert self._asked is not None
+        self.session.ask_for_training(self._asked.model, Decimal(repr(epsilon)))
+        self.session.tell("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
+
+    def _take_best(self, kind: str) -> None:
         from workbench.gui.pages.utility.messages import worth_taking
 
         assert self._snapshot is not None
-        best = worth_taking(self._whole(self._snapshot), self._metric(self._snapshot))
-        if best is not None:
-            self._take_epsilon(best[0])
+        best = worth_taking(self._whole(self._snapshot), kind, self._metric(self._snapshot))
+        if best is None:
+            return
+        self._take_point(best, kind)
+        if kind == "private":
+            self.session.go("train")
 
     def copy(self) -> None:
         """Put what is shown on the clipboard: the curve as an image, the table as text."""

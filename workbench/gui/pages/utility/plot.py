@@ -109,10 +109,10 @@ class CurvePlot(QWidget):
     The arrow keys go from point to point and from line to line, Return takes the ε of the point.
 
     Signals:
-        chosen: (float) the ε of the point that was clicked.
+        chosen: (ε, style) the ε of the point that was clicked, and the style of its line: what was trained there.
     """
 
-    chosen = Signal(float)
+    chosen = Signal(float, str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +197,8 @@ class CurvePlot(QWidget):
     def _take(self) -> None:
         if self._view is not None and self._at is not None:
             series, index = self._at
-            self.chosen.emit(self._view.figure.series[series].x[index])
+            line = self._view.figure.series[series]
+            self.chosen.emit(line.x[index], line.style)
 
     def _look_at(self, point: tuple[int, int] | None) -> None:
         self._at = point

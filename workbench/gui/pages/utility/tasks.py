@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
 KEY = "curve"
 EVERY = 0.25
 """Seconds between two pictures of a study that runs."""
+
+AS_PLANNED = "plan"
+"""What the study calls the mechanisms of the session's plan (:data:`workbench.studies.regimes.PLANNED`)."""
 
 FEW = 40
 """Models up to which starting worker processes takes longer than training here."""
@@ -67,16 +71,23 @@ class LiveCurve:
         return taken
 
 
-def studied(session: Session) -> object:
+def studied(session: Session, plan: CurvePlan | None = None) -> object:
     """Return what a study rests on besides its own plan, to be compared: it is of this target and of these facts.
 
-    Mechanisms and the plan's ε are not among it, as a study chooses its own; that ε is, where a locked share makes the
-    proportions of all shares depend on it.
+    Mechanisms are among it only where ``plan`` sanitises as the session's plan says. Its ε is not, as a study has its
+    own; of a locked share it is the part of ε that counts.
     """
-    plan = session.plan
-    columns = tuple(dataclasses.replace(column, mechanism="auto") for column in plan.columns)
-    locked = any(column.epsilon is not None for column in columns)
-    return session.target, columns, plan.epsilon if locked else None
+    draft = session.plan
+    planned = plan is not None and f"sanitized:{AS_PLANNED}" in plan.regimes
+    columns = tuple(
+        dataclasses.replace(
+            column,
+            mechanism=column.mechanism if planned else "auto",
+            epsilon=None if column.epsilon is None else Decimal(f"{column.epsilon / draft.epsilon:.6g}"),
+        )
+        for column in draft.columns
+    )
+    return session.target, columns
 
 
 def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurve) -> JobHandle:

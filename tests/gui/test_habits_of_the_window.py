@@ -1,0 +1,147 @@
+"""Habits that people bring: a list of commands, redo by Ctrl+Y, larger text, samples at hand, messages that end."""
+
+from __future__ import annotations
+
+import pytest
+from hands import Hands
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QMenu, QWidget
+
+from workbench.gui.pages.train.messages import rising_words
+from workbench.gui.session.settings import Settings
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def active(people, qtbot):
+    people.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is not None)
+    return people
+
+
+def status(window) -> str:
+    return window.statusBar().currentMessage()
+
+
+def test_a_command_is_found_by_typing_and_done_by_return(active, qtbot):
+    qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
+    search = active.findChild(QWidget, "palette_search")
+    assert search.isVisible()
+    qtbot.keyClicks(search, "util")
+    listed = active.findChild(QListWidget, "palette_list")
+    assert [listed.item(at).text().split("  ")[0] for at in range(listed.count())] == ["Utility"]
+    qtbot.keyClick(search, Qt.Key.Key_Return)
+    assert active.page.objectName() == "page_utility"
+    assert not search.isVisible()
+
+
+def test_escape_closes_the_list_of_commands_and_gives_the_keys_back(active, qtbot):
+    active.rail.buttons["protect"].setFocus()
+    qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
+    search = active.findChild(QWidget, "palette_search")
+    qtbot.keyClicks(search, "no such command")
+    assert active.findChild(QListWidget, "palette_list").count() == 0
+    qtbot.keyClick(search, Qt.Key.Key_Return)  # nothing is marked: nothing is done
+    qtbot.keyClick(search, Qt.Key.Key_Escape)
+    assert not search.isVisible()
+    assert QApplication.focusWidget() is active.rail.buttons["protect"]
+
+
+def test_every_command_has_its_line_and_arrows_walk_along_them(active, qtbot):
+    qtbot.keyClick(active, Qt.Key.Key_K, CTRL)
+    listed = active.findChild(QListWidget, "palette_list")
+    enabled = [action for action in active.menus.actions.values() if action.isEnabled()]
+    assert listed.count() == len(enabled) > 20
+    qtbot.keyClick(active.findChild(QWidget, "palette_search"), Qt.Key.Key_Down)
+    assert listed.currentRow() == 1
+    qtbot.keyClick(active.findChild(QWidget, "palette_search"), Qt.Key.Key_Escape)
+
+
+def test_ctrl_y_does_an_edit_again_and_the_status_bar_tells_of_it(active, qtbot):
+    active.session.edit_column("sex", "drop sex", action="drop")
+    qtbot.keyClick(active, Qt.Key.Key_Z, CTRL)
+    assert status(active) == "Undone: drop sex."
+    qtbot.keyClick(active, Qt.Key.Key_Y, CTRL)
+    assert active.session.plan.column("sex").action == "drop"
+    assert status(active) == "Done again: drop sex."
+    assert QKeySequence("Ctrl+Shift+Z") in active.menus.actions["redo"].shortcuts()
+
+
+def test_text_is_made_larger_and_stays_so(active, qtbot):
+    before = active.findChild(QLabel, "rail_table").fontMetrics().height()
+    active.menus.actions["text_larger"].trigger()
+    active.menus.actions["text_larger"].trigger()
+    try:
+        assert status(active) == "Text size 120 %."
+        assert active.findChild(QLabel, "rail_table").fontMetrics().height() > before
+        assert str(Settings().load("text_size")) == "120"
+        for _ in range(12):
+            active.menus.actions["text_smaller"].trigger()
+        assert active.theme.scale == 80
+    finally:
+        active.menus.actions["text_normal"].trigger()
+    assert active.findChild(QLabel, "rail_table").fontMetrics().height() == before
+
+
+def test_a_sample_is_at_hand_while_a_table_is_open(active, idle):
+    menus = [menu for menu in active.findChildren(QMenu) if menu.title() == "&Samples"]
+    (iris,) = [action for action in menus[0].actions() if action.text() == "Iris"]
+    iris.trigger()
+    idle(active)
+    assert active.session.opened.title == "iris"
+
+
+def test_glossary_and_about_are_shown_beside_the_page(active):
+    active.menus.actions["glossary"].trigger()
+    told = active.findChild(QLabel, "help_what")
+    assert told.isVisible()
+    assert "Mostly noise: " in told.text()
+    active.menus.actions["about"].trigger()
+    assert "nothing is uploaded" in told.text()
+
+
+def test_an_error_of_one_page_does_not_follow_to_another(active):
+    active.session.tell("error", "Something of this page went wrong.")
+    assert active.findChild(QLabel, "banner_text").isVisible()
+    active.rail.buttons["release"].click()
+    assert not active.findChild(QLabel, "banner_text").isVisible()
+
+
+def test_a_table_that_cannot_be_opened_says_which_one_still_is(active, tmp_path, idle):
+    active.open(str(tmp_path / "missing.csv"))
+    idle(active)
+    assert active.session.opened.title == "people"
+    told = active.findChild(QLabel, "banner_text").text()
+    assert told.startswith("missing.csv was not opened, people still is: ")
+
+
+def test_the_rail_says_what_its_dots_mean(people):
+    legend = people.findChild(QWidget, "rail_legend")
+    assert legend.isVisible()
+    assert legend.accessibleName() == "Dots: ring nothing here yet, half needs you, full ready"
+
+
+def test_a_loss_that_rises_is_remarked_and_one_that_jitters_is_not():
+    falling = [2.0 / (1 + at / 10) for at in range(60)]
+    assert rising_words(falling) == ""
+    assert rising_words([1.0, 1.2, 0.9] * 20) == ""
+    assert rising_words([0.8, 2.4]) == ""  # too few to tell
+    rising = [0.8] * 30 + [0.8 + 1.6 * at / 30 for at in range(30)]
+    assert rising_words(rising).startswith("⚠ The loss rises: from about 0.8 to 2")
+
+
+def test_the_keys_stay_with_the_button_of_a_run(window, qtbot, press, idle):
+    hands = Hands(window, qtbot)
+    window.activateWindow()
+    hands.click("sample_iris")
+    hands.idle()
+    hands.click("rail_utility")
+    hands.type_into("curve_epsilons", "1, 10")
+    hands.type_into("curve_repeats", "2")
+    hands.see("curve_run").setFocus()
+    hands.key(Qt.Key.Key_Space)
+    assert hands.focus.objectName() == "curve_cancel"
+    hands.idle()
+    assert hands.focus.objectName() == "curve_to_release"

@@ -1,0 +1,41 @@
+"""What a curve says of a target that nothing predicts, and which ε it offers to whom."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.utility.messages import in_words, worth_taking
+from workbench.render.values import Baseline, CurveFigure, Series
+
+
+def figure(no_privacy: float, majority: float, sanitised: tuple[float, ...], private: tuple[float, ...]) -> CurveFigure:
+    x = (0.1, 1.0, 10.0)
+    return CurveFigure(
+        title="Accuracy",
+        x_label="ε",
+        y_label="accuracy",
+        series=(
+            Series("sanitised", "sanitized", x, sanitised, sanitised, sanitised),
+            Series("private model", "private", x, private, private, private),
+        ),
+        baselines=(Baseline("no privacy", "no-privacy", no_privacy), Baseline("majority", "majority", majority)),
+    )
+
+
+def test_each_way_of_training_has_an_epsilon_of_its_own():
+    made = figure(0.9, 0.5, (0.5, 0.6, 0.89), (0.6, 0.88, 0.9))
+    assert worth_taking(made, "sanitized") == 10.0
+    assert worth_taking(made, "private") == 1.0
+
+
+def test_no_epsilon_is_offered_where_nothing_can_be_predicted():
+    made = figure(0.48, 0.5, (0.47, 0.48, 0.48), (0.46, 0.47, 0.48))
+    assert worth_taking(made, "sanitized") is None
+    assert worth_taking(made, "private") is None
+    told = in_words(made, 1)
+    assert told.startswith("This target cannot be predicted from these columns")
+    assert "Within" not in told
+
+
+def test_an_epsilon_below_the_one_constant_answer_is_not_offered():
+    made = figure(0.52, 0.51, (0.5, 0.5, 0.5), (0.5, 0.515, 0.52))
+    assert worth_taking(made, "sanitized") is None  # near no privacy, and still no better than one answer
+    assert worth_taking(made, "private") == 1.0

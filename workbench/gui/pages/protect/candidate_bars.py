@@ -1,0 +1,78 @@
+"""The expected error of each mechanism that fits an attribute, as bars."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from workbench.gui.pages.protect.tasks import Outlook
+from workbench.gui.session.session import Session
+from workbench.render.fonts import font
+
+LINE = 40
+CLOSE = 25
+"""Pixels of a mechanism's name and its bar: where there is room, and at least."""
+
+
+class CandidateBars(QWidget):
+    """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.setObjectName("candidate_bars")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._session = session
+        self._lines: tuple[tuple[str, float, str, bool], ...] = ()
+        session.theme_changed.connect(self.update)
+
+    def show_outlook(self, outlook: Outlook | None) -> None:
+        """Show the candidates of one attribute, or none."""
+        self._lines = ()
+        if outlook is not None:
+            best = outlook.candidates[0].name
+            most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
+            made = [
+                (
+                    c.title + ("  ★" if c.name == best else ""),
+                    # Without an unbiased statistic: as long as the longest, for it is no better than that.
+                    (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
+                    outlook.relevant(c),
+                    c.name == outlook.used.name,
+                )
+                for c in outlook.candidates
+            ]
+            if not outlook.for_statistics:
+                error = outlook.constant_error
+                made.append((f"always “{outlook.constant}”", error, outlook.in_words(error), False))
+            self._lines = tuple(made)
+        self.setAccessibleName("Expected errors: " + ", ".join(f"{t} {words}" for t, _, words, _ in self._lines))
+        self.setMinimumHeight(len(self._lines) * CLOSE)
+        self.updateGeometry()
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of the picture."""
+        return QSize(340, len(self._lines) * LINE)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw a line of text and a bar for each; the one in use is filled, the others are framed."""
+        if not self._lines:
+            return
+        theme, painter = self._session.theme, QPainter(self)
+        painter.setFont(font(13))
+        most = max(error for _, error, _, _ in self._lines) or 1.0
+        line = min(self.height() / len(self._lines), LINE)  # a low card has them closer together
+        for at, (title, error, words, used) in enumerate(self._lines):
+            text = QRectF(0, at * line, self.width(), min(line - 7, 20))
+            painter.setPen(QColor(theme.text if used else theme.muted))
+            room = int(text.width()) - painter.fontMetrics().horizontalAdvance(words) - 12
+            name = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
+            painter.drawText(text, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words)
+            bar = QRectF(0.5, text.bottom() + 0.5, max((self.width() - 1) * error / most, 2.0), 5 if line < LINE else 7)
+            if used:
+                painter.fillRect(bar, QColor(theme.accent))
+            else:
+                painter.setPen(QColor(theme.muted))
+                painter.drawRect(bar)

@@ -1,0 +1,95 @@
+"""What the Protect page says of a column's mechanism and share, and of the plan as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from workbench.gui.pages.protect.share_model import KEPT
+from workbench.gui.pages.protect.tasks import Candidate, Outlook
+from workbench.gui.session.draft import DraftColumn
+from workbench.gui.session.draft_edits import FROM_DATA
+from workbench.gui.widgets.formatting import at_most, count, listed, share_of
+
+
+def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
+    """Return what is done with a column, by which mechanism, and how far off it will be."""
+    if column.action == "drop":
+        return "Dropped: nothing of it is released, and it takes no ε."
+    if column.action == "keep":
+        return "Kept as it is."
+    if column.problems():
+        return f"{column.problems()[0].text[:1].upper()}{column.problems()[0].text[1:]}: go back to Data."
+    if outlook is None or share is None:
+        return "…"
+    used, best = outlook.used, outlook.candidates[0]
+    both = _both_errors(outlook, used)
+    title = f"{used.title[:1].upper()}{used.title[1:]}"
+    if outlook.advised:
+        aim = "the least noise in statistics" if outlook.for_statistics else "the least error"
+        fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else f"{aim} of those that fit"
+        return f"{title} ★ at a share of {share_of(share)}: {both}; {fit}."
+    return (
+        f"{title}, chosen by you, at a share of {share_of(share)}: {both}. "
+        f"The advisor would take the {best.title} ★: {outlook.relevant(best)}."
+    )
+
+
+def _both_errors(outlook: Outlook, used: Candidate) -> str:
+    """Return the error of one value and that of a statistic over the table's rows."""
+    over = f" over the {count(outlook.rows, 'row')}"
+    statistic = outlook.statistic_in_words(used.statistic)
+    clamped = " (of clamped values)" if outlook.column.numeric and used.statistic is not None else ""
+    one = outlook.in_words(used.error)
+    return f"one value {one}, {statistic}{over if used.statistic is not None else ''}{clamped}"
+
+
+def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
+    """Return the warning about a column with its ways out, or nothing; ``high`` tells that ε is high already."""
+    if column.action == "keep":
+        return KEPT
+    if outlook is not None and outlook.useless and outlook.for_statistics:
+        return (
+            f"Even over all {count(outlook.rows, 'row')} a mean or a count is mostly noise. {_ways(outlook, high=high)}"
+        )
+    if outlook is not None and outlook.useless:
+        return (
+            f"Writing “{outlook.constant}” in every row would be {outlook.useless_words}, at no privacy cost: at this "
+            f"share, {column.name} is mostly noise. {_ways(outlook, high=high)}"
+        )
+    if outlook is not None and outlook.bare:
+        return (
+            f"At this share nearly every value leaves as it is: whoever sees the release can be almost sure of "
+            f"anybody's {column.name}. Give it less ε, or ask whether it has to be published."
+        )
+    if column.protected and column.bounds_origin == "data":
+        return FROM_DATA
+    if outlook is not None and outlook.served is not None:
+        return f"A share above {outlook.served:g} is served by the table for {outlook.served:g}: the rest is wasted."
+    return ""
+
+
+def _ways(outlook: Outlook, *, high: bool) -> str:
+    """Return the ways out of a column that is mostly noise; more ε is none where ε is high already."""
+    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” above"]
+    more = [] if high else ["raise ε"]
+    steps = ["round it to fewer steps"] if outlook.for_statistics and outlook.column.numeric else []
+    return f"{_either(['Drop columns', *statistics, *steps, *more, 'train a private model'])}."
+
+
+def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
+    """Return the one warning about a plan as a whole: what is mostly noise, how weak ε is, and the ways out of both."""
+    names = listed([outlook.column.name for outlook in useless])
+    helped = any(o.statistics_help and not o.for_statistics for o in useless)
+    statistics = ["choose “means and counts” for what you need the average of"] if helped else []
+    ways = _either(["drop columns", *statistics, *([] if high else ["raise ε"]), "train a private model"])
+    weak = f"At ε = {at_most(epsilon)} the guarantee says little about any one row"
+    if high and useless:
+        return f"⚠ {weak}, and {names} would still be mostly noise: {ways}."
+    if useless:
+        return f"⚠ Mostly noise at this ε: {names}. {ways[:1].upper()}{ways[1:]}."
+    return f"⚠ {weak}." if high else ""
+
+
+def _either(ways: Sequence[str]) -> str:
+    return f"{', '.join(ways[:-1])}, or {ways[-1]}"

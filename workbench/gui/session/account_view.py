@@ -1,0 +1,89 @@
+"""What the ledger says about the dataset that is open, as the window shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from workbench.params import BudgetRefusedError, WorkbenchError
+
+
+@dataclass(frozen=True)
+class PastRelease:
+    """A release of the dataset that the ledger knows, whenever it was made.
+
+    Attributes:
+        release_id: its name in the ledger.
+        time: when it was charged, UTC.
+        epsilon: what it cost.
+        delta: the same.
+        output: what was released.
+        files: what of it still stands, each with a word for it; none where it was moved or removed.
+        model: whether it is a model.
+    """
+
+    release_id: str
+    time: str
+    epsilon: Decimal
+    delta: Decimal
+    output: Path
+    files: tuple[tuple[str, Path], ...]
+    model: bool
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """What the ledger says about the dataset that is open.
+
+    Attributes:
+        dataset: the account's name in the ledger.
+        cap: ε of all releases together, ``None`` before the first release.
+        spent: ε of finished releases.
+        reserved: ε of work that is going on.
+        releases: how many releases count.
+        going: how many of them are still going on.
+        problem: why the ledger cannot be used; empty where it can.
+        name: the account's public name; empty where it has none.
+        version_of: when the table was last released whose version this one was taken for by its rows; empty where it
+            was not.
+        delta_cap: δ of all releases together, ``None`` before the first one with δ > 0.
+        delta_spent: δ of finished releases.
+        delta_reserved: δ of work that is going on.
+        error: the same problem as data.
+        past: the finished releases, oldest first.
+    """
+
+    dataset: str = ""
+    cap: Decimal | None = None
+    spent: Decimal = Decimal(0)
+    reserved: Decimal = Decimal(0)
+    releases: int = 0
+    going: int = 0
+    problem: str = ""
+    name: str = ""
+    version_of: str = ""
+    delta_cap: Decimal | None = None
+    delta_spent: Decimal = Decimal(0)
+    delta_reserved: Decimal = Decimal(0)
+    error: WorkbenchError | None = field(default=None, compare=False)
+    past: tuple[PastRelease, ...] = ()
+
+    @property
+    def remaining(self) -> Decimal | None:
+        """ε left under the cap, or ``None`` where there is no cap yet."""
+        return None if self.cap is None else self.cap - self.spent - self.reserved
+
+    @property
+    def delta_remaining(self) -> Decimal | None:
+        """δ left under the cap, or ``None`` where there is no cap of it yet."""
+        return None if self.delta_cap is None else self.delta_cap - self.delta_spent - self.delta_reserved
+
+    def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
+        """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
+        from workbench.release.ledger.exact import plus
+        from workbench.release.ledger.records import refusal
+
+        cap = None if self.cap is None else (self.cap, self.delta_cap)
+        used = plus((self.spent, self.delta_spent), (self.reserved, self.delta_reserved))
+        return refusal((epsilon, delta), cap, used)
