@@ -112,7 +112,7 @@ class AttributeDetail(DetailCard):
         self._problem.setText(f"✕ {problem[:1].upper()}{problem[1:]}." if problem else "")
         self._problem.setVisible(bool(problem))
         # Where there is more to say, what is to be done comes first.
-        self._role.setVisible(not taken and not problem and not lines and not self._notes.text())
+        self._role.setVisible(not taken and not problem and not (lines and column.protected))
         self.reading.show_column(column, edited)
         # None of the buttons is ever hidden: the next one would slide under the pointer, and take a double click.
         self._take.setEnabled(any(c.protected and c.needs and c.bounds_origin != "data" for c in edited))
