@@ -222,3 +222,11 @@ def test_errors_touch_neither_the_users_ledger_nor_her_log(folder: Path, run: Ru
     run("plan", "none.csv", "--epsilon", "1", "-o", "p").error()
     assert not (user_data() / "ledger.sqlite").exists()
     assert not user_log().exists()
+
+
+def test_a_second_release_by_the_same_plan_tells_of_the_first(folder: Path, run: Run) -> None:
+    assert run("ledger", "cap", "people.csv", "--epsilon", "9", "--ledger", "ledger.sqlite").code == 0
+    assert run(*SANITIZE).code == 0
+    second = run(*[word.replace("out.csv", "again.csv") for word in SANITIZE])
+    assert second.code == 0
+    assert f"of the same table by the same plan is {folder / 'out.csv'}; to copy it would cost nothing" in second.err

@@ -68,8 +68,12 @@ def test_a_refused_charge_is_recorded_with_both_numbers(ledger: Ledger) -> None:
 
 def test_a_refusal_for_delta_alone_names_delta_alone(ledger: Ledger) -> None:
     ledger.set_cap(A, Decimal(5), Decimal("1e-6"))
-    with pytest.raises(BudgetRefusedError, match=r"^this release needs delta = 1e-05 of which 1e-06 remain \("):
+    with pytest.raises(
+        BudgetRefusedError, match=r"^this release needs delta = 1e-05 of which 1e-06 remain \("
+    ) as refused:
         charge(ledger, "1", "1e-5")
+    assert refused.value.field == "delta"
+    assert str(refused.value).endswith("raise the cap with `workbench ledger cap DATA --epsilon 5 --delta TOTAL`")
 
 
 @pytest.mark.parametrize(

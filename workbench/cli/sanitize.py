@@ -19,7 +19,7 @@ from workbench.cli.tables import (
 )
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import destination, prepared_release
+from workbench.release.table.before_release import destination, prepared_release, verdict_on
 from workbench.release.table.release_table import release_prepared
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
@@ -46,7 +46,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table = read_data(options, context, plan)
     prepared = prepared_release(plan, table, to)
     with Ledger.open(options.ledger) as ledger:
-        done = release_prepared(prepared, ledger, context.emit, context.cancel)
+        verdict = verdict_on(prepared, ledger)
+        if verdict.earlier is not None and verdict.refusal is None:
+            former = (
+                f"release {verdict.earlier.release_id} of the same table by the same plan is {verdict.earlier.output}"
+            )
+            context.emit(Notice("info", f"{former}; to copy it would cost nothing, and this is another charge"))
+        done = release_prepared(prepared, ledger, context.emit, context.cancel, account=verdict.account)
     for sentence in outside_guarantee(plan):  # not before: a release that failed published nothing to be warned of
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {

@@ -122,8 +122,9 @@ def _parts(answer: IO[bytes], reading: _Reading) -> Iterator[pl.DataFrame]:
             raise EOFError
         content = _exactly(answer, length)
         if letter == REFUSED:
-            what, where, mend = parse_json(content.decode(), "answer")
-            raise InputError(what, f"{reading.source}, {where}" if where else reading.source, mend)
+            what, where, mend, *code = parse_json(content.decode(), "answer")
+            place = f"{reading.source}, {where}" if where else reading.source
+            raise InputError(what, place, mend, code="".join(code))
         if letter == SHAPE:
             rows, columns, reading.memory, reading.seconds = parse_json(content.decode(), "answer")
         elif letter == TYPES:

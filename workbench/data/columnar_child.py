@@ -55,7 +55,7 @@ def limits(size: int, cells: int, free: int) -> tuple[int, int]:
 
 
 class RefusedError(Exception):
-    """The file cannot be a table; the arguments are what, where and the hint."""
+    """The file cannot be a table; the arguments are what, where, the hint, and the code if it has one."""
 
 
 def main() -> int:
@@ -96,7 +96,7 @@ def _answer(path: Path, kind: str, free: int, out: BinaryIO) -> None:
     size = path.stat().st_size
     restrict(*limits(size, 0, free))
     damaged = RefusedError(
-        f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file"
+        f"the file is not a {kind} file, or it is damaged", "", "export it again, or give a CSV file", "damaged-file"
     )
     try:
         rows, columns = _shape(path, kind)

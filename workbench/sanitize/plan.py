@@ -14,7 +14,7 @@ from workbench.data.columns.grid import Grid, grid
 from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
-from workbench.params import InputError, ParameterError, Parameters, boolean, choice, integer, real, records, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.nested import nested
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
@@ -214,11 +214,12 @@ def load_plan(path: Path) -> Plan:
     open_facts = unfilled(raw, str(path))
     if open_facts:
         more = f" and {len(open_facts) - 3} more" if len(open_facts) > 3 else ""
-        raise InputError(
+        raise ParameterError(
             f'the plan has public facts that are still "?": {", ".join(open_facts[:3])}{more}',
             str(path),
             "fill them in from what is publicly known, not from the rows",
             code="facts-open",
+            field=open_facts[0].partition(" of ")[0],
         )
     return Plan.from_plain(raw, where=str(path))
 

@@ -128,11 +128,13 @@ class Verdict:
     """What the ledger says to a release before it is asked for a charge.
 
     Attributes:
+        account: the account that would be charged.
         waiting: id of the finished release that only waits to be given this name, and is paid for; else empty.
         earlier: the newest release of the same table by the same plan, or ``None``.
         refusal: why the cap forbids the charge, ``None`` where it allows it.
     """
 
+    account: str
     waiting: str
     earlier: EarlierRelease | None
     refusal: BudgetRefusedError | None
@@ -149,10 +151,10 @@ def verdict_on(prepared: PreparedRelease, ledger: Ledger) -> Verdict:
     account = ledger.enter_for_release(table, plan.account)
     waiting = waiting_draw(ledger, prepared.to, plan, account)
     if waiting is not None:
-        return Verdict(waiting.release.release_id, None, None)
+        return Verdict(account, waiting.release.release_id, None, None)
     known = ledger.account(account)
     refused = refusal((prepared.epsilon, Decimal(0)), known.standing_cap, known.used)
-    return Verdict("", _earlier_release(ledger, account, plan), refused)
+    return Verdict(account, "", _earlier_release(ledger, account, plan), refused)
 
 
 def check_values(prepared: PreparedRelease, cancel: CancelToken) -> None:

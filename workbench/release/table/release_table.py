@@ -89,7 +89,12 @@ def release_table(
 
 
 def release_prepared(
-    prepared: PreparedRelease, ledger: Ledger, emit: Emit = ignore, cancel: CancelToken | None = None
+    prepared: PreparedRelease,
+    ledger: Ledger,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    *,
+    account: str = "",
 ) -> TableRelease:
     """Release what was prepared.
 
@@ -105,7 +110,7 @@ def release_prepared(
     """
     started = time.monotonic()
     plan, table, target = prepared.plan, prepared.table, prepared.to.path
-    dataset = ledger.enter_for_release(table, plan.account)
+    dataset = ledger.account_of(account) if account else ledger.enter_for_release(table, plan.account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     published = _published_earlier(ledger, prepared.to, plan, dataset, emit)
