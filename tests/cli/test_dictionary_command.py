@@ -88,3 +88,13 @@ def test_an_export_tells_what_it_leaves_out(folder: Path, run: Run) -> None:
 def test_an_export_takes_a_plan_alone(folder: Path, run: Run, more: list[str]) -> None:
     said = run("plan", *more, "--export-dictionary", "plan.toml", "-o", "out.csv").error()
     assert "--export-dictionary reads a plan" in said
+
+
+def test_a_dictionary_goes_before_the_facts_of_a_sample(folder: Path, run: Run) -> None:
+    (folder / "d.csv").write_text(f"{HEAD}\nage,sensitive,,,,\nincome,,integer,0,90000,\nzip,identifier,,,,\n", "utf-8")
+    words = ["plan", "sample:people", "--epsilon", "3", "--dictionary", "d.csv", "-o", "plan.toml", "--json"]
+    assert run(*words).json["guessed"] == []
+    made = columns(folder / "plan.toml")
+    assert (made["age"]["role"], made["age"]["lower"], made["age"]["upper"]) == ("sensitive", 18, 100)
+    assert (made["income"]["lower"], made["income"]["upper"]) == (0, 90000)
+    assert made["zip"] == {"name": "zip", "action": "drop", "role": "identifier"}

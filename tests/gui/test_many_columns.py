@@ -217,6 +217,25 @@ def test_a_click_on_a_heading_sorts_the_view_and_not_the_plan(wide, qtbot):
     assert shown(wide) == names
 
 
+def test_rows_are_filtered_and_sorted_by_keys_alone(wide, qtbot):
+    table = wide.page.table
+    table.setFocus()
+    table.setCurrentIndex(cell(wide, FIRST, NAME))
+    orders = []
+    for _ in range(3):
+        qtbot.keyClick(table, Qt.Key.Key_S, Qt.KeyboardModifier.AltModifier)
+        orders.append(shown(wide)[0])
+    assert orders == ["age", "town", "age"]
+    qtbot.keyClick(table, Qt.Key.Key_F, CTRL)
+    field = wide.findChild(QLineEdit, "attribute_table_filter")
+    assert field.hasFocus()
+    qtbot.keyClicks(field, "score")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert table.hasFocus()
+    qtbot.keyClick(table, Qt.Key.Key_A, CTRL)
+    assert [table.model().name_at(row) for row in table.chosen()] == SCORES
+
+
 def test_another_table_is_shown_whole_and_in_its_order(wide, idle):
     wide.findChild(QLineEdit, "attribute_table_filter").setText("score")
     wide.page.table.horizontalHeader().setSortIndicator(NAME, Qt.SortOrder.DescendingOrder)

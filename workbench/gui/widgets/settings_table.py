@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.session.session import Session
@@ -110,6 +110,12 @@ class SettingsTable(QTableView):
         heads.setSortIndicatorClearable(True)  # the third click shows the plan's order again
         heads.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         heads.sortIndicatorChanged.connect(self._sort)
+        sort = QAction("Sort by This Column", self)
+        sort.setObjectName(f"{name}_sort")
+        sort.setShortcut(QKeySequence("Alt+S"))
+        sort.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        sort.triggered.connect(self._sort_by_current)
+        self.addAction(sort)
         self.selectionModel().selectionChanged.connect(lambda: self.chosen_changed.emit())
         model.modelReset.connect(self.show_all)
         session.plan_changed.connect(self.filter_again)
@@ -211,6 +217,14 @@ class SettingsTable(QTableView):
         head.blockSignals(False)
         self.updateEditorGeometries()
         self.viewport().update()
+
+    def _sort_by_current(self) -> None:
+        """Do by a key what a click on the heading of the current cell does."""
+        heads, column = self.horizontalHeader(), self.currentIndex().column()
+        again = heads.sortIndicatorSection() == column
+        descending = again and heads.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+        order = Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder
+        heads.setSortIndicator(-1 if descending else column, Qt.SortOrder.AscendingOrder if descending else order)
 
     # -- the hand -------------------------------------------------------------------------------------------------
 

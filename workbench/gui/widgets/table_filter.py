@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import label, named, row
@@ -53,6 +53,8 @@ class TableFilter(QWidget):
         self.needs = named(QCheckBox("needs you"), f"{name}_needs", "Only columns that need you", NEEDS_TIP)
         self._count = label("", "muted", name=f"{name}_count")
         self.setLayout(row(self._count, self.field, self.needs, spacing=12))
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.activated.connect(lambda: self.field.setFocus(Qt.FocusReason.ShortcutFocusReason))
         self.field.textChanged.connect(self._show)
         self.needs.toggled.connect(self._show)
         table.shown_changed.connect(self._follow)
