@@ -61,7 +61,7 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     assert told.text() == "Point at a field to read what it means."
     field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
     field.setFocus()
-    qtbot.waitUntil(lambda: "half the way between" in told.text())
+    qtbot.waitUntil(lambda: "half the distance between" in told.text())
     assert told.text().endswith("Usually 0.4.")
     assert told.isVisible()
     qtbot.keyClick(field, Qt.Key.Key_Tab)
