@@ -28,11 +28,12 @@ MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space", 
 
 
 def in_words(dialect: Dialect) -> str:
-    """Return the dialect as one line."""
+    """Return the dialect as one line, which leaves out what nearly every file has in common."""
     parts = [dialect.encoding, f"separated by {MARKS.get(dialect.delimiter, dialect.delimiter)}"]
-    parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
-    parts.append(f"decimal mark {dialect.decimal}")
-    parts.append("first row names the columns" if dialect.header else "no header")
+    if dialect.quote != '"':
+        parts.append(f"quotes {dialect.quote}" if dialect.quote else "no quotes")
+    parts += [f"decimal mark {dialect.decimal}"] if dialect.decimal != "." else []
+    parts += ["no header"] if not dialect.header else []
     parts += ["trimmed"] if dialect.trim else []
     parts += [f"comments {dialect.comment}"] if dialect.comment else []
     return "  ·  ".join(parts)

@@ -66,7 +66,7 @@ class ShareDetail(DetailCard):
         self._becoming = Becoming(session)
         pictures = QWidget()
         pictures.setLayout(stack(self._bars, self._becoming, spacing=10))
-        self.fill(left, pictures, picture_width=300)
+        self.fill(left, pictures, picture_width=318)
         model.dataChanged.connect(self.refresh)
         model.refused.connect(self.say_refused)
 
