@@ -202,7 +202,7 @@ def test_the_log_names_the_kind_of_work_and_no_file(window, qtbot, idle, press, 
         window.session.edit("confirm what was guessed", window.session.plan.confirmed())
         window.show_page("release")
         idle(window)
-        monkeypatch.setattr(workbench.release.table.release_table, "release_table", fault)
+        monkeypatch.setattr(workbench.release.table.release_table, "release_prepared", fault)
         answer("yes")
         press(window, "release_now")
     qtbot.waitUntil(window.findChild(QLabel, "banner_text").isVisible)

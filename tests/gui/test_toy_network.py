@@ -52,7 +52,7 @@ def train(window, press, idle):
 
 def test_the_form_has_the_parameters_of_every_network_and_says_what_it_costs(train, qtbot):
     field = train.findChild(QLineEdit, "train_narrow_clip")
-    assert field.toolTip() == "The most that one row can pull at the model; the noise is measured in it"
+    assert field.toolTip() == "The most that one row can change a step; the noise is proportional to it"
     assert train.findChild(QLineEdit, "train_narrow_noise").placeholderText() == "from ε"
     assert train.page.forms.value().network == "narrow"
     figure = train.findChild(QLabel, "fact_sigma")

@@ -29,8 +29,8 @@ OPTIMIZERS = ("sgd", "adam")
 class DpSgdPlan(Parameters):
     """How to train a network with differential privacy (Abadi et al. 2016, Algorithm 1).
 
-    With ``epsilon`` alone, the least noise that keeps all epochs within it is found. With ``noise`` alone, the run
-    costs what it costs. With both, ``epsilon`` is a cap: the run stops before the step that would pass it.
+    With ``epsilon`` alone, the least noise that keeps all epochs within it is found. With ``noise`` alone, the cost
+    follows from it. With both, ``epsilon`` is a cap: the run stops before the step that would exceed it.
     """
 
     network: str = text(help="the network")
@@ -40,7 +40,7 @@ class DpSgdPlan(Parameters):
         upto=1e6,
         symbol="ε",
         title="privacy budget",
-        help="what training may cost at most; it stops before it would cost more",
+        help="the most that training may cost; it stops before it would cost more",
         empty="no target",
     )
     delta: float = real(
@@ -53,12 +53,12 @@ class DpSgdPlan(Parameters):
         at_least=1,
         upto=10**9,
         title="rows in a step",
-        help="how many rows a step looks at, on average; more rows drown the noise, and each step costs more",
+        help="how many rows a step uses, on average; with more rows the noise matters less, but each step costs more",
     )
     epochs: int = integer(
         at_least=1,
         upto=10**6,
-        help="how often each row is looked at, on average; more passes need more noise for the same ε",
+        help="how often each row is used, on average; more passes need more noise for the same ε",
     )
     lr: float = real(above=0, upto=1e4, symbol="η", title="learning rate", help="how far each step moves the model")
     clip: float = real(
@@ -66,28 +66,28 @@ class DpSgdPlan(Parameters):
         upto=1e6,
         symbol="C",
         title="clipping norm",
-        help="the most that one row can pull at the model; the noise is measured in it",
+        help="the most that one row can change a step; the noise is proportional to it",
     )
     noise: float | None = real(
         default=None,
         at_least=LEAST_NOISE,
         upto=MOST_NOISE,
         symbol="σ",
-        help="noise of a step over the clipping norm; left empty, it follows from ε",
+        help="noise of a step divided by the clipping norm; if empty, it follows from ε",
         empty="from ε",
         seldom=True,
     )
     optimizer: str = choice(
         choices=OPTIMIZERS,
         default="sgd",
-        help="how noisy gradients become steps; it costs nothing",
+        help="how steps are made from noisy gradients; this spends no budget",
         seldom=True,
     )
     momentum: float = real(
         default=0.0,
         at_least=0,
         below=1,
-        help="how much of the former step is kept, with sgd; it costs nothing",
+        help="how much of the previous step is kept, with sgd; this spends no budget",
         seldom=True,
     )
     physical_batch: int = integer(
@@ -95,7 +95,7 @@ class DpSgdPlan(Parameters):
         at_least=1,
         upto=10**6,
         title="rows in memory",
-        help="most rows that are in memory at once; fewer need less memory and give the same result",
+        help="the most rows in memory at once; fewer rows need less memory and give the same result",
         seldom=True,
     )
     seconds: float | None = real(
@@ -110,7 +110,7 @@ class DpSgdPlan(Parameters):
     device: str = choice(
         choices=DEVICES,
         default="auto",
-        help="where it is computed: a GPU where there is one, or the processor",
+        help="where to compute: auto uses a GPU if there is one",
         seldom=True,
     )
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)

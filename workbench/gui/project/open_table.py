@@ -12,6 +12,7 @@ from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftC
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
 from workbench.params.codec import parse_toml
@@ -76,7 +77,7 @@ def open_table(
     def apply(result: tuple[OpenTable, DraftPlan]) -> None:
         opened, plan = result
         session.open(opened, plan)
-        size = f"{opened.table.rows:,} rows, {len(opened.table.names)} columns"
+        size = f"{count(opened.table.rows, 'row')}, {count(len(opened.table.names), 'column')}"
         session.tell("info", " ".join(filter(None, (f"Opened {opened.title}: {size}.", opened.lesson))))
         read_account(session, jobs)
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 _DIGITS = 4
-_EPSILON_DIGITS = 7
-"""Enough for what the accountants charge, six places behind the point, to be shown whole."""
 
 NO_BREAK = "\u00a0"
 _SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)")
@@ -37,20 +35,15 @@ def plain(value: Decimal | float | None) -> str:
 
 
 def at_most(epsilon: Decimal | float) -> str:
-    """Return an ε that is paid: in seven digits at most, the last rounded up.
+    """Return an ε that is paid: in four significant digits at most, the last rounded up.
 
     So a figure reads the same wherever it stands, and nobody pays more than he reads; :func:`entered` has all digits.
     """
     return _shortened(epsilon, ROUND_CEILING)
 
 
-def share_of(epsilon: Decimal | float) -> str:
-    """Return what one column takes of ε in four digits at most, the last rounded up; a hover tells it exactly."""
-    return _shortened(epsilon, ROUND_CEILING, _DIGITS)
-
-
 def at_least(epsilon: Decimal | float) -> str:
-    """Return an ε that is left, or a cap that limits it: in seven digits at most, the last rounded down."""
+    """Return an ε that is left, or a cap that limits it: in four significant digits at most, the last rounded down."""
     return _shortened(epsilon, ROUND_FLOOR)
 
 
@@ -64,8 +57,8 @@ def exactly(epsilon: Decimal) -> str:
     return "" if at_most(epsilon) == entered(epsilon) else f" (exactly {entered(epsilon)})"
 
 
-def _shortened(epsilon: Decimal | float, rounding: str, digits: int = _EPSILON_DIGITS) -> str:
-    return entered(Context(prec=digits, rounding=rounding).plus(_decimal(epsilon)))
+def _shortened(epsilon: Decimal | float, rounding: str) -> str:
+    return entered(Context(prec=_DIGITS, rounding=rounding).plus(_decimal(epsilon)))
 
 
 def _decimal(value: Decimal | float) -> Decimal:

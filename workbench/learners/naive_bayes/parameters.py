@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from workbench.params import Parameters, real
 
-_HALF = "; a half-range is half the way between an attribute's bounds"
+_HALF = "; a half-range is half the distance between an attribute's bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveBayesParameters(Parameters):
     """Budget and priors. The defaults were chosen by simulation on scikit-learn's tables and generated ones.
 
-    Accuracy is flat about them: over 10 such tables and ε from 0.1 to 100, halving or doubling one changes the mean
+    Accuracy hardly depends on them: over 10 such tables and ε from 0.1 to 100, halving or doubling one changes the mean
     by about 0.01 at most (``tests/benchmarks/results/naive_bayes_defaults.md``). None was chosen on a private table.
     """
 
@@ -23,7 +23,7 @@ class NaiveBayesParameters(Parameters):
         upto=1e6,
         symbol="ε",
         title="privacy budget",
-        help="how much the model may tell of one row; smaller is more private and less accurate",
+        help="how much the model may reveal about one row; smaller is more private and less accurate",
     )
     # Class sizes divide every sum, so they get more than an equal share of 2d+1 would give them.
     count_share: float = real(
@@ -32,7 +32,7 @@ class NaiveBayesParameters(Parameters):
         below=1,
         title="share of class sizes",
         unit="of ε",
-        help="the part of ε for the sizes of the classes, which all else is divided by; attributes get the rest",
+        help="the part of ε for counting the rows of each class; the rest is for the attributes",
         seldom=True,
     )
     smoothing: float = real(
@@ -42,17 +42,17 @@ class NaiveBayesParameters(Parameters):
         symbol="α",
         title="added to counts",
         unit="rows",
-        help="rows by which each value of a category counts as having more, so that none is called impossible",
+        help="extra rows counted for each value of a category, so that none has probability 0",
         seldom=True,
     )
-    # Ten noisy attributes are less useful than two clear ones: at small ε only the first ones are asked for.
+    # Ten noisy attributes are less useful than two clear ones: at small ε only the first ones are used.
     noise_limit: float = real(
         default=0.4,
         above=0,
         upto=1e6,
         title="noise limit of means",
         unit="half-ranges",
-        help=f"where class means are noisier than this, fewer attributes are used, the first ones{_HALF}",
+        help=f"if the class means would be noisier than this, only the first attributes are used{_HALF}",
         seldom=True,
     )
     mean_spread: float = real(
@@ -61,7 +61,7 @@ class NaiveBayesParameters(Parameters):
         upto=10,
         title="spread of means",
         unit="half-ranges",
-        help=f"how far class means usually lie from the common mean; noisy ones are drawn to it{_HALF}",
+        help=f"the usual distance of class means from the common mean; noisy means are shrunk towards it{_HALF}",
         seldom=True,
     )
     typical_variance: float = real(
@@ -70,7 +70,7 @@ class NaiveBayesParameters(Parameters):
         upto=1,
         title="variance in a class",
         unit="half-ranges²",
-        help=f"the variance that is usual within a class; noisy ones are drawn to it{_HALF}",
+        help=f"the usual variance within a class; noisy variances are shrunk towards it{_HALF}",
         seldom=True,
     )
     separate_below: float = real(
@@ -79,6 +79,6 @@ class NaiveBayesParameters(Parameters):
         upto=1e6,
         title="own variance below",
         unit="half-ranges²",
-        help=f"the noise up to which each class has a variance of its own; else they share one{_HALF}",
+        help=f"with less noise than this each class has a variance of its own, otherwise they share one{_HALF}",
         seldom=True,
     )

@@ -302,7 +302,7 @@ class AttributeModel(QAbstractTableModel):
         if fact and column.bounds_origin == "data":
             return FROM_DATA
         if index.column() == MISSING and "missing" in column.unfilled:
-            return "Say below the table what a missing value means: an error, or a value of its own"
+            return "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
         return in_short(column, fact) if fact == "domain" else HELP[index.column()]
 
     def _contradicted(self, column: DraftColumn, fact: str) -> bool:
@@ -318,7 +318,7 @@ class AttributeModel(QAbstractTableModel):
         self._wrong = {
             (name, fact): why
             for (name, fact), why in self._wrong.items()
-            if name in columns and fact in columns[name].needs and getattr(columns[name], fact) == why.stands
+            if name in columns and _asks(columns[name], fact) and getattr(columns[name], fact) == why.stands
         }
         self._refresh()
 
@@ -330,3 +330,7 @@ class AttributeModel(QAbstractTableModel):
     def _refresh(self) -> None:
         if self.rowCount():
             self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(TITLES) - 1))
+
+
+def _asks(column: DraftColumn, fact: str) -> bool:
+    return column.protected and fact in column.needs

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.pages.base import PageFrame
@@ -25,10 +25,7 @@ FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
 WAITING = "Drawing the preview…"
 DETAIL = 236
-PART = 0.34
-"""Of the page's height, for the picture where there is more than it needs."""
 WIDEST_CHOICE = 220
-MOST = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not name
 SPREAD, PAIRS = "distribution", "correlations"
 
 
@@ -74,6 +71,7 @@ class PreviewPage(PageFrame):
 
     def _arrange(self) -> None:
         self._detail = Card(pad=12, spacing=4)
+        self._detail.setMinimumHeight(DETAIL)
         self._segments = {
             SPREAD: button("Distribution", "preview_spread", "segment", tip="How the values of one column are spread"),
             PAIRS: button("Correlations", "preview_relations", "segment", tip="How the columns go together"),
@@ -102,24 +100,14 @@ class PreviewPage(PageFrame):
         self._draws = QStackedWidget()
         self._draws.addWidget(waiting)
         self._draws.addWidget(self.sides)
-        layout.addWidget(self._draws, 1)
-        layout.addWidget(self._detail)
+        layout.addWidget(self._draws, 2)
+        layout.addWidget(self._detail, 1)  # a third of a high window is the picture's
         self._whole = whole
         self._views = QStackedWidget()
         self._views.addWidget(self._nothing)
         self._views.addWidget(whole)
         self.body.addWidget(self._views, 1)
         self.show_view(SPREAD)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Give the picture its part of a high window."""
-        super().resizeEvent(event)
-        self._size_detail()
-
-    def _size_detail(self) -> None:
-        high = max(DETAIL, round(self.height() * PART))
-        self._detail.setMinimumHeight(high)
-        self._detail.setMaximumHeight(high if self._view == SPREAD else MOST)
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
@@ -131,7 +119,6 @@ class PreviewPage(PageFrame):
         self._draws.setVisible(spread)
         self._recovered.setVisible(spread)
         self._choice.setVisible(spread)
-        self._size_detail()
         self._pictures.setCurrentWidget(self.distribution if spread else self.correlations)
         self._facts.set_whole(*self._told[name])
         if self._views.currentWidget() is self._whole:

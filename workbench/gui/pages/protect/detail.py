@@ -16,7 +16,7 @@ from workbench.gui.pages.protect.share_words import warning, why
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, named, row, stack
 from workbench.gui.widgets.explain import explain_button
-from workbench.gui.widgets.formatting import entered, share_of
+from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
 from workbench.gui.widgets.slider import Slider
 from workbench.params import ParameterError
@@ -103,7 +103,7 @@ class ShareDetail(DetailCard):
         self._becoming.show_example(outlook.example if outlook is not None else None)
         self._slider_line.setVisible(share is not None)
         if share is not None:
-            self._share.setText(share_of(share))
+            self._share.setText(at_most(share))
             self._share.setToolTip(f"{entered(share)} exactly")
             self.slider.setEnabled(len(shares) > 1)
             self.slider.blockSignals(True)

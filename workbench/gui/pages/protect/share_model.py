@@ -16,7 +16,7 @@ from workbench.gui.session.draft_edits import FROM_DATA, of_all
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.explain import Asked, of_one_row
-from workbench.gui.widgets.formatting import count, entered, listed, share_of
+from workbench.gui.widgets.formatting import at_most, count, entered, listed
 from workbench.gui.widgets.settings_table import ALONE
 from workbench.params import ParameterError
 
@@ -280,7 +280,7 @@ class ShareModel(QAbstractTableModel):
             return {MECHANISM: NOTHING, SHARE: NOTHING, ERROR: NOTHING}.get(kind, "")
         if kind == SHARE:
             share = self._split.get(column.name, column.epsilon)
-            return share_of(share) if share is not None else NOTHING
+            return at_most(share) if share is not None else NOTHING
         if kind == LOCK:
             return "locked" if column.epsilon is not None else ""
         outlook = self.outlook_at(index.row())

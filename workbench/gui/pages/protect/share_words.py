@@ -9,7 +9,7 @@ from workbench.gui.pages.protect.share_model import KEPT
 from workbench.gui.pages.protect.tasks import Candidate, Outlook
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
-from workbench.gui.widgets.formatting import at_most, count, listed, share_of
+from workbench.gui.widgets.formatting import at_most, count, listed
 
 
 def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
@@ -28,9 +28,9 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
     if outlook.advised:
         aim = "the least noise in statistics" if outlook.for_statistics else "the least error"
         fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else f"{aim} of those that fit"
-        return f"{title} ★ at a share of {share_of(share)}: {both}; {fit}."
+        return f"{title} ★ at a share of {at_most(share)}: {both}; {fit}."
     return (
-        f"{title}, chosen by you, at a share of {share_of(share)}: {both}. "
+        f"{title}, chosen by you, at a share of {at_most(share)}: {both}. "
         f"The advisor would take the {best.title} ★: {outlook.relevant(best)}."
     )
 
