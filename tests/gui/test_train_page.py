@@ -266,7 +266,7 @@ def test_what_is_beyond_the_budget_cannot_be_started(train, qtbot, press, idle):
     account = train.session.account
     retype(train, qtbot, "train_naive_bayes_epsilon", str(float(account.cap)))
     note = train.findChild(QWidget, "note_train")
-    qtbot.waitUntil(lambda: "but only" in note.accessibleName())
+    qtbot.waitUntil(lambda: "raise the cap of ε on the Ledger page" in note.accessibleName())
     assert not train.findChild(QWidget, "train_start").isEnabled()
     press(train, "train_raise_cap")
     assert train.page.objectName() == "page_ledger"

@@ -19,6 +19,7 @@ class WorkbenchError(Exception):
         remedies: what can be done about it; empty where nothing can.
         code: a word for what is refused, the same whoever asked; empty where nobody needs to tell it from others.
         field: the parameter or key it is about; empty where it is about none.
+        line: the line of the file it is about, from 1; ``None`` where it is about none.
         outcome: what the failure has cost; empty where it cost nothing.
         exit_code: the command line's exit status for this kind of error.
     """
@@ -28,6 +29,7 @@ class WorkbenchError(Exception):
     def __init__(self, what: str, where: str = "", mend: Mend = "", *, code: str = "", field: str = "") -> None:
         self.what, self.where, self.remedies = what, where, remedies_of(mend)
         self.code, self.field, self.outcome = code, field, ""
+        self.line: int | None = None
         super().__init__(what, where, mend)
 
     @property
@@ -38,6 +40,11 @@ class WorkbenchError(Exception):
     def at(self, where: str) -> Self:
         """Return the same error with another place."""
         return type(self)(self.what, where, self.remedies, code=self.code, field=self.field)
+
+    def on_line(self, line: int) -> Self:
+        """Return this error with the line of the file it is about; its place names it, too."""
+        self.line, self.where = line, f"{self.where}, line {line}"
+        return self
 
     def __str__(self) -> str:
         return self.worded(self.mend)

@@ -141,9 +141,9 @@ def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) ->
         line = raw.count(b"\n", 0, start) + 1
         raise InputError(
             f"the file is not written in {encoding}",
-            f"{source}, line {line}",
+            source,
             state_option("encoding", doing="name its encoding"),
-        ) from None
+        ).on_line(line) from None
     return text.removeprefix("\ufeff")
 
 

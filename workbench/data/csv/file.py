@@ -135,9 +135,9 @@ class DelimitedFile:
             given = f"{len(stated)} name" + ("s were" if len(stated) != 1 else " was")
             raise InputError(
                 f"{cells}, and {given} stated",
-                f"{self._source}, line {first.line}",
+                self._source,
                 (Remedy(STATE_OPTION, "say --names with one name for each", {"option": "names"}), RIGHT_DELIMITER),
-            )
+            ).on_line(first.line)
         return list(stated)
 
     def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, list[Record]]:
@@ -184,7 +184,6 @@ class DelimitedFile:
 
     def _header(self, first: Record) -> list[str]:
         """Return the names of the columns; a nameless one is called by its position, counted from 1."""
-        place = f"{self._source}, line {first.line}"
         taken = set(first.cells)
         out: list[str] = []
         for position, cell in enumerate(first.cells, start=1):
@@ -198,9 +197,9 @@ class DelimitedFile:
             if name in out:
                 raise InputError(
                     f"the header names the column {name!r} twice",
-                    place,
+                    self._source,
                     ("rename one of them", state_option("header", "no", condition="the first row is data")),
-                )
+                ).on_line(first.line)
             out.append(name)
         return out
 
@@ -339,7 +338,7 @@ class DelimitedFile:
             what = f"a stray quote mark {quote} stands in {row}"
             around = f"wrap its cell in {quote} and double the mark in it"
             mends = [*mends, around, NO_QUOTES]
-        return InputError(what, f"{self._source}, line {fault.line}", mends, code=fault.what)
+        return InputError(what, self._source, mends, code=fault.what).on_line(fault.line)
 
 
 def _blank_lines_at_end(body: Bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ CONTEXT = 2
 
 LONGEST = 400
 KEY = "bad-lines"
-_LINE = re.compile(r", line ([0-9]+)$")
 
 
 @dataclass(frozen=True)
@@ -29,17 +27,11 @@ class FileLine:
     bad: bool
 
 
-def line_of(error: BaseException) -> int | None:
-    """Return the line that an error names, ``None`` where it names none."""
-    found = _LINE.search(error.where) if isinstance(error, WorkbenchError) else None
-    return int(found[1]) if found else None
-
-
 def show_lines(
     source: str, error: BaseException, encoding: str | None, jobs: JobCenter, apply: Callable[[list[FileLine]], None]
 ) -> JobHandle | None:
     """Read the lines around the one that ``error`` names; ``None`` where it names none."""
-    number = line_of(error)
+    number = error.line if isinstance(error, WorkbenchError) else None
     if number is None:
         return None
     job = Job("Looking at the file", lambda emit, cancel: lines_near(Path(source), number, encoding, cancel))

@@ -18,6 +18,8 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import OpenTable
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.parameter_form import GIVEN_LATER, Form
+from workbench.params import WorkbenchError
+from workbench.params.remedies import REPLACE_INVALID
 
 if TYPE_CHECKING:  # this loads polars, which the first paint does not wait for
     from workbench.data.table import Table
@@ -133,7 +135,8 @@ class DialectForm(Card):
         self.show_table(None)
         self._show_options(options)
         encoding = options.encoding if options is not None else None
-        replaceable = 'invalid = "replace"' in getattr(error, "mend", "")
+        ways = error.remedies if isinstance(error, WorkbenchError) else ()
+        replaceable = any(way.kind == REPLACE_INVALID for way in ways)
 
         def show(lines: list[FileLine]) -> None:
             self.bad_lines.show_lines(source, lines, replaceable=replaceable)
