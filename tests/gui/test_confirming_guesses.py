@@ -57,7 +57,8 @@ def test_every_guess_is_marked_where_it_stands(hands):
     assert hands.window.rail.buttons["data"].state == "needs"
     hands.click_cell("attribute_table", "age", "Attribute")
     assert "integer (guessed)" in hands.text("detail_kind")
-    assert "Guessed: integer; a missing value is an error. Correct what is wrong" in hands.text("detail_notes")
+    told = "Guessed: integer; if a value is missing: stop the release. Correct what is wrong"
+    assert told in hands.text("detail_notes")
     note = hands.see("note_data").accessibleName()
     assert note == "Guessed from the rows: dropping of person_id; kind and missing values of age, visits and town."
     assert hands.see("to_protect").text() == BUTTON

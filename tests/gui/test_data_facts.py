@@ -107,7 +107,7 @@ def test_an_unlisted_value_is_collected_by_the_one_that_is_named(people, qtbot):
     qtbot.keyClicks(field, "another")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert people.session.plan.column("sex").column().values() == ("female", "male", "another")
-    choose(qtbot, combo, "an error")
+    choose(qtbot, combo, "stop the release")
     assert people.session.plan.column("sex").other is None
 
 

@@ -178,7 +178,7 @@ def test_a_dropped_column_needs_no_mending():
 @pytest.mark.parametrize(
     ("remedy", "shown"),
     [
-        (declare("other", "…"), "“a value not listed”"),
+        (declare("other", "…"), "“if a value is not listed”"),
         (declare("date_order", "day-first", "month-first"), "“day or month first”"),
         (state_option("encoding", doing="name its encoding"), "“How it is read”"),
         (state_option("header", "no", condition="the first row is data"), "“How it is read”"),

@@ -79,11 +79,11 @@ def test_what_a_missing_and_an_unlisted_value_become_is_settled_then(gaps, qtbot
     gaps.page.table.selectRow(1)
     missing, other = gaps.findChild(QComboBox, "fact_missing"), gaps.findChild(QComboBox, "fact_other")
     assert missing.isEnabled()
-    assert other.currentText() == "an error"
+    assert other.currentText() == "stop the release"
     tick(gaps, qtbot)
     assert not missing.isEnabled()
-    assert missing.currentText() == "a value of its own"
-    assert other.currentText() == "counts as missing"
+    assert missing.currentText() == "keep as ‘missing’"
+    assert other.currentText() == "count as ‘missing’"
     other.setFocus()
     qtbot.keyClick(other, Qt.Key.Key_Down)
     assert gaps.session.plan.column("town").other == "A"

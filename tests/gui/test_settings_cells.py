@@ -180,8 +180,9 @@ def test_a_bound_that_cannot_be_read_in_the_declared_order_stays_refused(doubtfu
 def test_it_is_said_by_what_invalid_values_are_replaced(doubtful, press):
     said = doubtful.findChild(QLabel, "replaced_by")
     assert said.isVisible(), "a release would stop at a missing age"
-    for words in ("missing or unreadable → “missing”", "outside the bounds → the nearest bound", "the “other” value"):
-        assert words in said.text()
+    assert "missing or unreadable → ‘missing’" in said.text()
+    assert "outside the bounds → the nearest bound" in said.text()
+    assert "not in the list → the value chosen for that" in said.text()
 
 
 def test_every_guess_stands_whole_beside_the_button_that_confirms_it(doubtful):

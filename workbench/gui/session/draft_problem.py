@@ -35,6 +35,6 @@ NOT_DECLARED = {
     "lower": "the lower bound is not declared yet",
     "upper": "the upper bound is not declared yet",
     "domain": "the list of values is not declared yet",
-    "missing": "what a missing value means is not declared yet",
+    "missing": "what happens if a value is missing is not declared yet",
     "date_order": "whether the day or the month stands first in its dates is not declared yet",
 }

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _FACTS = {
     "date_order": "choose under “day or month first”",
-    "other": "choose one under “a value not listed”",
-    "missing": "choose “a value of its own” under “a missing value”",
+    "other": "choose one under “if a value is not listed”",
+    "missing": "choose “keep as ‘missing’” under “if a value is missing”",
     "kind": "choose another kind",
     "lower": "declare the lower bound from public facts",
     "upper": "declare the upper bound from public facts",

@@ -25,5 +25,9 @@ PAGE = Page(
         "how missing values are treated. A release hides each row within these public facts, so they must not be taken "
         "from the rows."
     ),
-    keys="Tab moves to the next fact, Return edits it. Select a name with ⚠ to see the reason below the table.",
+    keys=(
+        "Tab moves to the next fact, Return edits it. Select a name with ⚠ to see the reason below the table. "
+        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit is then for all of them. A click on a "
+        "heading sorts the view."
+    ),
 )

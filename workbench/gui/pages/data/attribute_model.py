@@ -302,7 +302,7 @@ class AttributeModel(QAbstractTableModel):
         if fact and column.bounds_origin == "data":
             return FROM_DATA
         if index.column() == MISSING and "missing" in column.unfilled:
-            return "Say below the table what a missing value means: an error, or a value of its own"
+            return "Say below the table what happens if a value is missing: stop the release, or keep it as ‘missing’"
         return in_short(column, fact) if fact == "domain" else HELP[index.column()]
 
     def _contradicted(self, column: DraftColumn, fact: str) -> bool:

@@ -22,13 +22,13 @@ WIDTH, NARROW = 164, 112
 """Most and least width of a field: in a narrow window each gives a little, and none makes the window wider."""
 
 NOT_DECLARED = "not declared"
-MISSING = (("refuse", "an error"), ("own-value", "a value of its own"))
+MISSING = (("refuse", "stop the release"), ("own-value", "keep as ‘missing’"))
 ORDERS = ((None, "year first"), ("day-first", "day first"), ("month-first", "month first"))
-REFUSED = "an error"
-COUNTS_AS_MISSING = "counts as missing"
+REFUSED = "stop the release"
+COUNTS_AS_MISSING = "count as ‘missing’"
 HELP = {
     "missing": (
-        "What a row without a value means. An error: the release stops and names the row. A value of its own: whether "
+        "What happens to a row without a value. Stop: the release stops and names the row. Keep as ‘missing’: whether "
         "somebody has a value is protected as well, like one more value"
     ),
     "date_order": (
@@ -46,9 +46,7 @@ HELP = {
     "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
 }
 
-REPLACED = (
-    "Invalid values are replaced: a missing one is a value of its own (“replace invalid values”, below the table)"
-)
+REPLACED = "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
 
 
 class ReadingFacts(QWidget):
@@ -82,9 +80,9 @@ class ReadingFacts(QWidget):
         self.cells.editingFinished.connect(self._take_cells)
         self.values.clicked.connect(self.list_asked)
         self._parts = {
-            "missing": ("a missing value", self.missing),
+            "missing": ("if a value is missing", self.missing),
             "date_order": ("day or month first", self.order),
-            "other": ("a value not listed", self.other),
+            "other": ("if a value is not listed", self.other),
             "cells": ("rounded to steps", self.cells),
             "domain": ("what it can be", self.values),
         }

@@ -192,8 +192,8 @@ def _notes_text(column: DraftColumn) -> str:
         what = "the values it can take" if column.kind == "category" else "its public bounds"
         return f"Declare {what} from what everybody may know: the rows themselves are private."
     if column.unfilled:
-        what = "how its dates are written" if column.unfilled[0] == "date_order" else "what a missing value means"
-        return f"Declare below {what}."
+        asked = {"date_order": "how its dates are written", "missing": "what happens if a value is missing"}
+        return f"Declare below {asked[column.unfilled[0]]}."
     if column.unconfirmed:
         return f"Guessed: {_guess_text(column)}. Correct what is wrong, then confirm the rest below."
     if not column.protected or column.bounds_origin == "data":
@@ -208,7 +208,7 @@ def _guess_text(column: DraftColumn) -> str:
     words = {
         "action": "an identifier, not released",
         "kind": str(column.kind),
-        "missing": f"a missing value is {missing}",
+        "missing": f"if a value is missing: {missing}",
         "date_order": f"{dict(ORDERS).get(column.date_order, column.date_order)}",
     }
     return "; ".join(words[fact] for fact in column.unconfirmed)

@@ -18,10 +18,10 @@ SHOWN = 24
 """Values of a list that are shown where it is not edited."""
 
 ROLE_MEANING = {
-    None: "No role: for a column that neither points to a person nor harms one.",
+    None: "No role: neither identifies anyone nor is sensitive.",
     "identifier": "Identifier: it says by itself who somebody is; best dropped.",
     "quasi-identifier": "Quasi-identifier: with other columns it may single a person out.",
-    "sensitive": "Sensitive: what nobody should learn of one person.",
+    "sensitive": "Sensitive: must not be learned about any person.",
     "target": "Target: what models learn to predict from the other columns.",
 }
 """What each role says, as one line."""

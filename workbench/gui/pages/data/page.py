@@ -253,7 +253,7 @@ class DataPage(PageFrame):
             self._next.setText("Fill the next →")
         elif wrong:
             self.set_note(f"{wrong[0].column}: {wrong[0].text}.")
-            self._next.setText("Mend it →")
+            self._next.setText("Correct it →")
         elif plan.guesses():
             self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.", wrapped=True)
             self._next.setText(CONFIRM)

@@ -20,7 +20,7 @@ ORDER = (
 )
 
 REPLACE = (
-    "No row is refused for what it says. A missing or unreadable value becomes a value of its own, “missing”; a number "
+    "No row is refused for what it says. A missing or unreadable value becomes one more value, ‘missing’; a number "
     "outside its bounds becomes the nearest bound; a value that is not listed becomes the declared other value, or "
     "missing; a blank line counts as a row without values. Otherwise the first invalid value stops the release, which "
     "tells that all others were valid"
@@ -28,8 +28,8 @@ REPLACE = (
 
 
 REPLACED_BY = (
-    "Replaced: missing or unreadable → “missing”, a value of its own; outside the bounds → the nearest bound; "
-    "not in the list → the “other” value, or “missing”."
+    "Replaced: missing or unreadable → ‘missing’, one more value; outside the bounds → the nearest bound; "
+    "not in the list → the value chosen for that, else ‘missing’."
 )
 
 

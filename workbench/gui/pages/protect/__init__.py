@@ -22,5 +22,9 @@ PAGE = Page(
         "Choose how each attribute is protected and how much of the budget ε it gets. A larger share makes it "
         "more accurate and less private. The error beside it says how far off a released value will be on average."
     ),
-    keys="Space locks a share; the others divide the rest. A kept attribute is published unchanged.",
+    keys=(
+        "Space locks a share; the others divide the rest. A kept attribute is published unchanged. "
+        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit is then for all of them. A click on a "
+        "heading sorts the view."
+    ),
 )
