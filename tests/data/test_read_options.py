@@ -46,7 +46,10 @@ def both_readings(path: Path, options: ReadOptions, piece: int = 1 << 23, *, rep
                 out.append((table.names, cells(table), table.first_line, table.notices, list(table.blank_lines)))
             except InputError as refusal:
                 out.append(str(refusal))
-    if not isinstance(out[0], str) and out[0][2] is None and any("\n" in cell for row in out[0][1] for cell in row):
+    spans = (
+        options.quote != "none" and (options.quote or '"').encode() in path.read_bytes()
+    )  # a name may span lines, too
+    if not isinstance(out[0], str) and out[0][2] is None and spans and not isinstance(out[1], str):
         out[1] = (*out[1][:2], None, *out[1][3:])
     return out
 
