@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.params import Parameters, real
 
-_HALF = "; a half-range is half the distance between an attribute's bounds"
+_HALF = "; a half-range is half the width of the bounds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class NaiveBayesParameters(Parameters):
         upto=10,
         title="spread of means",
         unit="half-ranges",
-        help=f"the usual distance of class means from the common mean; noisy means are shrunk towards it{_HALF}",
+        help=f"how far class means usually lie from the common mean; noisy means move towards it{_HALF}",
         seldom=True,
     )
     typical_variance: float = real(
@@ -79,6 +79,6 @@ class NaiveBayesParameters(Parameters):
         upto=1e6,
         title="own variance below",
         unit="half-ranges²",
-        help=f"with less noise than this each class has a variance of its own, otherwise they share one{_HALF}",
+        help=f"with less noise than this each class has its own variance, else they share one{_HALF}",
         seldom=True,
     )
