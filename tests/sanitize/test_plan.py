@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.params import InputError, ParameterError
+from workbench.params import ParameterError
 from workbench.privacy.accounting.event import floor_double
 from workbench.sanitize.plan import Column, Plan, load_plan
 
@@ -73,7 +73,7 @@ def test_unfilled_facts_are_all_named(tmp_path: Path) -> None:
         'epsilon = 1\n[[column]]\nname = "Age"\nkind = "integer"\nlower = "?"\nupper = 3\n'
         '[[column]]\nname = "Sex"\nkind = "category"\ndomain = "?"\n'
     )
-    with pytest.raises(InputError, match="lower of Age, domain of Sex"):
+    with pytest.raises(ParameterError, match="lower of Age, domain of Sex"):
         load_plan(path)
 
 
