@@ -12,6 +12,7 @@ from mishaps import PATIENCE, Heard, banner, big_table, lines_of, retype, status
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from workbench.release.table import release_table
 from workbench.release.table.verify import verify_release
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -148,24 +149,24 @@ def test_reloading_a_table_that_is_gone_keeps_the_one_in_memory(town, source, id
 
 
 @pytest.mark.parametrize("when", ["before", "in the middle"])
-def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer, qtbot, when):
+def test_the_folder_of_the_release_vanishes(town, tmp_path, press, idle, answer, qtbot, monkeypatch, when):
     town.show_page("release")
     idle(town)
     folder = tmp_path / "out"
     folder.mkdir()
     retype(town, qtbot, "release_target", folder / "released.csv")
     heard = Heard(town)
-    removed = []
+    released = release_table.release_prepared
 
-    def remove(handle=None) -> None:
-        if not removed and (handle is None or handle.title.startswith("Releasing")):
-            removed.append(handle)
-            shutil.rmtree(folder)
+    def remove_first(*given):
+        shutil.rmtree(folder, ignore_errors=True)
+        monkeypatch.setattr(release_table, "release_prepared", released)
+        return released(*given)
 
     if when == "before":
-        remove()
+        shutil.rmtree(folder)
     else:
-        town.jobs.started.connect(remove)
+        monkeypatch.setattr(release_table, "release_prepared", remove_first)
     told = answer("yes")
     press(town, "release_now")
     qtbot.waitUntil(lambda: bool(told), timeout=PATIENCE)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPus
 
 torch = pytest.importorskip("torch")
 
+from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
@@ -92,7 +93,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     account = network.session.account
     assert account.reserved == 0
     assert account.spent <= 3
-    assert f"Charged ε = {account.spent.normalize():f};" in said(network, "train_outcome")
+    assert f"Charged ε = {at_most(account.spent)}{exactly(account.spent)};" in said(network, "train_outcome")
     with Ledger.open() as book:
         (release,) = book.releases(account.dataset)
     assert release.epsilon == account.spent
@@ -140,7 +141,8 @@ def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network,
     idle(network)
     spent = network.session.account.spent
     assert 2.99 < spent <= 3, "private figures were seen: the whole run is charged"
-    assert f"of 18,000 steps. Nothing was released; ε = {spent.normalize():f} stays charged" in outcome.text()
+    told = f"ε = {at_most(spent)}{exactly(spent)} stays charged"
+    assert f"of 18,000 steps. Nothing was released; {told}" in outcome.text()
     assert not (tmp_path / "net").exists()
 
 

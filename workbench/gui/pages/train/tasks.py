@@ -215,7 +215,7 @@ def released(
 
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
-    from workbench.gui.widgets.formatting import at_most
+    from workbench.gui.widgets.formatting import at_most, exactly
     from workbench.release.model.stopped_training import NOTHING, RESERVED, UNKNOWN, WATCHED
 
     if stopped.why == UNKNOWN:
@@ -224,4 +224,4 @@ def stopped_words(stopped: StoppedCharge) -> str:
         return "Nothing was released, and nothing is charged."
     why = "private figures were shown" if stopped.why == WATCHED else "the model was being written"
     stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {why}"
-    return f"Nothing was released; ε = {at_most(stopped.epsilon)} {stands}."
+    return f"Nothing was released; ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} {stands}."
