@@ -15,13 +15,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPus
 
 torch = pytest.importorskip("torch")
 
-from workbench.gui.widgets.formatting import at_most, exactly
+from workbench.gui.widgets.formatting import at_most, exactly  # noqa: E402
 from workbench.privacy.accounting.accountant import loss  # noqa: E402
 from workbench.privacy.accounting.event import PoissonGaussian  # noqa: E402
 from workbench.release.ledger.ledger import Ledger  # noqa: E402
 from workbench.release.model.card import read_card, verify_model  # noqa: E402
 
-PATIENT = 60_000
+PATIENT = 600_000
 DELTA = 1e-5
 
 
