@@ -52,7 +52,7 @@ def test_the_cost_says_what_zero_out_and_replace_one_compare(people, press, idle
     card = people.findChild(QWidget, "release_cost")
     assert card.findChild(QLabel, "release_compared").isVisible()
     names = [card.findChild(QLabel, f"fact_{key}").accessibleName() for key in ("zero_out", "replace_one")]
-    assert names == ["emptied (zero-out): 1", "exchanged (replace-one): 1"]
+    assert names == ["blanked (zero-out): 1", "replaced (replace-one): 1"]
 
 
 def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual(people, press, qtbot):
@@ -61,7 +61,7 @@ def test_a_field_of_training_is_explained_to_keys_and_pointer_with_what_is_usual
     assert told.text() == "Point at a field to read what it means."
     field = people.findChild(QLineEdit, "train_naive_bayes_mean_spread")
     field.setFocus()
-    qtbot.waitUntil(lambda: "half the distance between" in told.text())
+    qtbot.waitUntil(lambda: "half the width of the bounds" in told.text())
     assert told.text().endswith("Usually 0.4.")
     assert told.isVisible()
     qtbot.keyClick(field, Qt.Key.Key_Tab)

@@ -20,7 +20,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("Recovered", "A mean or a share estimated from the noisy column by correcting for the known noise."),
     ("95 %", "An interval made in this way holds the true figure in 95 of 100 releases."),
     ("Certificate", "The file beside a release that says how it was made, what it cost and what is not covered."),
-    ("Zero-out, replace-one", "Two ways to compare tables: one row emptied, or exchanged for another. Both are given."),
+    ("Zero-out, replace-one", "Two ways to compare tables: one row blanked, or replaced by another. Both are given."),
     ("Private model", "A model that adds noise to what it learns. The model is released, and the rows are not."),
     ("Clipping norm", "The most that one row may move a network in one step."),
     ("σ (sigma)", "The noise of a training step, as a multiple of the clipping norm."),

@@ -138,7 +138,7 @@ class Form(QWidget):
         if isinstance(spec, RealField) and spec.symbol in PRIVACY and not spec.optional and spec.upto is not None:
             low = Decimal(repr(float(spec.at_least or 1e-12)))
             start = low if default is dataclasses.MISSING else Decimal(repr(float(default)))
-            ends = ("more private", "more accurate") if spec.symbol == "ε" else ("stricter", "laxer")
+            ends = ("more private", "more accurate") if spec.symbol == "ε" else ("stricter", "looser")
             entry = PrivacyEntry(
                 object_name, low, Decimal(repr(float(spec.upto))), start, symbol=spec.symbol, ends=ends
             )

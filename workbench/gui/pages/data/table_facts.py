@@ -39,14 +39,14 @@ class WholeTable(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        self.rows = named(QLineEdit(), "rows_per_person", "Most rows of one person", PERSON)
+        self.rows = named(QLineEdit(), "rows_per_person", "Maximum rows per person", PERSON)
         self.rows.setFixedWidth(64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
         self._found = InvalidValues()
         self._told = label("", "warn", wrap=True, name="whole_told")
         self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
-        title = label("Most rows of one person", "muted")
+        title = label("Maximum rows per person", "muted")
         title.setToolTip(PERSON)
         title.setBuddy(self.rows)
         whole = QVBoxLayout(self)

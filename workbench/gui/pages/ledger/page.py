@@ -70,7 +70,7 @@ class LedgerPage(PageFrame):
             ("Dataset", "Cap ε", "Spent", "Reserved", "Remains", "Cap δ", "δ remains", "Releases"),
             right=(1, 2, 3, 4, 5, 6, 7),
         )
-        self._accounts.set_widths((196, 72, 72, 72, 72, 64, 72, 72))
+        self._accounts.set_widths((168, 66, 66, 86, 78, 62, 88, 78))
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
@@ -99,7 +99,7 @@ class LedgerPage(PageFrame):
             help_text="ε of all releases of this dataset together",
             slider_low=SLIDER[0],
             slider_high=SLIDER[1],
-            ends=("stricter", "laxer"),
+            ends=("stricter", "looser"),
         )
         self._delta = DeltaCap(
             "ledger_delta", "δ of all releases of this dataset together; only training with DP-SGD needs it"

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftColumn
     from workbench.sanitize.forecast import ColumnForecast, Forecast
 
-FIGURE_MEANS = "How far one row can show through, at most, against a table in which it is"
-"""Stands below the ε and is ended by each of the two lines that follow: … emptied, … exchanged."""
+FIGURE_MEANS = "The most that anyone can learn about one row, compared with a table in which it is"
+"""Stands below the ε and is ended by each of the two lines that follow: … blanked, … replaced."""
 
-ZERO_OUT = "Zero-out neighbours: somebody's row is emptied, the number of rows is public. The ledger counts in these."
+ZERO_OUT = "Zero-out neighbours: somebody's row is blanked, the number of rows is public. The ledger counts in these."
 REPLACE_ONE = (
-    "Replace-one neighbours: somebody's row is exchanged for any other. A sanitised table bounds both by the same "
+    "Replace-one neighbours: somebody's row is replaced by any other. A sanitised table bounds both by the same "
     "ε; a model that was trained with noise may need more here."
 )
 
@@ -184,11 +184,11 @@ class CostCard(Card):
         self._figure.setText(f"ε = {at_most(cost)}" if cost is not None else "–")
         self._figure.setToolTip(in_full(cost))
         told = at_most(cost) if cost is not None else "–"
-        self._facts.show_line("zero_out", "emptied (zero-out)", told, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
+        self._facts.show_line("zero_out", "blanked (zero-out)", told, tip=f"{ZERO_OUT}\n{in_full(cost)}".strip())
         one = Decimal(repr(forecast.replace_one_epsilon)) if forecast is not None else cost
         told = at_most(one) if one is not None else "–"
         tip = f"{REPLACE_ONE}\n{in_full(one)}".strip()
-        self._facts.show_line("replace_one", "exchanged (replace-one)", told, tip=tip)
+        self._facts.show_line("replace_one", "replaced (replace-one)", told, tip=tip)
         self._facts.show_line("delta", "δ", "0")
         if plan.rows_per_person != 1:
             self._facts.show_line("rows_each", "rows of one person", str(plan.rows_per_person))

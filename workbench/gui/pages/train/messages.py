@@ -20,7 +20,7 @@ NOT_BACK = "Cancelling does not give ε back: private figures are shown while it
 def no_steps(chosen: Learner | Network) -> str:
     """Return why a run of a model that is not trained step by step shows no charts."""
     how = f"{chosen.about[:1].lower()}{chosen.about[1:]}"
-    return f"{chosen.title} takes no steps: {how} There is nothing private to watch on the way."
+    return f"{chosen.title} takes no steps: {how} There is no progress to show."
 
 
 FIFTH = 5
