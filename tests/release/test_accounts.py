@@ -24,8 +24,6 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.release_table import release_table
 from workbench.release.table.verify import verify_in_ledger, verify_release
 
-ODD = Path("/work/shared/data/odd")
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -106,11 +104,9 @@ def test_every_way_of_reading_a_generated_file_is_one_account(fast: Ledger, tmp_
     assert different > 0.25 * len(numbers)
 
 
-def test_every_way_of_reading_an_odd_file_is_one_account(fast: Ledger) -> None:
-    if not ODD.is_dir():
-        pytest.skip("the collection of odd files is not here")
+def test_every_way_of_reading_an_odd_file_is_one_account(fast: Ledger, shared_data: Path) -> None:
     read = 0
-    for path in (p for p in sorted(ODD.iterdir()) if p.suffix == ".csv"):
+    for path in (p for p in sorted((shared_data / "odd").iterdir()) if p.suffix == ".csv"):
         tables = ways_of_reading(path, ["age", "city"], 6)
         assert len({fast.enter(fast.identify(table)) for table in tables}) <= 1, path
         read += len(tables)
