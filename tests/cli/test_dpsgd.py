@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,10 @@ def test_a_run_gives_the_promised_keys_files_and_charge(capsys: pytest.CaptureFi
     assert not result["accuracy_public"]
     found = sorted(p.relative_to(folder / "net").as_posix() for p in (folder / "net").rglob("*") if p.is_file())
     assert found == ["card.json", "model.safetensors", "private/metrics.csv"]
+    if os.name == "posix":
+        private = folder / "net" / "private"
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (private, private / "metrics.csv")]
+        assert modes == [0o700, 0o600], "private figures are for their owner alone"
     (entry,) = entries(capsys, folder)
     assert (entry["status"], entry["epsilon"], entry["delta"]) == ("charged", result["epsilon"], 1e-4)
     assert main(["verify", str(folder / "net")]) == 0

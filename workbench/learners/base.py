@@ -145,7 +145,7 @@ class PrivateEstimator(ABC):
 
     @abstractmethod
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return what is predicted for each row (n,)."""
+        """Return the prediction for each row, shape (n,)."""
 
     @abstractmethod
     def to_plain(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from workbench.params import InputError
 from workbench.params.remedies import REPLACE_VALUES, Mend, declare
 
 MISSING_WORDS = ("na", "n/a", "nan", "null", "none")
-"""Words for a missing value in a column of numbers or dates, in any case; among names they are names."""
+"""Words that mean a missing value in a column of numbers or dates, whatever their case; names may be spelt so."""
 
 
 def missing_numbers(cells: pl.Series) -> pl.Series:

@@ -63,7 +63,7 @@ def way_out(remedy: Remedy) -> str:
 
 
 def ways_out(remedies: Iterable[Remedy]) -> str:
-    """Return what can be done in the window, as one clause; empty where nothing can."""
+    """Return what can be done in the window, as one clause; empty if there is nothing."""
     return joined(list(dict.fromkeys(way_out(remedy) for remedy in remedies)))
 
 

@@ -35,7 +35,7 @@ class SettingsModel(Protocol):
         """Return the name of a row's column."""
 
     def needs_at(self, at: int) -> bool:
-        """Whether something of a row is open, wrong, or warned of."""
+        """Return whether a row has an open fact, an error or a warning."""
 
     def sort_key(self, at: int, column: int) -> Any:
         """Return what a row is sorted by under a heading; ``None`` goes last."""

@@ -27,7 +27,7 @@ PAGE = Page(
     ),
     keys=(
         "Tab moves to the next fact, Return edits it. Select a name with ⚠ to see the reason below the table. "
-        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit is then for all of them. Ctrl+F "
+        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of them. Ctrl+F "
         "filters by name; a click on a heading, or Alt+S, sorts the view."
     ),
 )

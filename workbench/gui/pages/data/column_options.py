@@ -108,7 +108,7 @@ class ReadingFacts(QWidget):
         whole.addWidget(self.problem)
 
     def show_column(self, column: DraftColumn, edited: Sequence[DraftColumn] = ()) -> None:
-        """Show the facts of one attribute; an edit is for each of ``edited`` for which it means something."""
+        """Show the facts of one attribute; an edit changes every column of ``edited`` that it fits."""
         self._column, self._edited = column, tuple(edited) or (column,)
         shown = ("missing", *_further_facts(column)) if column.protected and column.kind else ()
         for key in sorted(self._holders, key=lambda key: key in shown):

@@ -24,7 +24,7 @@ PAGE = Page(
     ),
     keys=(
         "Space locks a share; the others divide the rest. A kept attribute is published unchanged. "
-        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit is then for all of them. Ctrl+F "
+        "Shift+click, Ctrl+click and Ctrl+A select several columns, and an edit then changes all of them. Ctrl+F "
         "filters by name; a click on a heading, or Alt+S, sorts the view."
     ),
 )
