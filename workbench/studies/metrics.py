@@ -134,7 +134,8 @@ def regression_metrics(
     said = (np.clip(predicted, lower, upper) - lower) / (upper - lower)
     mse = float(((said - scaled) ** 2).mean())
     spread = float(((scaled - scaled.mean()) ** 2).mean())
-    r2 = 1.0 - mse / spread if spread > 0 else float(mse == 0)
+    # The mean of equal numbers can miss them by a rounding: only their range says that they are equal.
+    r2 = 1.0 - mse / spread if np.ptp(scaled) > 0 and spread > 0 else float(mse == 0)
     return {"r2": r2, "rmse": mse**0.5, "mse": mse}
 
 
