@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
+from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
-LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES,)
+LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION)
 
 PLANNED = (
-    "linear-regression",
     "logistic-regression",
     "kmeans",
     "random-forest",
@@ -38,4 +38,4 @@ def learner(name: str) -> Learner:
     raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
 
 
-__all__ = ["LEARNERS", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]
+__all__ = ["LEARNERS", "LINEAR_REGRESSION", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]

@@ -281,6 +281,26 @@ def checked_classes(y: ArrayLike, target: Attribute) -> NDArray[np.int64]:
     return given.astype(np.int64)
 
 
+def checked_numbers(y: ArrayLike, target: Attribute) -> NDArray[np.float64]:
+    """Return y (n,) as doubles; NaN marks an empty row.
+
+    Raises:
+        InputError: y is not a list of numbers, or one is infinite; the message names the row (from 1).
+    """
+    given = np.asarray(y)
+    if given.ndim != 1 or given.dtype.kind not in "iufb":
+        raise InputError("y is not a list of numbers", f"column {target.name}", "give numbers")
+    numbers = given.astype(np.float64)
+    if np.isinf(numbers).any():
+        row = int(np.argmax(np.isinf(numbers)))
+        raise InputError(
+            f"the value {numbers[row]:g} is no value of the column",
+            f"row {row + 1}, column {target.name}",
+            "give a finite number, or NaN for an empty row",
+        )
+    return numbers
+
+
 def checked_schema(attributes: Sequence[Attribute], target: Attribute, to_predict: str = CLASSIFICATION) -> None:
     """Check that a model can be learned from these columns.
 

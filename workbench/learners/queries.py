@@ -91,11 +91,21 @@ def checked_answers(answers: Mapping[str, Any], queries: Sequence[Query]) -> lis
     Raises:
         ParameterError: they are not those of these queries, or not whole numbers of 64 bits.
     """
-    if set(answers) != {q.label for q in queries}:
+    found = checked_whole_numbers(answers, {q.label: q.length for q in queries})
+    return [found[q.label] for q in queries]
+
+
+def checked_whole_numbers(answers: Mapping[str, Any], lengths: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return the answers of a file by label, after checking how many whole numbers each holds.
+
+    Raises:
+        ParameterError: they are not those of these queries, or not whole numbers of 64 bits.
+    """
+    if set(answers) != set(lengths):
         raise ParameterError("the answers are not those of this model's queries", "the model")
-    for query in queries:
-        vector = answers[query.label]
+    for label, length in lengths.items():
+        vector = answers[label]
         whole = isinstance(vector, list) and all(isinstance(v, int) and not isinstance(v, bool) for v in vector)
-        if not whole or len(vector) != query.length or not all(abs(v) < 2**63 for v in vector):
-            raise ParameterError(f"the answer is not {query.length} whole numbers", query.label)
-    return [answers[q.label] for q in queries]
+        if not whole or len(vector) != length or not all(abs(v) < 2**63 for v in vector):
+            raise ParameterError(f"the answer is not {length} whole numbers", label)
+    return dict(answers)

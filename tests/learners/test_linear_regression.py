@@ -1,0 +1,192 @@
+"""Linear regression: exact without noise, useful with it, and the slides' example of the functional mechanism."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from regression_tables import Table, boston, diabetes_progression
+from sklearn.linear_model import LinearRegression as Reference
+
+from workbench.data.schema import Attribute
+from workbench.learners.linear_regression.estimator import LinearRegression, LinearRegressionModel
+from workbench.learners.linear_regression.parameters import FUNCTIONAL, LinearRegressionParameters
+from workbench.learners.linear_regression.solve import functional_line
+from workbench.learners.linear_regression.statistics import coefficients, gram
+from workbench.params import InputError, ParameterError
+from workbench.privacy.accounting.event import Cost
+from workbench.privacy.central import NoNoise, ReleasedNoise, StudyNoise
+
+
+def fitted(data: Table, epsilon: float | None, repeat: int = 0, **more: object) -> LinearRegression:
+    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    parameters = LinearRegressionParameters.from_plain({"epsilon": epsilon, **more})
+    train, _ = data.split(repeat)
+    return LinearRegression(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
+
+
+def r2(data: Table, epsilon: float | None, repeat: int, **more: object) -> float:
+    _, test = data.split(repeat)
+    error = data.y[test] - fitted(data, epsilon, repeat, **more).predict(data.X[test])
+    return float(1 - (error**2).mean() / data.y[test].var())
+
+
+def test_without_noise_it_is_least_squares() -> None:
+    data = diabetes_progression()
+    train, test = data.split(0)
+    ours = fitted(data, None)
+    reference = Reference().fit(data.X[train], data.y[train])
+    expected = np.clip(reference.predict(data.X[test]), *data.target.bounds())
+    np.testing.assert_allclose(ours.predict(data.X[test]), expected, rtol=2e-3)
+    assert ours.model_.columns_used == tuple(a.name for a in data.attributes)
+
+
+# 20 splits; the standard error of each mean is below .04.
+@pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.05), (3.0, 0.3), (10.0, 0.5)])
+def test_boston(shared_data: Path, epsilon: float, least: float) -> None:
+    data = boston(shared_data)
+    assert np.mean([r2(data, epsilon, repeat) for repeat in range(20)]) > least
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.1), (1.0, 0.03), (10.0, 0.4)])
+def test_diabetes_progression(epsilon: float, least: float) -> None:
+    data = diabetes_progression()
+    assert np.mean([r2(data, epsilon, repeat) for repeat in range(20)]) > least
+
+
+def test_the_default_method_is_the_better_one() -> None:
+    data = diabetes_progression()
+    for epsilon in (1.0, 10.0):
+        ours = np.mean([r2(data, epsilon, repeat) for repeat in range(10)])
+        assert ours > np.mean([r2(data, epsilon, repeat, method=FUNCTIONAL) for repeat in range(10)])
+
+
+def test_with_little_epsilon_few_columns_are_used_and_at_last_none() -> None:
+    data = diabetes_progression()
+    used = [len(fitted(data, epsilon).model_.columns_used) for epsilon in (0.1, 0.5, 3.0, 30.0, 1000.0)]
+    assert used[0] == 0
+    assert used == sorted(used)
+    assert used[-1] == len(data.attributes)
+    assert len(fitted(data, 0.1, columns=4).model_.columns_used) == 4
+
+
+def test_the_order_of_the_columns_does_not_matter() -> None:
+    data = diabetes_progression()
+    turned = data.turned()
+    ours = [r2(data, 3.0, repeat) for repeat in range(20)]
+    other = [r2(turned, 3.0, repeat) for repeat in range(20)]
+    error = np.hypot(np.std(ours), np.std(other)) / np.sqrt(20)
+    assert abs(np.mean(ours) - np.mean(other)) < 5 * error
+    assert set(fitted(data, 1e6, columns=3).model_.columns_used) == set(
+        fitted(turned, 1e6, columns=3).model_.columns_used
+    )
+
+
+def test_the_slides_example(golden) -> None:
+    """Rows (1, .4), (.9, .3), (−.5, −1), on a grid of tenths."""
+    size = 10
+    rows = np.array([(size, 10, 4), (size, 9, 3), (size, -5, -10)])
+    w0_squared, w0w1, w0, w1_squared, w1 = (v / size**2 for v in coefficients(rows))
+    for name, value in {
+        "w0^2": w0_squared,
+        "w0w1": w0w1,
+        "w0": w0,
+        "w1^2": w1_squared,
+        "w1": w1,
+        "const": float(((rows[:, -1] / size) ** 2).sum()),
+    }.items():
+        assert value == pytest.approx(golden(f"functional_mech_example_{name}"), abs=1e-12)
+    line = functional_line(gram(coefficients(rows), 2, size, functional=True), 0.0, 1.0)
+    assert line.height == pytest.approx(golden("functional_mech_example_ols_w0"), rel=1e-9)
+    assert line.slopes[0] == pytest.approx(golden("functional_mech_example_ols_w1"), rel=1e-9)
+    told = line.height + line.slopes[0] * rows[:, 1] / size
+    assert told == pytest.approx([golden(f"functional_mech_example_yhat{i}") for i in (1, 2, 3)], rel=1e-9)
+    assert ((told - rows[:, 2] / size) ** 2).sum() == pytest.approx(golden("functional_mech_example_min_f"), rel=1e-6)
+
+
+def test_a_noisy_loss_without_a_minimum_is_trimmed() -> None:
+    indefinite = np.array([[1.0, 2.0, 0.5], [2.0, 1.0, 0.25], [0.5, 0.25, 0.0]])
+    line = functional_line(indefinite, 0.0, 1.0)
+    assert np.isfinite([line.height, *line.slopes]).all()
+    assert line.height == pytest.approx(line.slopes[0])  # only the direction (1, 1) is left
+
+
+def test_a_model_is_written_and_read_again() -> None:
+    data = diabetes_progression()
+    for method in ("adaptive", FUNCTIONAL):
+        model = fitted(data, 2.0, method=method)
+        plain = json.loads(json.dumps(model.to_plain()))
+        again = LinearRegressionModel.from_plain(plain)
+        np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
+        assert sum(event.epsilon for event in model.events()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"learner": "naive-bayes"}, "learner = 'naive-bayes'"),
+        ({"rows": 0}, "rows = 0"),
+        ({"columns": ["bmi", "bmi"]}, "'columns'"),
+        ({"columns": ["nothing"]}, "'columns'"),
+        ({"answers": {"sums": [1, 2]}}, "whole numbers"),
+        ({"answers": {}}, "answers"),
+        ({"target": {"name": "y", "kind": "category", "domain": ["a", "b"]}}, "not as numbers"),
+    ],
+)
+def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: str) -> None:
+    plain = {**fitted(diabetes_progression(), 2.0).to_plain(), **change}
+    with pytest.raises(ParameterError, match=said):
+        LinearRegressionModel.from_plain(plain)
+
+
+def test_it_is_charged_before_a_row_is_read() -> None:
+    data = diabetes_progression()
+    unreadable = np.where(np.arange(data.X.size).reshape(data.X.shape) == 7, np.inf, data.X)
+    charged: list[float] = []
+
+    def refuse(cost: Cost) -> None:
+        raise InputError("no budget is left")
+
+    def charge(cost: Cost) -> None:
+        charged.append(float(cost.epsilon))
+
+    learner = LinearRegression(
+        data.attributes, data.target, LinearRegressionParameters(epsilon=1.5), ReleasedNoise(), refuse
+    )
+    with pytest.raises(InputError, match="no budget"):
+        learner.fit(unreadable, data.y)
+    learner.set_params(charge=charge)
+    with pytest.raises(InputError, match="row 1, column s4"):
+        learner.fit(unreadable, data.y)
+    assert charged == [1.5]
+    assert learner.fit(data.X, data.y).model_.noise == "released"
+    with pytest.raises(ParameterError, match="has to be charged"):
+        learner.set_params(charge=None).fit(data.X, data.y)
+
+
+def test_rows_without_a_number_contribute_nothing() -> None:
+    data = diabetes_progression()
+    holes = data.y.copy()
+    holes[::2] = np.nan
+    ours = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise()).fit(data.X, holes)
+    half = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise()).fit(
+        data.X[1::2], data.y[1::2]
+    )
+    np.testing.assert_allclose(ours.predict(data.X), half.predict(data.X), rtol=1e-6)
+    nothing = LinearRegression(data.attributes, data.target, LinearRegressionParameters(), NoNoise())
+    nothing.fit(data.X, np.full(len(holes), np.nan))
+    assert np.isfinite(nothing.predict(data.X)).all()
+
+
+def test_names_are_columns_too() -> None:
+    generator = np.random.default_rng(3)
+    group = generator.integers(0, 3, 4000)
+    y = np.array([2.0, 5.0, 8.0])[group] + generator.normal(0, 0.5, 4000)
+    attributes = [Attribute(name="group", kind="category", domain=("a", "b", "c"))]
+    target = Attribute(name="y", kind="real", lower=0, upper=10)
+    noise = StudyNoise(np.random.default_rng(1))
+    learner = LinearRegression(attributes, target, LinearRegressionParameters(epsilon=10.0), noise)
+    learner.fit(group[:, None], y)
+    assert learner.predict([[0], [1], [2]]) == pytest.approx([2, 5, 8], abs=0.5)

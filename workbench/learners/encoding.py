@@ -1,0 +1,118 @@
+"""A mixed table as columns of whole numbers between −K and K: what learners of weighted sums read.
+
+Every rule here depends on the declared facts alone, so that one row is encoded without a look at the others:
+
+* a number becomes its place within the declared bounds, −K at the lower one and K at the upper one;
+* a category of two values becomes −K or K, one of more values a column for each of them, K where it occurs and else 0;
+* where a value may be missing, there is one more column, K where it is missing; the number itself is then 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import OWN_VALUE, Attribute
+from workbench.learners.base import checked_columns
+from workbench.learners.sums import on_grid
+
+_MOST_BITS = 15
+_EXACT_BITS = 52
+_NOISE_BITS = 54
+
+
+def grid_of(rows: int, sensitivity: float = 1.0, epsilon: float = math.inf) -> int:
+    """Return K, a power of two for which sums of products are exact in doubles and their noise fits 64 bits.
+
+    Args:
+        rows: public number of rows; n·K² ≤ 2^52.
+        sensitivity: L1 sensitivity of the sums in units of K².
+        epsilon: share of the query; infinite where there is no noise.
+    """
+    bits = min(_MOST_BITS, (_EXACT_BITS - max(rows - 1, 1).bit_length()) // 2)
+    if epsilon < math.inf:
+        bits = min(bits, math.floor((_NOISE_BITS - math.log2(sensitivity / epsilon)) / 2))
+    return 1 << max(1, bits)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table are encoded.
+
+    Attributes:
+        attributes: the public facts about the columns of X, in order.
+    """
+
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the name of each encoded column, (D,)."""
+        found: list[str] = []
+        for attribute in self.attributes:
+            if attribute.numeric:
+                found.append(attribute.name)
+            elif _two_sided(attribute):
+                found.append(f"{attribute.name} = {attribute.values()[1]}")
+            else:
+                found += [f"{attribute.name} = {value}" for value in attribute.values()]
+            if attribute.missing == OWN_VALUE:
+                found.append(f"{attribute.name} is missing")
+        return tuple(found)
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Return for each encoded column the attribute that it comes from, (D,)."""
+        widths = [self._width(attribute) for attribute in self.attributes]
+        return tuple(j for j, width in enumerate(widths) for _ in range(width))
+
+    @staticmethod
+    def _width(attribute: Attribute) -> int:
+        own = 1 if attribute.numeric or _two_sided(attribute) else len(attribute.values())
+        return own + (attribute.missing == OWN_VALUE)
+
+    def encode(self, X: ArrayLike, size: int) -> NDArray[np.int64]:
+        """Return the encoded rows (n, D), each whole number in [−K, K].
+
+        Args:
+            X: rows (n, d) as :func:`workbench.learners.base.checked_columns` takes them.
+            size: K.
+
+        Raises:
+            InputError: a value that the column's declaration does not allow, naming row and column.
+        """
+        columns = checked_columns(X, self.attributes)
+        encoded = np.zeros((len(columns), len(self.labels)), dtype=np.int64)
+        at = 0
+        for attribute, column in zip(self.attributes, columns.T, strict=True):
+            if attribute.numeric:
+                missing = np.isnan(column)
+                encoded[~missing, at] = on_grid(column[~missing], *attribute.bounds(), size)
+                at += 1
+            else:
+                values = len(attribute.values())
+                missing = column == values
+                if _two_sided(attribute):
+                    encoded[~missing, at] = np.where(column[~missing] == 1, size, -size)
+                    at += 1
+                else:
+                    rows = np.flatnonzero(~missing)
+                    encoded[rows, at + column[rows].astype(np.int64)] = size
+                    at += values
+            if attribute.missing == OWN_VALUE:
+                encoded[missing, at] = size
+                at += 1
+        return encoded
+
+
+def encoding(attributes: Sequence[Attribute]) -> Encoding:
+    """Return the encoding of a table's columns."""
+    return Encoding(tuple(attributes))
+
+
+def _two_sided(attribute: Attribute) -> bool:
+    return len(attribute.values()) == 2

@@ -1,0 +1,1 @@
+"""Private linear regression: noisy sums of products, or the functional mechanism."""

@@ -1,0 +1,80 @@
+"""Which columns to use, chosen from the rows and paid for.
+
+Few clear columns predict better than many noisy ones. What each column could do alone is measured by the loss of the
+best line through it, and the best are found one after another by report-noisy-max.
+
+*The loss.* With x and y in [−1, 1], a line is given by its heights a at x = −1 and b at x = 1, both within [−1, 1].
+Then every prediction lies within [−1, 1] and a row's squared error within [0, 4]. The loss of a column is the least
+sum of squared errors, divided by 4. One more row cannot make the least sum smaller, and makes it larger by at most its
+own error at the former best line: between 0 and 1.
+
+*Report-noisy-max.* All losses move in one direction and by at most Δ, so that noise of scale Δ/ε on each is enough for
+ε (Dwork & Roth 2014, claim 3.9, for counts; the proof needs only that the scores are monotone). Losses are whole
+numbers here, K of them a unit, rounded down from a value that doubles give to far better than one of them: Δ = K + 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.central import CentralNoise
+
+UNIT = 1 << 10
+"""Whole numbers of a loss of one row."""
+
+SENSITIVITY = UNIT + 2
+"""How far one row moves a loss: by one unit, and by what rounding can add on either side."""
+
+
+def line_losses(columns: NDArray[np.int64], target: NDArray[np.int64], size: int) -> list[int]:
+    """Return the loss of the best line through each column alone, (D,), in parts of :data:`UNIT`.
+
+    Args:
+        columns: encoded columns (n, D), each in [−K, K].
+        target: encoded target (n,) in [−K, K].
+        size: K; n·K² must not be above 2^52, so that the sums are exact.
+    """
+    x, y = columns.astype(np.float64), target.astype(np.float64)
+    n, square = float(len(y)), float(size) ** 2
+    sum_x, sum_xx, sum_xy = x.sum(axis=0) / size, (x * x).sum(axis=0) / square, (y @ x) / square
+    sum_y, sum_yy = float(y.sum()) / size, float(y @ y) / square
+    # A line is a·u + b·v with u = (1 − x)/2 and v = (1 + x)/2.
+    uu, vv, uv = (n - 2 * sum_x + sum_xx) / 4, (n + 2 * sum_x + sum_xx) / 4, (n - sum_xx) / 4
+    uy, vy = (sum_y - sum_xy) / 2, (sum_y + sum_xy) / 2
+
+    def loss(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(sum_yy - 2 * (a * uy + b * vy) + a * a * uu + 2 * a * b * uv + b * b * vv)
+
+    determinant = uu * vv - uv * uv
+    regular = determinant > 1e-12 * np.maximum(uu * vv, 1.0)
+    safe = np.where(regular, determinant, 1.0)
+    a, b = (uy * vv - vy * uv) / safe, (vy * uu - uy * uv) / safe
+    inside = regular & (np.abs(a) <= 1) & (np.abs(b) <= 1)
+    best = np.where(inside, loss(a, b), np.inf)
+    # Otherwise the least value lies on the edge of the square: on each of the four sides it is a parabola's.
+    for end in (-1.0, 1.0):
+        fixed = np.full_like(uu, end)
+        other = np.clip((vy - end * uv) / np.maximum(vv, 1e-12), -1, 1)
+        best = np.minimum(best, loss(fixed, other))
+        other = np.clip((uy - end * uv) / np.maximum(uu, 1e-12), -1, 1)
+        best = np.minimum(best, loss(other, fixed))
+    return [int(v) for v in np.floor(np.maximum(best, 0.0) / 4 * UNIT)]
+
+
+def choose(losses: Sequence[int], shares: Sequence[float], noise: CentralNoise) -> list[int]:
+    """Return the columns with the least noisy losses, one for each share of ε, in the order in which they were found.
+
+    Args:
+        losses: of the columns, moved by one row in one direction and by at most :data:`SENSITIVITY`.
+        shares: ε of each round; infinite where there is no noise.
+        noise: where the noise comes from. The noisy losses themselves are thrown away.
+    """
+    left = list(range(len(losses)))
+    chosen: list[int] = []
+    for epsilon in shares:
+        noisy = noise.integers([losses[j] for j in left], SENSITIVITY, epsilon)
+        chosen.append(left.pop(int(np.argmin(noisy))))
+    return chosen
