@@ -72,7 +72,7 @@ def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.
     with (made / "out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["regime", "epsilon", "repeat", "metric", "value"]
-    assert told["rows"] == len(rows) == 3 * 3 * 2 * 3
+    assert told["rows"] == len(rows) == 3 * 3 * 2 * 4
     assert told["seconds"] > 0
     assert {r["regime"] for r in rows} == {"none", "sanitized:staircase", "private"}
     assert {r["epsilon"] for r in rows} == {"0.5", "5", "50"}
@@ -198,7 +198,7 @@ def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: i
     out, err = again.communicate(timeout=600)
     assert again.returncode == 0
     assert re.fullmatch(r"note: \d+ fits are kept from a run that was stopped\n", err)
-    assert json.loads(out)["rows"] == 400 * 2 * 3
+    assert json.loads(out)["rows"] == 400 * 2 * 4
     assert left(made) == ["out.csv"]
     assert unfinished() == []
     whole = (made / "out.csv").read_bytes()

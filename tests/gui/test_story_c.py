@@ -102,6 +102,8 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
 
     # -- cancel at half, in the panel of jobs
     qtbot.waitUntil(lambda: seen[-1] >= MODELS / 2, timeout=PATIENT)
+    assert not window.findChild(QWidget, "job_cancel").isVisible(), "this page has a Cancel of its own"
+    press(window, "rail_data")
     cancel = window.findChild(QWidget, "job_cancel")
     words = [cancel.text()]
     job.cancelling.connect(lambda: words.append(cancel.text()))
@@ -109,6 +111,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
     idle(window)
     assert words == ["Cancel", "Cancelling…", "Cancelled"]
+    press(window, "rail_utility")
     assert seen == sorted(seen)
     assert page.figure is not None, "what was computed stays"
     assert "kept" in window.findChild(QWidget, "note_utility").accessibleName()

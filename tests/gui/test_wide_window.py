@@ -76,3 +76,23 @@ def test_names_too_many_to_draw_have_no_example():
     column = DraftColumn(name="town", kind="category", domain=names)
     (outlook,) = outlooks(((column, Decimal(1)),), CancelToken())
     assert outlook.example is None
+
+
+@pytest.mark.parametrize(("width", "expected"), [(1280, False), (2560, True)])
+def test_release_takes_two_columns_where_there_is_room(people, qtbot, idle, width, expected):
+    people.resize(width, 1200)
+    people.show_page("release")
+    idle(people)
+    published, cost, outside = (
+        people.findChild(QWidget, f"release_{name}") for name in ("published", "cost", "outside")
+    )
+    qtbot.waitUntil(lambda: (outside.geometry().left() == cost.geometry().left()) is expected)
+    assert cost.geometry().left() > published.geometry().right()
+    if expected:
+        area = people.findChild(QWidget, "release_area")
+        assert published.height() > 0.9 * area.height(), "as high as the page"
+        assert abs(published.width() - cost.width()) <= 2
+    else:
+        assert outside.geometry().top() > published.geometry().bottom()
+    people.resize(1280, 800)
+    qtbot.waitUntil(lambda: outside.geometry().left() < cost.geometry().left())

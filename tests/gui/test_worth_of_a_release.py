@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hands import Hands
 from mishaps import retype
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
 from workbench.gui.pages.release import release_card
@@ -104,7 +105,8 @@ def test_what_will_be_published_stays_above_what_was_released(people, qtbot, idl
     area = people.findChild(QWidget, "release_area")
     card = people.findChild(QWidget, "released_1")
     outside = people.findChild(QWidget, "release_outside")
-    assert card.y() > outside.y()
+    top = QPoint(0, 0)
+    assert card.mapTo(area, top).y() > outside.mapTo(area, top).y()
     assert area.verticalScrollBar().value() > 0 or card.visibleRegion().boundingRect().height() == card.height()
     people.session.set_epsilon(Decimal("0.5"))
     idle(people)

@@ -7,13 +7,15 @@ import polars as pl
 import pytest
 
 from workbench.data.table import Table
-from workbench.learners.tasks import REGRESSION
+from workbench.learners.naive_bayes.estimator import NaiveBayes
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals import Event, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.studies.curve import CurvePlan, identity, run_curve
 from workbench.studies.journal import Journal
+from workbench.studies.metrics import measured
 from workbench.studies.regimes import Regime, StudyData
 from workbench.studies.results import Row, Tally
 
@@ -54,12 +56,12 @@ def accuracy(rows: tuple[Row, ...]) -> dict[tuple[str, float], float]:
 
 def test_rows_are_complete_ordered_and_repeatable(data: StudyData) -> None:
     rows = run_curve(PLAN, data).rows
-    assert len(rows) == 3 * 2 * 3 * 3  # regimes, ε, repeats, metrics
+    assert len(rows) == 3 * 2 * 3 * 4  # regimes, ε, repeats, metrics
     regimes = [r.regime for r in rows]
     assert list(dict.fromkeys(regimes)) == list(PLAN.regimes)
     keys = [(PLAN.regimes.index(r.regime), r.epsilon, r.repeat) for r in rows]
     assert keys == sorted(keys)
-    assert {r.metric for r in rows} == {"accuracy", "balanced_accuracy", "f1"}
+    assert {r.metric for r in rows} == {"accuracy", "balanced_accuracy", "f1", "auc"}
     assert run_curve(PLAN, data).rows == rows
     assert run_curve(replace(PLAN, seed=1), data).rows != rows
 
@@ -173,6 +175,24 @@ def test_cancel_leaves_no_worker(data: StudyData) -> None:
 def test_the_majority_is_the_baseline(data: StudyData) -> None:
     share = max(np.bincount(data.y)) / len(data.y)
     assert run_curve(PLAN, data).levels["accuracy"] == pytest.approx(share, abs=0.02)
+
+
+def test_every_regime_has_an_auc_that_rises_with_epsilon(data: StudyData) -> None:
+    result = run_curve(replace(PLAN, repeats=8), data)
+    area = {(p.regime, p.epsilon): p.mean for p in Tally(result.rows).points() if p.metric == "auc"}
+    assert {regime for regime, _ in area} == set(PLAN.regimes)
+    assert area["none", 0.5] > 0.95
+    assert 0.5 <= area["sanitized:staircase", 0.5] < area["sanitized:staircase", 50.0]
+    assert area["private", 0.5] < area["private", 50.0] + 1e-9
+    assert result.levels["auc"] == 0.5
+    assert result.left_out == {}
+
+
+def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(NaiveBayes, "predict_proba")
+    result = run_curve(PLAN, data)
+    assert {row.metric for row in result.rows} == {"accuracy", "balanced_accuracy", "f1"}
+    assert result.left_out == {"auc": measured(CLASSIFICATION).metric("auc").absent}
 
 
 @pytest.mark.parametrize(

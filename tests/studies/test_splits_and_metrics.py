@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     accuracy_score,
     adjusted_rand_score,
@@ -9,12 +11,21 @@ from sklearn.metrics import (
     f1_score,
     mean_squared_error,
     r2_score,
+    roc_auc_score,
 )
+from sklearn.svm import LinearSVC
 
 from workbench.data.schema import Attribute
-from workbench.learners.tasks import REGRESSION, TASKS, Task
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, TASKS, Task
 from workbench.params import InputError, ParameterError
-from workbench.studies.metrics import adjusted_rand, classification_metrics, measured, regression_metrics
+from workbench.studies.held_out import HeldOut, distances_of, scores_of
+from workbench.studies.metrics import (
+    adjusted_rand,
+    classification_metrics,
+    measured,
+    regression_metrics,
+    roc_auc,
+)
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 codes = st.lists(st.integers(0, 3), min_size=5, max_size=80).map(np.array)
@@ -98,6 +109,10 @@ def test_where_all_numbers_are_alike_only_meeting_them_counts(said: float, r2: f
     assert regression_metrics(np.full(4, 3.0), np.full(4, said), AGE)["r2"] == r2
 
 
+def test_equal_numbers_whose_mean_is_off_by_the_last_bit_do_not_vary() -> None:
+    assert regression_metrics(np.full(3, 144.0), np.zeros(3), AGE)["r2"] == 0
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60))
 def test_agreement_of_groups_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     classes, groups = np.array(pairs).T
@@ -109,11 +124,11 @@ def test_every_task_can_be_measured_and_compared_with_a_constant_answer(task: Ta
     study = measured(task.name)
     target = AGE if task.name == REGRESSION else Attribute(name="y", kind="category", domain=("a", "b", "c"))
     y = np.array([0, 1, 1, 1, 2, 2])
-    figures = study.measure(y, np.full(6, study.constant(y)), target)
+    figures = study.measure(HeldOut(y, np.full(6, study.constant(y))), target)
     assert set(figures) <= {metric.name for metric in study.metrics}
     assert study.main.level
     level = figures[study.main.name]
-    assert study.main.better(study.measure(y, y, target)[study.main.name], level)
+    assert study.main.better(study.measure(HeldOut(y, y), target)[study.main.name], level)
 
 
 def test_of_errors_less_is_better() -> None:
@@ -123,3 +138,105 @@ def test_of_errors_less_is_better() -> None:
     assert not rmse.not_worse(0.215, 0.2, rmse.near)
     with pytest.raises(ParameterError, match="choose one of r2, rmse, mse"):
         measured(REGRESSION).metric("accuracy")
+
+
+@given(st.data(), st.integers(4, 60))
+def test_auc_of_two_classes_is_that_of_scikit_learn(data: st.DataObject, rows: int) -> None:
+    truth = np.array([0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=rows, max_size=rows))])
+    # Few different scores: ties are what a fast formula gets wrong.
+    likely = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 0.2, 0.5, 1.0]), min_size=len(truth), max_size=rows + 2))
+    )
+    assert roc_auc(truth, np.column_stack([1 - likely, likely])) == pytest.approx(roc_auc_score(truth, likely))
+
+
+@given(st.data(), st.integers(3, 5), st.integers(1, 40))
+def test_auc_of_more_classes_is_the_plain_mean_of_one_against_the_rest(
+    data: st.DataObject, classes: int, rows: int
+) -> None:
+    drawn = data.draw(st.lists(st.integers(0, classes - 1), min_size=rows, max_size=rows))
+    truth = np.array([*range(classes), *drawn])
+    seed = data.draw(st.integers(0, 1000))
+    scores = np.random.default_rng(seed).dirichlet(np.ones(classes), len(truth)).round(1) + 0.1
+    scores /= scores.sum(axis=1, keepdims=True)
+    assert roc_auc(truth, scores) == pytest.approx(roc_auc_score(truth, scores, multi_class="ovr", average="macro"))
+
+
+def test_auc_passes_over_classes_without_rows_and_is_absent_of_a_single_class() -> None:
+    scores = np.random.default_rng(1).random((30, 3))
+    truth = np.repeat([0, 2], 15)
+    both = [roc_auc_score(truth == code, scores[:, code]) for code in (0, 2)]
+    assert roc_auc(truth, scores) == pytest.approx(np.mean(both))
+    assert roc_auc(np.zeros(30, dtype=np.int64), scores) is None
+    alone = measured(CLASSIFICATION).measure(HeldOut(np.zeros(30, dtype=np.int64), truth, scores[:, :2]), KIND)
+    assert "accuracy" in alone
+    assert "auc" not in alone
+
+
+KIND = Attribute(name="y", kind="category", domain=("a", "b"))
+PLACES = (Attribute(name="u", kind="real", lower=-10, upper=10), Attribute(name="v", kind="real", lower=0, upper=5))
+
+
+def test_scores_come_from_probabilities_or_a_decision_and_a_class_that_was_never_seen_is_last() -> None:
+    generator = np.random.default_rng(2)
+    X, y = generator.normal(size=(60, 2)), np.repeat([0, 2], 30)
+    X[y == 2] += 1
+    held = X[::3]
+    proba, decision = LogisticRegression().fit(X, y), LinearSVC().fit(X, y)
+    scores = scores_of(proba, 3, held)
+    assert scores is not None
+    assert np.array_equal(scores[:, [0, 2]], proba.predict_proba(held))
+    assert np.isneginf(scores[:, 1]).all()
+    for model, ranked in ((proba, proba.predict_proba(held)[:, 1]), (decision, decision.decision_function(held))):
+        said = HeldOut.ask(model, PLACES, 3, held, y[::3])
+        target = Attribute(name="y", kind="category", domain=("a", "b", "c"))
+        assert measured(CLASSIFICATION).measure(said, target)["auc"] == pytest.approx(
+            roc_auc_score(y[::3] == 2, ranked)
+        )
+
+
+def test_a_model_without_scores_has_no_auc_and_one_without_centres_no_inertia() -> None:
+    class Answers:
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return np.zeros(len(X), dtype=np.int64)
+
+    said = HeldOut.ask(Answers(), PLACES, 2, np.zeros((6, 2)), np.array([0, 1, 0, 1, 0, 1]))
+    assert set(measured(CLASSIFICATION).measure(said, KIND)) == {"accuracy", "balanced_accuracy", "f1"}
+    assert set(measured(CLUSTERING).measure(said, KIND)) == {"ari"}
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_inertia_is_that_of_scikit_learn_on_the_public_scale(groups: int) -> None:
+    generator = np.random.default_rng(3)
+    X = np.column_stack([generator.uniform(-10, 10, 80), generator.uniform(0, 5, 80)])
+    scaled = (X - [-10, 0]) / [20, 5]
+    whole = KMeans(groups, n_init=1, random_state=0).fit(scaled[:60])
+
+    class InUnits:
+        cluster_centers_ = whole.cluster_centers_ * [20, 5] + [-10, 0]
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return whole.predict((X - [-10, 0]) / [20, 5])
+
+    for rows, known in ((slice(60), whole.inertia_), (slice(60, 80), -whole.score(scaled[60:]))):
+        said = HeldOut.ask(InUnits(), PLACES, 0, X[rows], np.arange(80)[rows] % 2)
+        figures = measured(CLUSTERING).measure(said, KIND)
+        assert figures["inertia"] == pytest.approx(known)
+        assert -1 <= figures["ari"] <= 1
+
+
+def test_a_missing_number_and_a_category_add_nothing_to_inertia() -> None:
+    columns = (*PLACES, KIND)
+
+    class Centres:
+        cluster_centers_ = np.array([[0.0, 0.0, 0.0], [10.0, 5.0, 1.0]])
+
+    X = np.array([[np.nan, 5.0, 0.0], [99.0, 5.0, 0.0], [0.0, 0.0, 1.0]])
+    assert distances_of(Centres(), columns, X) == pytest.approx([0.0, 0.0, 0.0])
+    assert distances_of(Centres(), (KIND,), X[:, 2:]) is None
+
+
+def test_of_a_sum_near_is_a_part_of_it() -> None:
+    inertia = measured(CLUSTERING).metric("inertia")
+    assert inertia.close(102, 100)
+    assert not inertia.close(104, 100)

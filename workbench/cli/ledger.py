@@ -11,7 +11,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_data
 from workbench.data.read import ReadOptions, read_table
-from workbench.params import CheckFailedError
+from workbench.params import CheckFailedError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_MOST
@@ -31,7 +31,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
     cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
     add_data(cap)
-    cap.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    cap.add_argument("--epsilon", metavar="ε", help=f"{_EPSILON.help}; with --delta alone it stays as it is")
     cap.add_argument("--delta", metavar="δ", help=_DELTA.help)
     version = actions.add_parser(
         "version", help="let a newer table share the account of an older one", allow_abbrev=False
@@ -76,9 +76,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
+    epsilon = None if options.epsilon is None else exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
-    return ledger.set_cap(ledger.identify(read_data(options, context)), epsilon, delta).dataset
+    dataset = ledger.identify(read_data(options, context))
+    if epsilon is not None:
+        return ledger.set_cap(dataset, epsilon, delta).dataset
+    if delta is not None:
+        return ledger.set_delta_cap(dataset, delta).dataset
+    raise ParameterError("no cap is named", "ledger cap", "give --epsilon, --delta or both")
 
 
 def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:

@@ -24,8 +24,12 @@ ONE_THREAD = (
     "NUMEXPR_NUM_THREADS",
 )
 
-NICE = 15
-"""Workers use every core, but yield to the window that a person waits for."""
+NICE = 5
+"""Workers use every core, but yield to the window that a person waits for.
+
+Not more than 5: beside another busy program a process at 15 gets a thirtieth of a core, and a training that takes
+seconds seems to hang.
+"""
 
 
 class WorkerFaultError(RuntimeError):

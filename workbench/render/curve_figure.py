@@ -32,7 +32,8 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
             points.setdefault(point.regime, []).append(point)
     ways = [way for way in plan.ways if way.kind != "none"]
     styles = _styles(ways)
-    series = [_series(_name(way, ways), styles[way.name], points[way.name]) for way in ways]
+    # Not every model can be measured by every metric: one without scores has no AUC and so no line.
+    series = [_series(_name(way, ways), styles[way.name], points[way.name]) for way in ways if way.name in points]
     baselines = []
     if "none" in points:
         level = points["none"][0].mean

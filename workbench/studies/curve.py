@@ -24,8 +24,9 @@ from workbench.processes.executor import run_tasks
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.studies.held_out import HeldOut
 from workbench.studies.journal import Figures, Journal
-from workbench.studies.metrics import ACCURACY, Levels, Measured, measured
+from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured, measured
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
@@ -112,6 +113,21 @@ class CurveResult:
     levels: Levels
     table_rows: int
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """By the name of each metric that could not be measured, or not of every regime, a sentence that says so."""
+        ways = {point.regime for point in self.points}
+        found = {}
+        for metric in self.plan.measured.metrics:
+            without = [way for way in self.plan.regimes if way in ways - self._ways_with(metric.name)]
+            if without and metric.absent:
+                of = "" if len(without) == len(ways) else f" It is missing for {', '.join(without)}."
+                found[metric.name] = metric.absent + of
+        return found
+
+    def _ways_with(self, metric: str) -> set[str]:
+        return {point.regime for point in self.points if point.metric == metric}
+
 
 def identity(plan: CurvePlan, data: StudyData) -> dict[str, Any]:
     """Return what a curve's figures follow from, for :class:`Journal`: another version, plan or table is another."""
@@ -125,6 +141,7 @@ def identity(plan: CurvePlan, data: StudyData) -> dict[str, Any]:
         "version": workbench.__version__,
         # Not the lists of regimes and ε nor the number of repeats: a longer list continues a shorter one.
         "plan": {"model": plan.model, "seed": plan.seed, "evaluate": plan.evaluate},
+        "metrics": [metric.name for metric in plan.measured.metrics],
         "declared": repr(declared),
         "data": digest.hexdigest(),
     }
@@ -208,7 +225,7 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
     """Do one fit; a worker process calls this."""
     plan, data = shared
     training, held_out = _split(plan, data, fit.repeat)
-    truth, predicted = predictions(
+    said = predictions(
         fit,
         data,
         learner(plan.model),
@@ -217,7 +234,7 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
         seed=plan.seed,
         sanitised_truth=plan.evaluate == SANITIZED,
     )
-    return plan.measured.measure(truth, predicted, data.target)
+    return plan.measured.measure(said, data.target)
 
 
 def _split(plan: CurvePlan, data: StudyData, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -253,12 +270,12 @@ def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
     study = plan.measured
     drawn = [metric.name for metric in study.metrics if metric.level]
     if study.task == CLASSIFICATION:  # from the sizes of the classes alone, without looking for the rows
-        return {ACCURACY: _majority(plan, data)}
+        return {ACCURACY: _majority(plan, data), AUC: BY_CHANCE}
     figures = []
     for repeat in range(plan.repeats):
         training, held_out = _split(plan, data, repeat)
         said = np.full(len(held_out), study.constant(data.y[training]))
-        figures.append(study.measure(data.y[held_out], said, data.target))
+        figures.append(study.measure(HeldOut(data.y[held_out], said), data.target))
     return {name: sum(found[name] for found in figures) / len(figures) for name in drawn}
 
 

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION
 from workbench.params import ParameterError
+from workbench.studies.held_out import HeldOut
 
-ACCURACY = "accuracy"
+ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
+
+BY_CHANCE = 0.5
+"""AUC of a score that is the same for every row."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Metric:
         higher: whether a higher figure is a better one.
         near: how far from the level without privacy still counts as near it.
         near_words: the same, in words.
+        relative: whether it is a part of the level, as of a sum that grows with the rows.
+        absent: where it cannot be measured, in a sentence; empty of a metric that always can be.
     """
 
     name: str
@@ -41,10 +47,16 @@ class Metric:
     higher: bool = True
     near: float = 0.03
     near_words: str = "3 points"
+    relative: bool = False
+    absent: str = ""
 
     def not_worse(self, value: float, level: float, slack: float = 0.0) -> bool:
         """Return whether ``value`` is at least as good as ``level``, or worse by ``slack`` at most."""
         return value >= level - slack if self.higher else value <= level + slack
+
+    def close(self, value: float, level: float) -> bool:
+        """Return whether ``value`` is about as good as ``level``, that of no privacy, or better."""
+        return self.not_worse(value, level, self.near * abs(level) if self.relative else self.near)
 
     def better(self, value: float, level: float) -> bool:
         """Return whether ``value`` is better than ``level``."""
@@ -58,7 +70,7 @@ class Measured:
     Attributes:
         task: the name of the :class:`workbench.learners.tasks.Task`.
         metrics: its figures, the one that is drawn first at the front.
-        measure: returns figures by name, of truth (n,) and prediction (n,) in rows of a target column; n ≥ 1.
+        measure: returns figures by name, of what a model says about rows of a target column.
         constant: returns the one answer that fits training rows y (n,) best without looking at any other column.
         strata: returns the code of the group of each row (n,) that a split divides alike.
         question: how good a model is, in the middle of a sentence.
@@ -67,7 +79,7 @@ class Measured:
 
     task: str
     metrics: tuple[Metric, ...]
-    measure: Callable[[NDArray[Any], NDArray[Any], Attribute], dict[str, float]]
+    measure: Callable[[HeldOut, Attribute], dict[str, float]]
     constant: Callable[[NDArray[Any]], float]
     strata: Callable[[NDArray[Any]], NDArray[np.int64]]
     question: str
@@ -158,12 +170,46 @@ def adjusted_rand(truth: NDArray[np.int64], groups: NDArray[np.int64]) -> float:
     return 1.0 if most == chance else (together - chance) / (most - chance)
 
 
-def _classes(truth: NDArray[Any], predicted: NDArray[Any], target: Attribute) -> dict[str, float]:
-    return classification_metrics(truth, predicted.astype(np.int64), len(target.values()))
+def roc_auc(truth: NDArray[np.int64], scores: NDArray[np.float64]) -> float | None:
+    """Return the area under the ROC curve, or ``None`` where it is not defined.
+
+    Of two classes: the probability that a row of the second has a higher score for it than a row of the first, ties
+    counting one half (Mann & Whitney 1947). Of more: the plain mean of the areas of each class against all others,
+    over the classes that occur among the rows. It is not defined where all rows are of one class.
+
+    Args:
+        truth: class code of each row (n,), n ≥ 1.
+        scores: the score of each class in each row (n, k), k ≥ 2.
+    """
+    codes = [1] if scores.shape[1] == 2 else range(scores.shape[1])
+    areas = [area for code in codes if (area := _area(truth == code, scores[:, code])) is not None]
+    return sum(areas) / len(areas) if areas else None
 
 
-def _groups(truth: NDArray[Any], predicted: NDArray[Any], target: Attribute) -> dict[str, float]:
-    return {"ari": adjusted_rand(truth, predicted.astype(np.int64))}
+def _area(wanted: NDArray[np.bool_], score: NDArray[np.float64]) -> float | None:
+    of_class = int(wanted.sum())
+    others = len(wanted) - of_class
+    if not of_class or not others:
+        return None
+    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
+    middle_ranks = np.cumsum(ties) - (ties - 1) / 2  # rows with one score share the mean of their ranks
+    above = float(middle_ranks[place][wanted].sum()) - of_class * (of_class + 1) / 2
+    return above / (of_class * others)
+
+
+def _classes(rows: HeldOut, target: Attribute) -> dict[str, float]:
+    figures = classification_metrics(rows.truth, rows.predicted.astype(np.int64), len(target.values()))
+    area = None if rows.scores is None else roc_auc(rows.truth, rows.scores)
+    return figures if area is None else {**figures, AUC: area}
+
+
+def _numbers(rows: HeldOut, target: Attribute) -> dict[str, float]:
+    return regression_metrics(rows.truth, rows.predicted, target)
+
+
+def _groups(rows: HeldOut, target: Attribute) -> dict[str, float]:
+    figures = {"ari": adjusted_rand(rows.truth, rows.predicted.astype(np.int64))}
+    return figures if rows.distances is None else {**figures, INERTIA: float(rows.distances.sum())}
 
 
 def _largest_class(y: NDArray[Any]) -> float:
@@ -195,7 +241,18 @@ MEASURED: tuple[Measured, ...] = (
         (
             Metric(ACCURACY, "Accuracy", "share correct", "accuracy", *_MAJORITY),
             Metric("balanced_accuracy", "Balanced accuracy", "mean recall of the classes", "balanced accuracy"),
-            Metric("f1", "F1", "0 to 1", "F1"),
+            Metric("f1", "F1", "0 to 1", "F1", absent="F1 is measured only where the target has two classes."),
+            Metric(
+                AUC,
+                "AUC",
+                "1: every row in order, 0.5: by chance",
+                "AUC",
+                "by chance",
+                "ranking the rows by chance",
+                near_words="0.03",
+                absent="AUC is measured only of models that give a score for each class, and only on held-out rows of "
+                "at least two classes.",
+            ),
         ),
         _classes,
         _largest_class,
@@ -219,7 +276,7 @@ MEASURED: tuple[Measured, ...] = (
             ),
             Metric("mse", "MSE", "declared range = 1", "MSE", *_MEAN, higher=False, near=0.001, near_words="0.001"),
         ),
-        regression_metrics,
+        _numbers,
         _mean,
         _as_one,
         "how close each comes",
@@ -236,6 +293,16 @@ MEASURED: tuple[Measured, ...] = (
                 "always one group",
                 "putting all rows in one group",
                 near_words="0.03",
+            ),
+            Metric(
+                INERTIA,
+                "Inertia",
+                "sum of squared distances to the nearest centre, declared range = 1",
+                "inertia",
+                higher=False,
+                near_words="3 %",
+                relative=True,
+                absent="Inertia is measured only of models that have centres, on columns of numbers.",
             ),
         ),
         _groups,

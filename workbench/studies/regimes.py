@@ -21,6 +21,7 @@ from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
+from workbench.studies.held_out import HeldOut
 from workbench.studies.splits import seed_of
 
 Kind = Literal["none", "sanitized", "private"]
@@ -199,8 +200,8 @@ def predictions(
     *,
     seed: int,
     sanitised_truth: bool,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Train as ``fit`` says and return (truth, prediction) on the held-out rows.
+) -> HeldOut:
+    """Train as ``fit`` says and return what the model says about the held-out rows.
 
     Args:
         fit: the regime, ε and repeat.
@@ -226,4 +227,5 @@ def predictions(
             X, y = data.sanitised(fit.regime, fit.epsilon, drawn)
     estimator.fit(X[training], y[training])
     asked, truth = (X, y) if sanitised_truth else (data.X, data.y)
-    return truth[held_out], np.asarray(estimator.predict(asked[held_out]))
+    classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
+    return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar import Bar, Part
-from workbench.gui.widgets.basic import Card, Facts, label, row
+from workbench.gui.widgets.basic import Card, Facts, label, look, row
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Memory
 
@@ -48,7 +48,7 @@ class Trace(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of the trace."""
-        return QSize(120, 32)
+        return QSize(120, 24)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw the line, the newest sample at the right end."""
@@ -60,8 +60,7 @@ class Trace(QWidget):
             step = self.width() / (KEPT - 1)
             first = self.width() - step * (len(self._samples) - 1)
             line = [QPointF(first + i * step, self.height() * (1 - s / top)) for i, s in enumerate(self._samples)]
-            accent = QColor(self._session.theme.accent)
-            painter.setPen(QPen(accent, 1.5))
+            painter.setPen(QPen(QColor(self._session.theme.muted), 1))
             painter.drawPolyline(QPolygonF(line))
 
 
@@ -69,11 +68,12 @@ class MemoryGauge(Card):
     """Follows the memory events of the process, or of a job's GPU while one speaks."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(spacing=6)
+        super().__init__(spacing=4)
+        look(self, "quiet")  # the budget is what must be seen: no surface, and a figure no larger than text
         self.setObjectName("gauge_memory")
         self.setAccessibleName("Memory")
         self._caption = label("MEMORY", "caption", name="memory_caption")
-        self._figure = label("–", "heading", name="memory_figure")
+        self._figure = label("–", name="memory_figure")
         self._bar = Bar(session, "memory_bar")
         self._trace = Trace(session)
         self._facts = Facts()
@@ -113,7 +113,7 @@ class MemoryGauge(Card):
         whole = self._limit or 2 * self._peak or 1
         full = sample.now > 0.9 * whole
         marks = [self._peak / whole, *([self._predicted / whole] if self._predicted else [])]
-        self._bar.show_parts((Part(sample.now / whole, "danger" if full else "accent"),), marks)
+        self._bar.show_parts((Part(sample.now / whole, "danger" if full else "muted"),), marks)
         self._trace.add(sample.now)
 
     def _begin(self, device: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session, State
 from workbench.gui.style.stylesheet import MARGIN
 from workbench.gui.widgets.basic import Elided, button, label, row
@@ -31,6 +31,7 @@ class Page:
         about: what the page is for, in two or three sentences (F1); ``help`` where it is empty.
         keys: what its keys do, in one or two sentences.
         state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
+        icon: drawn beside its title in the rail: the path of an SVG in a square of 16 by 16; a plain sheet by default.
         step: whether it is a step of the main job, above the line; else a tool, below it.
     """
 
@@ -40,6 +41,7 @@ class Page:
     make: str
     about: str = ""
     keys: str = ""
+    icon: str = "M3.5 2.5h6l3 3v8h-9z"
     state: Callable[[Session], State] = lambda session: "empty"
     step: bool = True
 
@@ -104,6 +106,20 @@ class PageFrame(QWidget):
     def refused(self) -> WorkbenchError | None:
         """Why the page's work cannot be done now, or was refused when it was last asked for; ``None`` otherwise."""
         return None
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The running job that the page shows a Cancel of its own for; ``None`` where there is none."""
+        return None
+
+    def has_keys(self, *parts: QWidget | None) -> bool:
+        """Return whether one of ``parts`` has the keyboard, or gets it back once a question that stands is answered."""
+        return self.window().focusWidget() in [part for part in parts if part is not None]
+
+    def take_keys(self) -> None:
+        """Take the keyboard: the highlighted button has it, or the page itself where that cannot be pressed."""
+        pressable = self.primary is not None and self.primary.isVisible() and self.primary.isEnabled()
+        (self.primary if pressable and self.primary is not None else self).setFocus()
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[[], None]:
         """Return ``refresh`` for a signal: called at once while the page is in sight, else when it is shown next.

@@ -61,6 +61,11 @@ class RunPage(PageFrame):
         return made
 
     @property
+    def job(self) -> JobHandle | None:
+        """The job that the page's own Cancel stops."""
+        return self._handle
+
+    @property
     def running(self) -> bool:
         """Whether a job of this page goes on."""
         return self._handle is not None
@@ -102,7 +107,7 @@ class RunPage(PageFrame):
             done: whether just this has been run.
         """
         pressed = (self._run_button, self._cancel_button, *self._ways, self._onward)
-        had_keys = any(part is not None and part.hasFocus() for part in pressed)
+        had_keys = self.has_keys(*pressed)
         stopping = self._handle is not None and self._handle.stopping
         done = done and not missing and not self.running
         assert self._onward is not None

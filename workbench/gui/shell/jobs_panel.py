@@ -1,14 +1,18 @@
-"""The panel at the bottom: running jobs with progress, time left and Cancel."""
+"""The running jobs, below the pages of the rail: progress, time left and Cancel.
+
+They stand in a part of the window that is free, so that no button moves under the pointer when a job begins or ends.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.widgets.basic import Elided, button, label, look
+from workbench.gui.widgets.basic import Elided, button, look, row, stack
 from workbench.gui.widgets.formatting import time_left
 from workbench.signals.events import Cancelled, Failed, Progress
 
@@ -20,40 +24,41 @@ LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Failed": 6000}
 
 STEPS = 1000
 
-ONE_LINE = 60
+ONE_JOB = 116
 """Pixels of one job with the gap below it."""
 
 
 class JobLine(QFrame):
     """One job: title, what it is doing, progress, time left, Cancel → Cancelling… → Cancelled."""
 
-    def __init__(self, handle: JobHandle) -> None:
+    def __init__(self, handle: JobHandle, keys_to: Callable[[], object]) -> None:
+        """Make the line; ``keys_to`` gives the keyboard to the page."""
         super().__init__()
+        self._keys_to = keys_to
         look(self, "card")
         self.setObjectName("job_line")
         self.setAccessibleName(handle.title)
-        self._handle = handle
+        self.handle = handle
+        self._title = Elided(handle.title, name="job_title")
         self._what = Elided("", "muted")
-        self._what.setMinimumWidth(160)
         self._bar = QProgressBar()
         self._bar.setObjectName("job_progress")
         self._bar.setAccessibleName(f"Progress of {handle.title}")
         self._bar.setRange(0, 0)
         self._bar.setTextVisible(False)
         self._bar.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._left = label("", "muted", name="job_time_left")
-        self._left.setMinimumWidth(96)
-        self.cancel_button = button("Cancel", "job_cancel", tip="Stop this at its next step; nothing is half-written")
-        self.cancel_button.setMinimumWidth(104)
+        self._left = Elided("", "muted", name="job_time_left")
+        self.cancel_button = button(
+            "Cancel", "job_cancel", "link", tip="Stop this at its next step; nothing is half-written"
+        )
         self.cancel_button.clicked.connect(handle.cancel)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 5, 8, 5)
-        layout.setSpacing(12)
-        layout.addWidget(label(handle.title))
-        layout.addWidget(self._what, 2)
-        layout.addWidget(self._bar, 3)
-        layout.addWidget(self._left)
-        layout.addWidget(self.cancel_button)
+        foot = row(spacing=4)
+        foot.addWidget(self._left, 1)
+        foot.addWidget(self.cancel_button)
+        layout = stack(self._title, self._what, self._bar, spacing=4)
+        layout.addLayout(foot)
+        layout.setContentsMargins(10, 6, 10, 4)
+        self.setLayout(layout)
         handle.progress.connect(self._show_progress)
         handle.cancelling.connect(self._show_cancelling)
         if handle.latest is not None:
@@ -61,16 +66,22 @@ class JobLine(QFrame):
         if handle.stopping:
             self._show_cancelling()
 
-    def show_end(self, handle: JobHandle) -> str:
+    def show_end(self) -> str:
         """Say how the job ended, and return the word."""
-        word = {Cancelled: "Cancelled", Failed: "Failed"}.get(type(handle.end), "Done")
+        word = {Cancelled: "Cancelled", Failed: "Failed"}.get(type(self.handle.end), "Done")
         self._bar.setRange(0, STEPS)
         self._bar.setValue(STEPS if word == "Done" else self._bar.value())
-        self._left.setText("")
-        self.cancel_button.setText(word)
+        self._left.set_whole("")
         self.cancel_button.setAccessibleName(word)
-        self.cancel_button.setEnabled(False)
+        self._end_cancel(word)
+        self.cancel_button.show()  # it says how the job ended
         return word
+
+    def show_cancel(self, shown: bool) -> None:
+        """Show Cancel, or not where the page in sight has one for this job."""
+        if not shown:
+            self._free_keys()
+        self.cancel_button.setVisible(shown)
 
     def _show_progress(self, progress: Progress) -> None:
         if progress.total > 0:
@@ -81,24 +92,41 @@ class JobLine(QFrame):
             self._bar.setUpdatesEnabled(True)
         counted = f"{progress.done:,.0f} of {progress.total:,.0f} " if progress.total > 1 else ""
         self._what.set_whole(f"{counted}{progress.label}")
-        self._left.setText("" if progress.seconds_left is None else time_left(progress.seconds_left))
+        self._left.set_whole("" if progress.seconds_left is None else time_left(progress.seconds_left))
 
     def _show_cancelling(self) -> None:
-        self.cancel_button.setText("Cancelling…")
+        self._end_cancel("Cancelling…")
+
+    def _end_cancel(self, word: str) -> None:
+        self._free_keys()
+        self.cancel_button.setText(word)
         self.cancel_button.setEnabled(False)
+
+    def _free_keys(self) -> None:
+        """Give the keyboard to the page before the button that has it goes or greys: Qt would give it to the rail."""
+        if self.cancel_button.hasFocus():
+            self._keys_to()
 
 
 class JobsPanel(QScrollArea):
     """Lists the jobs that take a while; where there is no room for all, one is seen and the rest scrolled to."""
 
-    def __init__(self, jobs: JobCenter) -> None:
+    def __init__(self, jobs: JobCenter, has_cancel: Callable[[JobHandle], bool], keys_to: Callable[[], object]) -> None:
+        """Make the panel.
+
+        Args:
+            jobs: what is listed.
+            has_cancel: whether the page in sight has a Cancel of its own for a job: two would be one too many.
+            keys_to: gives the keyboard to the page; called when a button that had it goes or greys.
+        """
         super().__init__()
         self.setObjectName("jobs_panel")
         self.setAccessibleName("Running jobs")
+        self._has_cancel, self._keys_to = has_cancel, keys_to
         self._lines: dict[JobHandle, JobLine] = {}
         self._inner = look(QWidget(), "clear")
         self._layout = QVBoxLayout(self._inner)
-        self._layout.setContentsMargins(24, 0, 16, 12)
+        self._layout.setContentsMargins(0, 0, 0, 8)
         self._layout.setSpacing(4)
         self.setWidget(self._inner)
         self.setWidgetResizable(True)
@@ -119,7 +147,12 @@ class JobsPanel(QScrollArea):
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for one line."""
         needed = self._inner.minimumSizeHint()
-        return QSize(needed.width(), min(needed.height(), ONE_LINE))
+        return QSize(needed.width(), min(needed.height(), ONE_JOB))
+
+    def show_cancels(self) -> None:
+        """Show Cancel beside the jobs that the page in sight does not stop by a button of its own."""
+        for handle, line in self._lines.items():
+            line.show_cancel(not self._has_cancel(handle))
 
     def _started(self, handle: JobHandle) -> None:
         if handle.shown:
@@ -133,9 +166,11 @@ class JobsPanel(QScrollArea):
             if time.monotonic() - handle.begun < SHOW_AFTER:
                 waiting = True
                 continue
-            line = JobLine(handle)
+            line = JobLine(handle, self._keys_to)
             self._lines[handle] = line
             self._layout.addWidget(line)
+            handle.cancelling.connect(self.show_cancels)
+            self.show_cancels()
             self.updateGeometry()
             self.show()
         if not waiting:
@@ -145,7 +180,7 @@ class JobsPanel(QScrollArea):
         line = self._lines.pop(handle, None)
         if line is None:
             return
-        word = line.show_end(handle)
+        word = line.show_end()
         # A timer of the line's own: it goes with the line, wherever that goes first.
         linger = QTimer(line, singleShot=True, interval=LINGER_MS[word])
         linger.timeout.connect(lambda: self._remove(line))

@@ -80,7 +80,7 @@ class MainWindow(QMainWindow):
         self.explain_panel = ExplainPanel(self.session)
         self.help_panel = HelpPanel()
         self.gauges = self._gauge_column()
-        self.jobs_panel = JobsPanel(self.jobs)
+        self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
         self.menus = Menus(self, self)
         self.session.told.connect(self._tell)
@@ -116,6 +116,7 @@ class MainWindow(QMainWindow):
             self._banner.hide()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
+        self.jobs_panel.show_cancels()
 
     def open(self, source: str) -> None:
         """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
@@ -162,17 +163,13 @@ class MainWindow(QMainWindow):
         upper.setSpacing(0)
         upper.addLayout(centre, 1)
         upper.addWidget(self.gauges)
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
-        right.addLayout(upper, 1)
-        right.addWidget(self.jobs_panel)
+        self.rail.add_below(self.jobs_panel)
         whole = QWidget()
         layout = QHBoxLayout(whole)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.rail)
-        layout.addLayout(right, 1)
+        layout.addLayout(upper, 1)
         self.setCentralWidget(whole)
         self.statusBar().setSizeGripEnabled(False)
         self.statusBar().setObjectName("status_bar")

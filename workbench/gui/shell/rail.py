@@ -1,4 +1,4 @@
-"""The rail on the left: steps with a dot that shows their state, then tools."""
+"""The rail on the left: steps with an icon and a dot that shows their state, then tools."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 from workbench.gui.pages.base import Page
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, label, rule
+from workbench.gui.widgets.icon import SIDE, draw_icon
 from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
@@ -19,8 +20,6 @@ HEIGHT = 36
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
-
-
 SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
 LEGEND_LINE = 20
 
@@ -37,7 +36,6 @@ class RailButton(QAbstractButton):
         self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setObjectName(f"rail_{page.name}")
-        self.setToolTip(page.help)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.refresh()
@@ -51,6 +49,8 @@ class RailButton(QAbstractButton):
         """Ask the page for its state."""
         self._state = self.page.state(self._session)
         self.setAccessibleName(f"{self.page.title}, {WORDS[self._state]}" if self.page.step else self.page.title)
+        dot = f"\n{SHAPES[self._state].capitalize()} dot: {WORDS[self._state]}" if self.page.step else ""
+        self.setToolTip(f"{self.page.help}{dot}")
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -81,13 +81,14 @@ class RailButton(QAbstractButton):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.drawRoundedRect(box.adjusted(1, 1, -1, -1), 6, 6)
             ink = QColor(theme.accent if self.isChecked() else theme.text)
+            draw_icon(painter, self.page.icon, ink, QRectF(10, self.height() / 2 - SIDE / 2, SIDE, SIDE))
             if self.page.step:
-                _draw_dot(painter, QPointF(18, self.height() / 2), self._state, ink, theme)
+                _draw_dot(painter, QPointF(self.width() - 16, self.height() / 2), self._state, ink, theme)
             face = QFont(self.font())
             face.setWeight(QFont.Weight.DemiBold if self.isChecked() else QFont.Weight.Normal)
             painter.setFont(face)
             painter.setPen(ink)
-            painter.drawText(self.rect().adjusted(36, 0, -8, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
+            painter.drawText(self.rect().adjusted(36, 0, -28, 0), Qt.AlignmentFlag.AlignVCenter, self.text())
 
 
 def _draw_dot(painter: QPainter, centre: QPointF, state: str, ink: QColor, theme: Theme) -> None:
@@ -170,6 +171,7 @@ class Rail(QWidget):
             self.buttons[page.name] = line
         layout.addStretch(1)
         layout.addWidget(Legend(session))
+        self._lines = layout
         for signal in (
             session.table_changed,
             session.plan_changed,
@@ -179,6 +181,10 @@ class Rail(QWidget):
             session.theme_changed,
         ):
             signal.connect(self.refresh)
+
+    def add_below(self, widget: QWidget) -> None:
+        """Put ``widget`` into the room that the pages leave free, above the legend: nothing else moves by it."""
+        self._lines.insertWidget(self._lines.count() - 1, widget)
 
     def select(self, name: str) -> None:
         """Show which page is shown."""

@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError
+from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.entries import texts
@@ -145,6 +145,21 @@ class Ledger(LedgerAccounts):
             kept = present[1] if present else None
             self._append("cap", "", dataset, (epsilon, kept if delta is None else delta), {"origin": STEWARD})
         return self.account(dataset)
+
+    def set_delta_cap(self, dataset: Identity | str, delta: Decimal) -> Account:
+        """Set the cap of δ alone; the cap of ε stays as it is. Recorded for good.
+
+        Raises:
+            ParameterError: there is no cap of ε yet, which one of δ alone could stand beside.
+        """
+        with self._transaction():
+            dataset = self.enter(dataset)
+            standing = self.account(dataset).standing_cap
+            if standing is None:
+                raise ParameterError(
+                    "there is no cap of epsilon yet that could stay as it is", "--delta", "give --epsilon as well"
+                )
+            return self.set_cap(dataset, standing[0], delta)
 
     def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
         """Set the caps that nobody has set yet to those of ``cap``; one that stands already stays as it is."""

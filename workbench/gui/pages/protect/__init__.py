@@ -17,6 +17,7 @@ PAGE = Page(
     title="Protect",
     help="Choose how each attribute is protected and how ε is split over them",
     make="workbench.gui.pages.protect.page:ProtectPage",
+    icon="M8 2l5 1.8v4c0 3.2-2.1 5.2-5 6.2c-2.9-1-5-3-5-6.2v-4z",
     state=_state,
     about=(
         "Choose how each attribute is protected and how much of the budget ε it gets. A larger share makes it "

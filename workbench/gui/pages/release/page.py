@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
@@ -18,7 +18,8 @@ from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, worth_words
 from workbench.gui.pages.release.release_card import ReleasedCard
-from workbench.gui.pages.release.standing import is_short, payable, released_steps
+from workbench.gui.pages.release.sections import Sections
+from workbench.gui.pages.release.standing import is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
     BeforeRelease,
@@ -28,7 +29,6 @@ from workbench.gui.pages.release.tasks import (
     release_plan,
     what_remains,
 )
-from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -114,21 +114,13 @@ class ReleasePage(PageFrame):
         self._into = look(QWidget(), "clear")
         self._into.setLayout(line)
         self._refusal.hide()
-        upper = QHBoxLayout()
-        upper.setSpacing(12)
-        upper.addWidget(self._published, 3)
-        upper.addWidget(self._cost, 2)
         self._released = stack(spacing=12)
         self._released_title = label("RELEASED OF THIS TABLE", "caption", name="release_past_title")
-        self._sections = look(QWidget(), "clear")
-        whole = stack(spacing=12)
-        whole.addWidget(self._version)
-        whole.addLayout(upper)
-        whole.addWidget(self._outside)
-        whole.addWidget(self._released_title)
-        whole.addLayout(self._released)  # below what is to be decided: there may be many
-        whole.addStretch(1)
-        self._sections.setLayout(whole)
+        past = look(QWidget(), "clear")
+        lines = stack(self._released_title, spacing=12)
+        lines.addLayout(self._released)
+        past.setLayout(lines)
+        self._sections = Sections(self._version, self._published, self._cost, self._outside, past)
         self._area = QScrollArea()
         self._area.setObjectName("release_area")
         self._area.setWidget(self._sections)
@@ -209,7 +201,7 @@ class ReleasePage(PageFrame):
 
     def refresh(self) -> None:
         """Show the present plan against the present account."""
-        plan, opened, account = self.session.plan, self.session.opened, self.session.account
+        plan, opened = self.session.plan, self.session.opened
         released = self.session.has_released(plan)
         short = is_short(self.session)
         # After a training its model was asked for: the table is not the next thing to be paid for.
@@ -219,6 +211,7 @@ class ReleasePage(PageFrame):
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
+        had_keys = self.has_keys(self._release, self._cancel, self._onward)
         # What is highlighted, and what Ctrl+Return presses, must not be to pay twice.
         self.primary = self._onward if (released or short or model) and not running else self._release
         look(self._release, "primary" if self.primary is self._release else "")
@@ -230,32 +223,12 @@ class ReleasePage(PageFrame):
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
         self._choose.setEnabled(not running)
-        cost = plan.cost()
-        if opened is None:
-            self.set_note("")
-        elif running:
-            self.set_note("Until the file stands, cancelling costs nothing.")
-        elif opened.table.doubts:
-            self.set_note(GUESSED)
-        elif plan.problems():
-            first = plan.problems()[0]
-            self.set_note(f"{first.column or 'The plan'}: {first.text}.")
-        elif unconfirmed(self.session):
-            self.set_note(unconfirmed(self.session))
-        elif cost is None:
-            self.set_note("Nothing is protected: there is nothing to release under a guarantee.")
-        elif account.problem:
-            self.set_note(account.problem)
-        elif released:
-            fits = account.remaining is None or cost <= account.remaining
-            more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
-            self.set_note(f"This plan is released; {more}.")
-        elif short:
-            self.set_note("The ledger would refuse this release: its ε is more than what is left under the cap.")
-        elif model:
-            self.set_note("The model is released. Release… would publish the table, too, and charge again.")
-        else:
-            self.set_note("Privacy budget is spent when you press Release; a release cannot be undone.")
+        if had_keys:  # a button that goes or greys would give them to another part of the window
+            if running:
+                self._cancel.setFocus()
+            else:
+                self.take_keys()
+        self.set_note(note_words(self.session, running=running, released=released, short=short, model=model))
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -369,6 +342,11 @@ class ReleasePage(PageFrame):
         self._running = None
         self._suggest_target()
         self.refresh()
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The release that the page's own Cancel stops."""
+        return self._running
 
     @property
     def refused(self) -> WorkbenchError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import ReleasedStep, Session
@@ -40,3 +41,40 @@ def _step_of(past: PastRelease) -> ReleasedStep:
         model=past.model,
         time=past.time,
     )
+
+
+def note_words(session: Session, *, running: bool, released: bool, short: bool, model: bool) -> str:
+    """Return the sentence at the foot of the page: what stands in the way, or what Release does.
+
+    Args:
+        session: what is open, and its account.
+        running: whether a release goes on.
+        released: whether just this plan was released.
+        short: whether the cap does not pay for it.
+        model: whether a model was released by this plan.
+    """
+    plan, account, cost = session.plan, session.account, session.plan.cost()
+    if session.opened is None:
+        return ""
+    if running:
+        return "Until the file stands, cancelling costs nothing."
+    if session.opened.table.doubts:
+        return GUESSED
+    if plan.problems():
+        first = plan.problems()[0]
+        return f"{first.column or 'The plan'}: {first.text}."
+    if unconfirmed(session):
+        return unconfirmed(session)
+    if cost is None:
+        return "Nothing is protected: there is nothing to release under a guarantee."
+    if account.problem:
+        return account.problem
+    if released:
+        fits = account.remaining is None or cost <= account.remaining
+        more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
+        return f"This plan is released; {more}."
+    if short:
+        return "The ledger would refuse this release: its ε is more than what is left under the cap."
+    if model:
+        return "The model is released. Release… would publish the table, too, and charge again."
+    return "Privacy budget is spent when you press Release; a release cannot be undone."

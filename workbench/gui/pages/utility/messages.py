@@ -31,7 +31,7 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
     level = _level(figure, "no-privacy")
     if level is None:
         return None
-    return _from_where(series, [metric.not_worse(value, level, metric.near) for value in series.mean])
+    return _from_where(series, [metric.close(value, level) for value in series.mean])
 
 
 def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> float | None:
@@ -43,7 +43,7 @@ def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> floa
         return None
 
     def of_use(value: float) -> bool:
-        return metric.not_worse(value, level, metric.near) and (constant is None or metric.better(value, constant))
+        return metric.close(value, level) and (constant is None or metric.better(value, constant))
 
     starts = (_from_where(s, [of_use(value) for value in s.mean]) for s in figure.series if s.style == kind)
     return min((start for start in starts if start is not None), default=None)

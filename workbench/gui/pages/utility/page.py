@@ -222,9 +222,15 @@ class UtilityPage(RunPage):
         whole = self._whole(self._snapshot)
         metric = self._metric(self._snapshot)
         told = in_words(whole, epsilon, metric)
+        absent = self._snapshot.result.left_out.get(self.setup.measure.currentData(), "")
         partly = self._snapshot.done < self._snapshot.total
+        if partly and told:
+            told = f"So far: {told[:1].lower()}{told[1:]}"
+        if absent and metric.name != self.setup.measure.currentData():
+            absent += f" {metric.title} is drawn instead."
+        told = " ".join(filter(None, (absent, told)))
         self._says.setVisible(bool(told))  # of the first points there may be nothing to say
-        self._words.setText(f"So far: {told[:1].lower()}{told[1:]}" if partly and told else told)
+        self._words.setText(told)
         for kind, offer, words in (
             ("sanitized", self._take, "Plan the table at ε = {}"),
             ("private", self._train_at, "Train at ε = {}"),

@@ -1,0 +1,161 @@
+"""A job that begins and ends moves no button, shows one Cancel, and leaves the keyboard where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hands import Hands
+from mishaps import retype
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+
+from workbench.jobs import Job
+
+
+def corner(window) -> QPoint:
+    """The lower right corner, on the screen, of the button that is farthest right in the page's foot."""
+    foot = [b for b in window.page.findChildren(QPushButton) if b.isVisible() and window.page.foot.indexOf(b) >= 0]
+    return max((b.mapToGlobal(b.rect().bottomRight()) for b in foot), key=QPoint.x)
+
+
+def cancels(window) -> list[str]:
+    """The names of the visible buttons that stop a job."""
+    return [b.objectName() for b in window.findChildren(QPushButton) if b.isVisible() and b.text().startswith("Cancel")]
+
+
+def listed(window) -> bool:
+    """Whether the strip shows a job."""
+    strip = window.findChild(QWidget, "jobs_panel")
+    return strip.isVisible() and strip.findChild(QWidget, "job_line") is not None
+
+
+def on_train(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_train")
+    retype(window, qtbot, "train_folder", tmp_path / "model")
+    return "train_start", "train_cancel"
+
+
+def on_utility(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_utility")
+    retype(window, qtbot, "curve_epsilons", "1, 10")
+    retype(window, qtbot, "curve_repeats", "2")
+    return "curve_run", "curve_cancel"
+
+
+def on_release(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
+    press(window, "sample_people")
+    idle(window)
+    window.show_page("release")
+    idle(window)
+    retype(window, qtbot, "release_target", tmp_path / "people-released.csv")
+    return "release_now", "release_cancel"
+
+
+@pytest.mark.parametrize("prepare", [on_train, on_utility, on_release])
+@pytest.mark.parametrize("by_keys", [False, True])
+def test_the_button_stays_where_it_is_while_its_job_runs(
+    window, qtbot, press, idle, answer, standstill, tmp_path, prepare, by_keys
+):
+    standstill.go_on()
+    window.activateWindow()
+    start, cancel = prepare(window, qtbot, press, idle, tmp_path)
+    hands = Hands(window, qtbot)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled() and not window.jobs.running)
+    before, place = corner(window), window.page.mapToGlobal(window.page.rect().topLeft())
+    size = window.page.size()
+    assert window.page.primary.objectName() == start
+    # The job of the page stands still: not what looks for earlier releases before it, nor what comes after it.
+    hold = ["it"]
+    window.jobs.started.connect(lambda handle: standstill.stop() if hold and "Looking" not in handle.title else None)
+    if start != "curve_run":
+        answer("yes")
+    if by_keys:
+        window.page.primary.setFocus()
+        hands.key(Qt.Key.Key_Space)
+    else:
+        press(window, start)
+    qtbot.waitUntil(lambda: window.page.job is not None)
+    qtbot.waitUntil(lambda: listed(window))
+    assert corner(window) == before
+    assert (window.page.mapToGlobal(window.page.rect().topLeft()), window.page.size()) == (place, size)
+    assert cancels(window) == [cancel]
+    assert not hands.focus.objectName().startswith("rail_")
+    hold.clear()
+    standstill.go_on()
+    idle(window)
+    assert window.page.primary.objectName() != start, "it is done, and the highlighted button leads on"
+    assert corner(window) == before
+    assert window.page.size() == size
+    assert not hands.focus.objectName().startswith("rail_")
+    if by_keys:
+        assert hands.focus is window.page.primary
+    qtbot.waitUntil(lambda: not listed(window))
+    assert corner(window) == before
+
+
+def endless(emit, cancel) -> None:
+    while not cancel.cancelled:
+        cancel._event.wait(0.02)
+    cancel.check()
+
+
+def test_another_page_has_the_cancel_of_the_strip(window, qtbot, press, idle, standstill, tmp_path):
+    standstill.go_on()
+    on_utility(window, qtbot, press, idle, tmp_path)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
+    standstill.stop()
+    press(window, "curve_run")
+    qtbot.waitUntil(lambda: listed(window))
+    assert cancels(window) == ["curve_cancel"]
+    press(window, "rail_train")
+    assert cancels(window) == ["job_cancel"]
+    press(window, "rail_utility")
+    assert cancels(window) == ["curve_cancel"]
+    press(window, "rail_data")
+    press(window, "job_cancel")
+    standstill.go_on()
+    idle(window)
+    assert [b.text() for b in window.findChildren(QPushButton, "job_cancel")] == ["Cancelled"]
+
+
+def test_escape_stops_a_job_whose_strip_has_no_cancel(window, qtbot, press, idle, standstill, tmp_path):
+    standstill.go_on()
+    on_utility(window, qtbot, press, idle, tmp_path)
+    window.activateWindow()
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled())
+    standstill.stop()
+    press(window, "curve_run")
+    qtbot.waitUntil(lambda: listed(window))
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.page.job.stopping
+    standstill.go_on()
+    idle(window)
+
+
+def test_cancel_in_the_strip_gives_the_keyboard_to_the_page(people, qtbot, press, idle):
+    people.activateWindow()
+    people.jobs.start(Job("Waiting", endless))
+    qtbot.waitUntil(lambda: "job_cancel" in cancels(people))
+    button = people.findChild(QPushButton, "job_cancel")
+    button.setFocus()
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    assert QApplication.focusWidget() is people.page.primary
+    idle(people)
+    assert QApplication.focusWidget() is people.page.primary
+
+
+def test_a_training_that_is_shown_has_one_cancel_and_both_themes_fit(people, qtbot, idle):
+    from fits import misfits
+
+    people.jobs.start(Job("Releasing a table with quite a long name.csv", endless))
+    qtbot.waitUntil(lambda: listed(people))
+    for theme in ("light", "dark"):
+        people.theme.set_mode(theme)
+        assert misfits(people) == []
+    people.jobs.cancel_all()
+    idle(people)

@@ -1,0 +1,93 @@
+"""What a trained model gives away about held-out rows: its answers, and the scores and centres behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Attribute
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Held-out rows and what a model says about them; n ≥ 1.
+
+    Attributes:
+        truth: what was to be predicted (n,).
+        predicted: the model's answers (n,).
+        scores: how much each class is favoured (n, k), higher is more; ``None`` of a model that gives no scores.
+        distances: squared distance of each row to the nearest centre (n,), where the declared range of a column is 1;
+            ``None`` of a model that has no centres.
+    """
+
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
+    scores: Doubles | None = None
+    distances: Doubles | None = None
+
+    @classmethod
+    def ask(
+        cls, model: Any, attributes: Sequence[Attribute], classes: int, X: NDArray[np.float64], truth: NDArray[Any]
+    ) -> Self:
+        """Ask a fitted model about held-out rows.
+
+        Args:
+            model: anything with scikit-learn's ``predict``; scores come from ``predict_proba`` or
+                ``decision_function``, centres from ``cluster_centers_``, in the units of X.
+            attributes: the columns of X.
+            classes: number of declared classes; 0 where classes are not what is predicted.
+            X: the rows (n, d).
+            truth: what is to be predicted in them (n,).
+        """
+        return cls(
+            truth,
+            np.asarray(model.predict(X)),
+            scores_of(model, classes, X) if classes else None,
+            distances_of(model, attributes, X),
+        )
+
+
+def scores_of(model: Any, classes: int, X: NDArray[np.float64]) -> Doubles | None:
+    """Return the score of every declared class (n, k), or ``None`` where the model gives none.
+
+    A class that did not occur among the training rows has no column in the model: its score is the lowest there is.
+    """
+    asked = getattr(model, "predict_proba", None) or getattr(model, "decision_function", None)
+    if asked is None:
+        return None
+    given = np.asarray(asked(X), dtype=np.float64)
+    if given.ndim == 1:  # a decision function of two classes: how much the second is favoured
+        given = np.column_stack([-given, given])
+    known = np.asarray(getattr(model, "classes_", np.arange(given.shape[1]))).astype(np.int64)
+    if np.isnan(given).any() or given.shape[1] != len(known):
+        return None
+    scores = np.full((len(X), classes), -np.inf)
+    scores[:, known] = given
+    return scores
+
+
+def distances_of(model: Any, attributes: Sequence[Attribute], X: NDArray[np.float64]) -> Doubles | None:
+    """Return the squared distance of each row to the nearest centre (n,), or ``None`` without centres.
+
+    Numbers are clamped to their bounds and divided by the declared range, so that the figure does not depend on units.
+    Categories lie on no line and a missing number lies nowhere: neither counts.
+    """
+    centres = getattr(model, "cluster_centers_", None)
+    numeric = [j for j, attribute in enumerate(attributes) if attribute.numeric]
+    if centres is None or not numeric:
+        return None
+    lower, upper = np.array([attributes[j].bounds() for j in numeric], dtype=np.float64).T
+    rows, middles = (
+        (np.clip(np.asarray(part, dtype=np.float64)[:, numeric], lower, upper) - lower) / (upper - lower)
+        for part in (X, centres)
+    )
+    nearest = np.full(len(rows), np.inf)
+    for middle in middles:  # one centre at a time: all at once would need rows × centres × columns of memory
+        nearest = np.minimum(nearest, np.nansum((rows - middle) ** 2, axis=1))
+    return nearest
