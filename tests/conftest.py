@@ -9,8 +9,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# No example is judged by the time it takes: a busy machine would find faults that are not there.
-hypothesis.settings.register_profile("steady", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# No example is judged by the time it takes: a busy machine would find faults that are not there. The examples are the
+# same in every run, so that a commit that passed passes again; --hypothesis-profile=explore looks for new ones.
+_UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("steady", _UNTIMED, derandomize=True)
+hypothesis.settings.register_profile("explore", _UNTIMED)
 hypothesis.settings.load_profile("steady")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -53,6 +56,6 @@ def no_thread_left_behind() -> Iterator[None]:
     yield
     left = [t for t in threading.enumerate() if t not in before and t.is_alive() and not t.daemon]
     for thread in left:
-        thread.join(timeout=5)
+        thread.join(timeout=60)
     left = [t.name for t in left if t.is_alive()]
     assert not left, f"threads left behind: {left}"
