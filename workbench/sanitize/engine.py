@@ -102,7 +102,8 @@ def draw(plan: Plan, table: Table, entropy: Entropy, emit: Emit = ignore, cancel
         CancelledError: ``cancel`` was set.
     """
     check_columns(plan, table)
-    return draw_prepared(plan, protected_columns(plan), table, entropy, emit, cancel or CancelToken())
+    rows = plan.rows_of(table)
+    return draw_prepared(plan, protected_columns(plan), rows, entropy, emit, cancel or CancelToken())
 
 
 def draw_prepared(
@@ -113,13 +114,12 @@ def draw_prepared(
     emit: Emit,
     cancel: CancelToken,
 ) -> Draw:
-    """Return what :func:`draw` does, of a table that was checked against its plan and of columns that are calibrated.
+    """Return what :func:`draw` does, of calibrated columns and of a table that fits its plan and is read by it.
 
     Raises:
         InputError: a value cannot be put on its column's grid.
         CancelledError: ``cancel`` was set.
     """
-    table = plan.rows_of(table)
     total = len(columns) + 1
     order = None if plan.keep_order else permutation(table.rows, entropy)
     cells: dict[str, CellArray] = {}

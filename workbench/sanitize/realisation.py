@@ -51,9 +51,10 @@ class Drawn:
 
 
 class Realisation:
-    """Draw ``number`` of a plan for a table; a column is drawn when it is asked for.
+    """Draw ``number`` of a plan for a table, which is checked here and once; a column is drawn when it is asked for.
 
     Attributes:
+        table: the rows as the plan reads them.
         every: evenly spaced rows are so many rows apart.
         first: the table of the first rows. spaced: the table of the evenly spaced rows.
     """
@@ -61,7 +62,7 @@ class Realisation:
     def __init__(self, table: Table, plan: Plan, number: int, cancel: CancelToken) -> None:
         check_columns(plan, table)
         table = plan.rows_of(table)
-        self._table, self._plan, self._number, self._cancel = table, plan, number, cancel
+        self.table, self._plan, self._number, self._cancel = table, plan, number, cancel
         self.every = max(1, -(-table.rows // SPACED_ROWS))
         self.first = dataclasses.replace(table, frame=table.frame.head(FIRST_ROWS))
         self.spaced = table
@@ -84,7 +85,7 @@ class Realisation:
     def all_rows(self, name: str) -> Drawn:
         """Return all rows of a protected column."""
         column = self._column(name)
-        before = column.grid.encode(self._table)  # in a long table this is most of the wait
+        before = column.grid.encode(self.table)  # in a long table this is most of the wait
         after = np.empty_like(before)
         begin = min(FIRST_ROWS, before.size)
         after[:begin] = self._part(column, before[:begin], FIRST)

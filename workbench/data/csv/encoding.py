@@ -85,8 +85,8 @@ class EncodingGuess:
 def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGuess:
     """Return the encoding of a text file.
 
-    A byte-order mark decides; then UTF-8 if every byte of the file is valid in it; then UTF-16 without a mark
-    by its pattern of zero bytes; then the likeliest of the legacy encodings in which the whole file can be read.
+    A byte-order mark decides; then UTF-16 without a mark by its pattern of zero bytes; then UTF-8 if every byte of the
+    file is valid in it; then the likeliest of the legacy encodings in which the whole file can be read.
 
     Raises:
         InputError: the file is not text.
@@ -95,15 +95,9 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
     for mark, name in MARKS:
         if head.startswith(mark):
             return EncodingGuess(name)
-    for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
-        other = head[0::2] if name == "utf-16-le" else head[1::2]
-        if (
-            len(view) % 2 == 0
-            and len(zeros) > 1
-            and 2 * zeros.count(0) > len(zeros)
-            and 10 * other.count(0) < len(other)
-        ):
-            return EncodingGuess(name)
+    wide = _utf16_without_mark(head) if len(view) % 2 == 0 else None
+    if wide is not None:
+        return EncodingGuess(wide)
     _refuse_binary(view, source, cancel)
     if is_utf8(view, cancel):
         return EncodingGuess("utf-8")
@@ -116,6 +110,15 @@ def guess_encoding(view: Bytes, source: str, cancel: CancelToken) -> EncodingGue
     # Every file can be read as Latin-1, which is cp1252 but for bytes that hardly any text holds.
     names = names if "cp1252" in names else [*names, "latin-1"]
     return EncodingGuess(names[0], tuple(names), tuple(lines))
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    """Return which UTF-16 the zero bytes show: of Latin text every other byte is 0, and hardly any between them."""
+    even, odd = head[0::2], head[1::2]
+    for name, zeros, other in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if len(zeros) > 1 and 2 * zeros.count(0) > len(zeros) and 10 * other.count(0) < len(other):
+            return name
+    return None
 
 
 def decode(view: Bytes, encoding: str, source: str, *, replace: bool = False) -> str:

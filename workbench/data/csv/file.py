@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from workbench.data.csv.ambiguities import Sample, doubts_about
 from workbench.data.csv.dialect import BARE, DOUBLED, Dialect
@@ -140,11 +141,12 @@ class DelimitedFile:
             ).on_line(first.line)
         return list(stated)
 
-    def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, list[Record]]:
+    def _stated(self) -> Dialect:
+        """Return the dialect as far as a person stated it, and a usual one where not."""
         options = self._options
         quote = '"' if options.quote is None else options.quote
         delimiter = "," if options.delimiter is None else options.delimiter
-        given = Dialect(
+        return Dialect(
             encoding=self._guess.name,
             delimiter="" if delimiter == NO_DELIMITER else delimiter,
             quote="" if quote == NO_QUOTE else quote,
@@ -155,7 +157,10 @@ class DelimitedFile:
             trim=options.trim,
             comment=options.comment or "",
         )
-        size = _SAMPLE_BYTES
+
+    def _sniff(self, names: Sequence[str] | None) -> tuple[Dialect, list[Record]]:
+        """Return the dialect of a sample and its records; the sample grows until there is a record."""
+        stated, size = self._stated(), _SAMPLE_BYTES
         while True:
             complete = size >= len(self._body)
             # A sample may end inside a character; what is left of that character is dropped.
@@ -163,7 +168,7 @@ class DelimitedFile:
             # A sample of few lines may end within the first one, however long that is.
             if complete or sample.count("\n") + sample.count("\r") >= _SAMPLE_LINES or size > _LARGEST_SAMPLE:
                 self._sample = Sample(sample, complete, self._guess)
-                dialect, found = sniff(sample, given, self._fixed(), names, complete)
+                dialect, found = sniff(sample, stated, self._fixed(), names, complete)
                 if found:
                     before = self._options.skip_lines
                     return dialect, [Record(record.line + before, record.cells) for record in found]
@@ -235,15 +240,23 @@ class DelimitedFile:
         frame = frame.head(shape.records)
         if shape.quoted:
             frame = frame.select(pl.all().replace("", None))
-        # Comment lines before the first row move it; one between rows ends the step of lines and rows.
-        start = int(np.argmax(records == _LF)) + 1 if dialect.header and len(plain.removed) else 0
-        later = (plain.removed > start) & (plain.removed < len(records))
-        before = self._options.skip_lines + int((plain.removed <= start).sum())
-        in_step = shape.one_line_each and not later.any()
-        first_line = (2 if dialect.header else 1) + before if in_step else None
         frame = frame.slice(1) if dialect.header else frame
+        first_line = self._first_line(dialect, records, plain.removed) if shape.one_line_each else None
         blank_lines = (frame.height,) * blank.count(b"\n")
         return Table(frame, self._source, dialect, first_line, tuple(self._notices), blank_lines=blank_lines)
+
+    def _first_line(self, dialect: Dialect, records: Bytes, removed: NDArray[np.int64]) -> int | None:
+        """Return the line of the first row; ``None`` where rows and lines do not keep step.
+
+        Args:
+            dialect: whether there is a header.
+            records: the text without its comment lines, each record on one line.
+            removed: where in it comment lines stood: before the first row they move it, later they end the step.
+        """
+        start = int(np.argmax(records == _LF)) + 1 if dialect.header and len(removed) else 0
+        if ((removed > start) & (removed < len(records))).any():
+            return None
+        return (2 if dialect.header else 1) + self._options.skip_lines + int((removed <= start).sum())
 
     def _read_exactly(self, dialect: Dialect, columns: list[str]) -> Table:
         """Read with the exact reader, in each way of escaping quote marks until one fits."""
@@ -261,6 +274,7 @@ class DelimitedFile:
         raise self._explain(fault, dialect, len(columns), body)
 
     def _collect(self, body: str, dialect: Dialect, columns: list[str]) -> Table:
+        """Return the table of the records; one of another width is an empty row and is told of."""
         parts: list[pl.DataFrame] = []
         batch: list[list[str]] = []
         first_line: int | None = None

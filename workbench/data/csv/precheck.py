@@ -51,20 +51,13 @@ def regular_shape(
     for start in range(0, size, CHUNK):
         cancel.check()
         piece = np.asarray(view[start : start + CHUNK])
-        marked = piece == wanted[0]
-        for byte in wanted[1:]:
-            marked |= piece == byte
-        positions = np.flatnonzero(marked)
+        positions = _places_of(wanted, piece)
         kinds = piece[positions]
         if quote is not None and (inside or (kinds == quote).any()):
-            marks = kinds == quote
             quoted = True
-            if not _quotes_are_clean(view, start + positions[marks], inside, wanted):
+            if not _quotes_are_clean(view, start + positions[kinds == quote], inside, wanted):
                 return None
-            # Whether each mark stands inside quotes: an odd number of quote marks up to it.
-            within = (np.cumsum(marks, dtype=np.uint8) + np.uint8(inside)) & 1
-            inside = int(within[-1]) if len(within) else inside
-            outer = (within == 0) & ~marks
+            outer, inside = _outside_quotes(kinds == quote, inside)
             one_line_each &= not np.any(((kinds == _LF) | (kinds == _CR)) & ~outer)
             positions, kinds = positions[outer], kinds[outer]
         returns = kinds == _CR
@@ -84,6 +77,26 @@ def regular_shape(
             return None
         records += 1
     return Shape(records, one_line_each, quoted)
+
+
+def _places_of(wanted: list[int], piece: Bytes) -> NDArray[np.int64]:
+    """Return where in a piece any of some bytes stands."""
+    marked = piece == wanted[0]
+    for byte in wanted[1:]:
+        marked |= piece == byte
+    return np.flatnonzero(marked)
+
+
+def _outside_quotes(quotes: NDArray[np.bool_], inside: int) -> tuple[NDArray[np.bool_], int]:
+    """Return which of some marks are outside quotes, and whether the last one leaves a cell open.
+
+    Args:
+        quotes: (n,) whether each mark is a quote mark; none of those counts as outside.
+        inside: whether the marks begin inside a quoted cell: 1, else 0.
+    """
+    # A mark stands inside quotes after an odd number of quote marks, itself included.
+    within = (np.cumsum(quotes, dtype=np.uint8) + np.uint8(inside)) & 1
+    return (within == 0) & ~quotes, int(within[-1]) if len(within) else inside
 
 
 def _quotes_are_clean(view: Bytes, marks: NDArray[np.int64], inside: int, wanted: list[int]) -> bool:

@@ -128,6 +128,15 @@ QHeaderView::section:vertical { border-bottom: none; font-weight: 400; font-size
 QTableCornerButton::section { background: $surface; border: none; border-bottom: 1px solid $line; }
 
 QAbstractScrollArea::corner { background: transparent; border: none; }
+QSlider { min-height: 22px; background: transparent; }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $line; }
+QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: $accent; }
+QSlider::sub-page:horizontal:disabled { background: $line; }
+QSlider::handle:horizontal { width: 14px; margin: -5px 0; border-radius: 7px; background: $accent; }
+QSlider::handle:horizontal:focus { width: 10px; margin: -7px 0; border: 4px solid $accent; border-radius: 9px;
+    background: $surface; }
+QSlider::handle:horizontal:disabled { background: $disabled; }
+
 QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; }
 QScrollBar::handle { background: $handle; border-radius: 4px; margin: 2px; }

@@ -7,11 +7,10 @@ import re
 from decimal import Decimal
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from workbench.gui.widgets.basic import label, mark_wrong, named
 from workbench.gui.widgets.formatting import entered
-from workbench.gui.widgets.slider import Slider
 
 STEPS = 400
 DIGITS = 15
@@ -70,7 +69,7 @@ class PrivacyEntry(QWidget):
         self.field.setToolTip(help_text)
         self.field.setFixedWidth(96)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.slider = named(Slider(), f"{name}_slider", f"{symbol} on a log scale", help_text)
+        self.slider = named(QSlider(Qt.Orientation.Horizontal), f"{name}_slider", f"{symbol} on a log scale", help_text)
         self.slider.setRange(0, STEPS)
         self.slider.setPageStep(STEPS // 20)
         self.slider.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

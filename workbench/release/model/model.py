@@ -16,7 +16,7 @@ from workbench.data.table import Table
 from workbench.params import CheckFailedError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.neighbours import RELATION
-from workbench.release.exposure import standing_charge, void_unless_charged
+from workbench.release.exposure import standing_charge
 from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
@@ -30,6 +30,7 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.model.card import CARD, FORMAT, card_problems
+from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
 from workbench.release.table.certificate import VERSION, account_told, checksum
 from workbench.signals import Notice
@@ -159,24 +160,19 @@ def release_model(
             "watched": watched is not None,
             CHARGED_FIRST: True,
         }
-        charger = _Charger(ledger, dataset, work, details)
+        reservation = Reservation(ledger, dataset, work, details)
         try:
-            trained = train(charger)
-            cost, release_id = charger.only()
+            trained = train(reservation)
+            cost, release_id = reservation.made()
             if not trained.releasable:
                 raise AssertionError("a model trained with seeded noise cannot be released")
-            charged = trained.settled or (cost.epsilon, cost.delta)
-            card = _card(trained, trained.rows or table.rows, charged, cost, ledger, release_id, account)
-            data = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
-            files = {**trained.files, CARD: data, **{f"{PRIVATE}/{n}": d for n, d in trained.private.items()}}
+            card = _card(trained, table, cost, ledger, release_id, account)
+            files = _files(trained, card)
             part.reserve(files)
             # Final: from the next line on somebody could read the model.
-            if trained.settled is not None:
-                ledger.settle(release_id, *trained.settled)
-            else:
-                ledger.charge(release_id)
+            reservation.make_final(trained.settled)
         except BaseException as error:
-            charger.failed(error, keep=watched is not None and watched(), emit=emit)
+            reservation.abandon(error, keep=watched is not None and watched(), emit=emit)
             raise
         with standing_charge(cost, target):
             part.write(files)
@@ -216,56 +212,20 @@ def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelReleas
     return ModelRelease(release.release_id, release.epsilon, release.delta, remaining, target)
 
 
-class _Charger:
-    """The charge function for the work: it makes one durable reservation."""
-
-    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
-        self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
-        self._made: tuple[Cost, str] | None = None
-        self._settled: tuple[Decimal, Decimal] | None = None
-
-    def __call__(self, cost: Cost) -> None:
-        if self._made is not None:
-            raise AssertionError("one release is charged once")
-        self._made = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
-
-    def only(self) -> tuple[Cost, str]:
-        if self._made is None:
-            raise AssertionError("the work never charged for what it read")
-        return self._made
-
-    def settle(self, cost: Cost) -> None:
-        """Record what the work really cost when it ends early for a reason decided without data."""
-        self._settled = cost.epsilon, cost.delta
-
-    def failed(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
-        """Record the end of a run that wrote nothing: void, unless its private figures were seen."""
-        if self._made is None:
-            return
-        release_id = self._made[1]
-        if not keep:
-            void_unless_charged(self._ledger, release_id, error, emit)
-            return
-        found = self._ledger.release(release_id)
-        if found is None or found.status != "reserved":
-            return
-        if self._settled is not None:
-            self._ledger.settle(release_id, *self._settled)
-        else:
-            self._ledger.charge(release_id)
+def _files(trained: Trained, card: dict[str, Any]) -> dict[str, bytes]:
+    """Return what stands in the folder: the model, its card, and the private figures in a folder of their own."""
+    told = (json.dumps(card, indent=2, ensure_ascii=False) + "\n").encode()
+    private = {f"{PRIVATE}/{name}": data for name, data in trained.private.items()}
+    return {**trained.files, CARD: told, **private}
 
 
 def _card(
-    trained: Trained,
-    rows: int,
-    charged: tuple[Decimal, Decimal],
-    cost: Cost,
-    ledger: Ledger,
-    release_id: str,
-    account: str | None,
+    trained: Trained, table: Table, cost: Cost, ledger: Ledger, release_id: str, account: str | None
 ) -> dict[str, Any]:
+    """Return the card of a model whose charge ``cost`` is reserved; what was settled at less is what it says."""
     release = ledger.release(release_id)
     assert release is not None
+    charged = trained.settled or (cost.epsilon, cost.delta)
     epsilon, delta = Cost(*charged, cost.event).replace_one()
     card = {
         "format": FORMAT,
@@ -273,7 +233,7 @@ def _card(
         "release_id": release_id,
         "time": release.time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
-        "rows": rows,
+        "rows": trained.rows or table.rows,
         "model": trained.model,
         "guarantee": {
             "relation": RELATION,

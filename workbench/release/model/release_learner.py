@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 
 from workbench.data.columns.matrix import matrix
@@ -131,12 +132,7 @@ def _train(
     whole = for_person(cost, people)
     require_small_delta(whole.delta, table.rows, rows_per_person=people)
     charge(whole)
-
-    def paid(asked: Cost) -> None:
-        if asked != cost:
-            raise AssertionError("the fit costs something else than was charged")
-
-    estimator.set_params(charge=paid)
+    estimator.set_params(charge=partial(_require_paid, cost))
     estimator.fit(matrix(table, features), task(chosen.task).read(table, target))
     data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Trained(
@@ -156,6 +152,12 @@ def _train(
         },
         files={"model.json": data.encode()},
     )
+
+
+def _require_paid(paid: Cost, asked: Cost) -> None:
+    """Take the charge of the fit itself, which was made before: it must be the same."""
+    if asked != paid:
+        raise AssertionError("the fit costs something else than was charged")
 
 
 def _estimator(

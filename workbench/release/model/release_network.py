@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,14 +174,10 @@ class _Run:
         """Charge, train and measure; return what is to be released."""
         from workbench.deep.trainer import train  # torch takes a second to import: only a run pays for it
 
-        def charge(cost: Cost) -> None:
-            require_small_delta(cost.delta, self.rows.rows, rows_per_person=self.rows_per_person)
-            charger(cost)
-
         self.training = train(
             self.plan,
             TableData(self.features, self.rows),
-            charge,
+            partial(self._charge, charger),
             settle=charger.settle,
             rows_per_person=self.rows_per_person,
             emit=self._hear,
@@ -190,6 +187,11 @@ class _Run:
             held_out = TableData(self.features, self.test.table)
             self.accuracy = TrainedModel.of(self.training).accuracy(held_out)
         return _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+
+    def _charge(self, charger: Charger, cost: Cost) -> None:
+        """Charge what the run costs, now that its δ is known and fits the number of rows."""
+        require_small_delta(cost.delta, self.rows.rows, rows_per_person=self.rows_per_person)
+        charger(cost)
 
     def _hear(self, event: Event) -> None:
         """Pass on an event of the run; remember whether it shows a private figure."""

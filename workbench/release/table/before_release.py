@@ -76,13 +76,15 @@ class PreparedRelease:
 
     Attributes:
         plan: what is released.
-        table: of which rows.
+        table: of which table.
+        rows: its rows as the plan reads them.
         to: where to.
         columns: the protected columns, calibrated.
     """
 
     plan: Plan
     table: Table
+    rows: Table
     to: Destination
     columns: tuple[ProtectedColumn, ...]
 
@@ -103,7 +105,7 @@ def prepared_release(plan: Plan, table: Table, to: Destination) -> PreparedRelea
     require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()
-    return PreparedRelease(plan, table, to, protected_columns(plan))
+    return PreparedRelease(plan, table, plan.rows_of(table), to, protected_columns(plan))
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,9 @@ def check_values(prepared: PreparedRelease, cancel: CancelToken) -> None:
     Raises:
         InputError: there is such a value; its column and row are named.
     """
-    rows = prepared.plan.rows_of(prepared.table)
     for column in prepared.columns:
         cancel.check()
-        column.grid.encode(rows)
+        column.grid.encode(prepared.rows)
 
 
 def table_request(plan: Plan, kind: str) -> str:

@@ -118,11 +118,11 @@ def release_prepared(
         return _released(published, ledger, target, started, published_earlier=True)
     cancel = cancel or CancelToken()
     cost = Cost(prepared.epsilon, Decimal(0), PureDp(prepared.epsilon, "sanitised table"))
-    with DrawFile(target, most_bytes(plan, prepared.columns, plan.rows_of(table))) as part:
+    with DrawFile(target, most_bytes(plan, prepared.columns, prepared.rows)) as part:
         details = {"output": place_of(target), "part": part.path.name, CHARGED_FIRST: True}
         release_id = ledger.reserve(dataset, cost, work="sanitize", details=details)
         try:
-            drawn = draw_prepared(plan, prepared.columns, table, OsEntropy(), emit, cancel)
+            drawn = draw_prepared(plan, prepared.columns, prepared.rows, OsEntropy(), emit, cancel)
             if not drawn.releasable:
                 raise AssertionError("a seeded draw cannot be released")
             cancel.check()

@@ -165,30 +165,40 @@ def estimate_numbers(
         raise ParameterError("the column holds names, not numbers", f"column {name}")
     cancel = cancel or CancelToken()
     observed = _observed(name, randomiser.channel(), counts, confidence, cancel)
-    frequencies, functionals = observed.fitted, Functionals(observed, cancel)
-    centred, middle, scale = centred_values(cells.values, cells.total)
-    if not cells.missing:
-        mean, bias = linear_interval(functionals, centred, float(frequencies @ centred), -1.0, 1.0)
-        return ColumnEstimate(
-            name,
-            biased=bias > 0,
-            method=LIKELIHOOD if bias else UNBIASED,
-            mean=_scaled(mean, middle, scale),
-            bias_bound=bias * scale,
-            gap=observed.gap,
-        )
-    has_value = np.append(np.ones(cells.size), 0.0)
-    there = float(frequencies @ has_value)
+    functionals = Functionals(observed, cancel)
+    return (_mean_of_some if cells.missing else _mean_of_all)(name, cells.values, functionals)
+
+
+def _mean_of_all(name: str, values: Floats, functionals: Functionals) -> ColumnEstimate:
+    """Return the mean where every row has a value."""
+    observed = functionals.observed
+    centred, middle, scale = centred_values(values, values.size)
+    mean, bias = linear_interval(functionals, centred, float(observed.fitted @ centred), -1.0, 1.0)
+    return ColumnEstimate(
+        name,
+        biased=bias > 0,
+        method=LIKELIHOOD if bias else UNBIASED,
+        mean=_scaled(mean, middle, scale),
+        bias_bound=bias * scale,
+        gap=observed.gap,
+    )
+
+
+def _mean_of_some(name: str, values: Floats, functionals: Functionals) -> ColumnEstimate:
+    """Return the mean of the rows that have a value, and the share of those without one: the last cell."""
+    observed = functionals.observed
+    centred, middle, scale = centred_values(values, values.size + 1)
+    has_value = np.append(np.ones(values.size), 0.0)
+    there = float(observed.fitted @ has_value)
     present, unclear = linear_interval(functionals, has_value, there, 0.0, 1.0)
-    likely = float(frequencies @ centred) / there if there > 0 else 0.0
+    likely = float(observed.fitted @ centred) / there if there > 0 else 0.0
     mean, bias = mean_of_some(functionals, centred, has_value, likely)
-    absent = Interval(1 - present.estimate, 1 - present.high, 1 - present.low, 1 - present.consistent)
     return ColumnEstimate(
         name,
         biased=True,
         method=LIKELIHOOD if bias or unclear else RATIO,
         mean=_scaled(mean, middle, scale),
-        missing=absent,
+        missing=Interval(1 - present.estimate, 1 - present.high, 1 - present.low, 1 - present.consistent),
         bias_bound=bias * scale,
         gap=observed.gap,
     )

@@ -99,43 +99,66 @@ def linear_interval(
 def mean_of_some(
     functionals: Functionals, centred: Floats, has_value: Floats, consistent: float
 ) -> tuple[Interval, float]:
-    """Return the interval of Σ f·centred / Σ f·has_value, a ratio, and the largest bias of the ratio it allows for.
-
-    By Fieller's method (1954).
-
-    For the true ratio r the functional Σ f·(centred − r·has_value) is 0: the interval holds each r for which 0 is
-    within the interval of that. It needs no approximation of a quotient.
-    """
+    """Return the interval of Σ f·centred / Σ f·has_value, a ratio, and the largest bias of the ratio it allows for."""
     top, below = functionals.choose(centred), functionals.choose(has_value)
     observed = functionals.observed
     exact = top.exact and below.exact
     up, down = observed.mean(top.linear.values), observed.mean(below.linear.values)
-
-    noises = _noises(functionals, top.linear, below.linear)
-
-    def admitted(ratio: float) -> bool:
-        wanted = centred - ratio * has_value
-        expected = top.linear.expected - ratio * below.linear.expected
-        bias = float(np.abs(expected - wanted).max())
-        linear = Linear(top.linear.values - ratio * below.linear.values, expected, bias)
-        own, both, other = noises
-        values = own.values - 2 * ratio * both.values + ratio**2 * other.values
-        found = own.expected - 2 * ratio * both.expected + ratio**2 * other.expected
-        noise = Linear(values, found, float(np.abs(found - linear.variance(observed.channel)).max()))
-        return abs(up - ratio * down) <= half_length(observed, linear, noise)
-
     point = float(np.clip(up / down, -1.0, 1.0)) if exact and down > 0 else consistent
-    low, high = _admitted_range(admitted, point)
+    fieller = _Fieller(observed, top, below, up, down, _noises(functionals, top.linear, below.linear))
+    low, high = _admitted_range(fieller.admits, point)
     share = max(float(observed.fitted @ has_value), 1.0 / observed.rows)
     allowed = 0.0 if exact else min((top.linear.bias + abs(point) * below.linear.bias) / share, 2.0)
     return Interval(point, min(low, point), max(high, point), consistent), allowed
 
 
+@dataclass(frozen=True, eq=False)
+class _Fieller:
+    """The interval of a ratio by Fieller's method (1954), which needs no approximation of a quotient.
+
+    For the true ratio r the functional Σ f·(top − r·below) is 0: the interval holds each r for which 0 is within the
+    interval of that.
+
+    Attributes:
+        observed: the release.
+        top: the estimator of the numerator.
+        below: of the denominator.
+        up: what the numerator is estimated at.
+        down: what the denominator is.
+        noises: estimators of the variance of the one, of their covariance and of the variance of the other.
+    """
+
+    observed: Observed
+    top: Chosen
+    below: Chosen
+    up: float
+    down: float
+    noises: tuple[Linear, Linear, Linear]
+
+    def admits(self, ratio: float) -> bool:
+        """Whether the ratio may be the true one."""
+        linear = self._difference(ratio)
+        return abs(self.up - ratio * self.down) <= half_length(self.observed, linear, self._noise(ratio, linear))
+
+    def _difference(self, ratio: float) -> Linear:
+        """Return the estimator of Σ f·(top − ratio·below)."""
+        top, below = self.top.linear, self.below.linear
+        wanted = self.top.wanted - ratio * self.below.wanted
+        expected = top.expected - ratio * below.expected
+        return Linear(top.values - ratio * below.values, expected, float(np.abs(expected - wanted).max()))
+
+    def _noise(self, ratio: float, linear: Linear) -> Linear:
+        """Return the estimator of the noise of that: var(top) − 2·ratio·cov + ratio²·var(below)."""
+        own, both, other = self.noises
+        values = own.values - 2 * ratio * both.values + ratio**2 * other.values
+        expected = own.expected - 2 * ratio * both.expected + ratio**2 * other.expected
+        return Linear(values, expected, float(np.abs(expected - linear.variance(self.observed.channel)).max()))
+
+
 def _noises(functionals: Functionals, top: Linear, below: Linear) -> tuple[Linear, Linear, Linear]:
     """Return estimators of the variance of one, of the covariance of both and of the variance of the other."""
-    forward = functionals.observed.channel.forward
-    covariance = forward(top.values * below.values) - top.expected * below.expected
     channel = functionals.observed.channel
+    covariance = channel.forward(top.values * below.values) - top.expected * below.expected
     return (
         functionals.nearby(top.variance(channel)),
         functionals.nearby(covariance),
@@ -149,17 +172,17 @@ def _admitted_range(admitted: Callable[[float], bool], point: float) -> tuple[fl
     inside = [r for r in ratios if admitted(float(r))]
     low, high = min([point, *inside]), max([point, *inside])
     step = 2.0 / _GRID
-    ends = []
-    for end, beyond in ((low, max(low - step, -1.0)), (high, min(high + step, 1.0))):
-        within, without = end, beyond
-        if within == without:
-            ends.append(within)
-            continue
-        for _ in range(_HALVINGS):
-            middle = (within + without) / 2
-            within, without = (middle, without) if admitted(middle) else (within, middle)
-        ends.append(without)
-    return float(ends[0]), float(ends[1])
+    return _end(admitted, low, max(low - step, -1.0)), _end(admitted, high, min(high + step, 1.0))
+
+
+def _end(admitted: Callable[[float], bool], within: float, without: float) -> float:
+    """Return where the admitted ratios end between one that is and one that is not, by bisection from outside."""
+    if within == without:
+        return float(within)
+    for _ in range(_HALVINGS):
+        middle = (within + without) / 2
+        within, without = (middle, without) if admitted(middle) else (within, middle)
+    return float(without)
 
 
 def centred_values(values: Floats, total: int) -> tuple[Floats, float, float]:

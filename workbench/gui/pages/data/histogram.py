@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QSizePolicy,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem, QToolTip, QWidget
 
 from workbench.gui.pages.data.attribute_model import HISTOGRAM
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar_chart import BarChart, bar_at, ends_of, paint_ground
 from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme
 
@@ -48,14 +42,12 @@ def paint_bars(painter: QPainter, box: QRectF, bars: Sequence[Bin], theme: Theme
             for position, top in enumerate(tops)
         ]
     )
-    painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), QColor(theme.line))
+    paint_ground(painter, box, theme)
 
 
-def bar_at(x: float, box: QRectF, bars: Sequence[Bin]) -> Bin | None:
-    """Return the bar at a place, or ``None``."""
-    if not bars or not box.left() <= x < box.right():
-        return None
-    return bars[int((x - box.left()) / box.width() * len(bars))]
+def words_of(bars: Sequence[Bin], at: int | None) -> str:
+    """Return what one of the bars stands for; empty without one."""
+    return "" if at is None else f"{bars[at].label}: {count(bars[at].count, 'row')}"
 
 
 class HistogramDelegate(QStyledItemDelegate):
@@ -80,9 +72,9 @@ class HistogramDelegate(QStyledItemDelegate):
         index: QModelIndex | QPersistentModelIndex,
     ) -> bool:
         """Name the bar under the pointer."""
-        bar = bar_at(event.pos().x(), _inside(option), index.data(HISTOGRAM) or ())
-        text = f"{bar.label}: {count(bar.count, 'row')} (private)" if bar else ""
-        QToolTip.showText(event.globalPos(), text, view)
+        bars = index.data(HISTOGRAM) or ()
+        words = words_of(bars, bar_at(event.pos().x(), _inside(option), len(bars)))
+        QToolTip.showText(event.globalPos(), f"{words} (private)" if words else "", view)
         return True
 
 
@@ -92,17 +84,12 @@ def _inside(option: QStyleOptionViewItem) -> QRectF:
     return box
 
 
-class Histogram(QWidget):
+class Histogram(BarChart):
     """The bars of one attribute, with the ends of the range below them."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("attribute_histogram")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMouseTracking(True)
-        self._session = session
+        super().__init__(session, "attribute_histogram", (220, 110), (0, 4, 0, 20))
         self._bars: Sequence[Bin] = ()
-        session.theme_changed.connect(self.update)
 
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
         """Show the histogram of the attribute called ``name``."""
@@ -112,40 +99,15 @@ class Histogram(QWidget):
         self.setAccessibleName(f"Distribution of {name}{told}")
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
-        return QSize(220, 110)
-
-    def event(self, event: object) -> bool:
-        """Name the bar under the pointer."""
-        if isinstance(event, QHelpEvent):
-            bar = bar_at(event.pos().x(), self._box(), self._bars)
-            QToolTip.showText(event.globalPos(), f"{bar.label}: {count(bar.count, 'row')}" if bar else "", self)
-            return True
-        return super().event(event)  # type: ignore[arg-type]
+    def words_at(self, x: float) -> str:
+        """Return what the bar at a place stands for."""
+        return words_of(self._bars, bar_at(x, self._box(), len(self._bars)))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw bars and ends."""
         if not self._bars:
             return
-        theme = self._session.theme
         with QPainter(self) as painter:
-            box = self._box()
-            paint_bars(painter, box, self._bars, theme)
-            painter.setPen(QColor(theme.muted))
-            face = self.font()
-            face.setPixelSize(12)
-            painter.setFont(face)
-            first, last = self._bars[0].label.split(" – ")[0], self._bars[-1].label.split(" – ")[-1]
-            below = QRectF(box.left(), box.bottom() + 3, box.width(), 16)
-            half = below.adjusted(0, 0, -box.width() / 2, 0)
-            metrics = painter.fontMetrics()
-            room = int(half.width())
-            left = metrics.elidedText(first, Qt.TextElideMode.ElideRight, room)
-            painter.drawText(half, Qt.AlignmentFlag.AlignLeft, left)
-            if len(self._bars) > 1:
-                right = metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
-                painter.drawText(below.adjusted(box.width() / 2, 0, 0, 0), Qt.AlignmentFlag.AlignRight, right)
-
-    def _box(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(0, 4, 0, -20)
+            paint_bars(painter, self._box(), self._bars, self._session.theme)
+            first, last = ends_of([bar.label for bar in self._bars])
+            self._write_ends(painter, first, last if len(self._bars) > 1 else "")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
 from workbench.gui.pages.preview.recovered_task import Recovered
 from workbench.gui.pages.preview.tasks import PreviewColumn
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar_chart import BELOW, BarChart, bar_at, ends_of, paint_ground
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 
@@ -19,19 +19,14 @@ KEY = 20
 """Pixels above the bars for what bar and dot stand for."""
 
 
-class Distribution(QWidget):
+class Distribution(BarChart):
     """Bars of the original, and a stepped line with dots for the draw: told apart by shape as well as by colour."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("preview_distribution")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMouseTracking(True)
-        self._session = session
+        super().__init__(session, "preview_distribution", (400, 130), (2, KEY, 2, 22))
         self._column: PreviewColumn | None = None
         self._drawn = False
         self._recovered: Recovered | None = None
-        session.theme_changed.connect(self.update)
 
     def show_column(self, column: PreviewColumn | None) -> None:
         """Draw the spread of one column, or nothing."""
@@ -50,23 +45,12 @@ class Distribution(QWidget):
         self.setAccessibleDescription(found.words if found is not None else "")
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
-        return QSize(400, 130)
-
-    def event(self, event: QEvent) -> bool:
-        """Name the bar under the pointer."""
-        if isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.words_at(event.pos().x()), self)
-            return True
-        return super().event(event)
-
     def words_at(self, x: float) -> str:
         """Return what stands at a place across the picture; empty beside the bars."""
-        column, box = self._column, self._box()
-        if column is None or not column.labels or not box.left() <= x < box.right():
+        column = self._column
+        at = bar_at(x, self._box(), len(column.labels)) if column else None
+        if column is None or at is None:
             return ""
-        at = int((x - box.left()) / box.width() * len(column.labels))
         before = f"{column.labels[at]}: {column.original[at]:,} rows"
         told = f"{before}, {column.sanitised[at]:,} after the draw" if self._drawn else before
         shares = self._recovered.shares if self._recovered is not None else None
@@ -80,28 +64,29 @@ class Distribution(QWidget):
         column = self._column
         if column is None or not column.labels:
             return
-        theme, painter, box = self._session.theme, QPainter(self), self._box()
+        theme, box = self._session.theme, self._box()
         ends = self._recovered.shares if self._recovered is not None else None
         tops = [high for label, (_, _, high) in (ends or {}).items() if label in column.labels]
         most = max(*column.original, *column.sanitised, *tops, 1)
         width = box.width() / len(column.labels)
         grey, vermilion = QColor(theme.muted), QColor(theme.series(STYLES["sanitized"]))
         grey.setAlphaF(FILL)
-        for at, size in enumerate(column.original):
-            height = box.height() * size / most
-            painter.fillRect(QRectF(box.left() + at * width + 1, box.bottom() - height, width - 2, height), grey)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(vermilion, 2))
-        painter.setBrush(vermilion)
-        for at, size in enumerate(column.sanitised if self._drawn else ()):
-            level = box.bottom() - box.height() * size / most
-            left = box.left() + at * width
-            painter.drawLine(QPointF(left + 1, level), QPointF(left + width - 1, level))
-            painter.drawEllipse(QPointF(left + width / 2, level), DOT, DOT)
-        painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), 1), QColor(theme.line))
-        self._draw_recovered(painter, box, width, most)
-        self._write_labels(painter, box, width, column)
-        self._write_key(painter, box, grey, vermilion)
+        with QPainter(self) as painter:
+            for at, size in enumerate(column.original):
+                height = box.height() * size / most
+                painter.fillRect(QRectF(box.left() + at * width + 1, box.bottom() - height, width - 2, height), grey)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(vermilion, 2))
+            painter.setBrush(vermilion)
+            for at, size in enumerate(column.sanitised if self._drawn else ()):
+                level = box.bottom() - box.height() * size / most
+                left = box.left() + at * width
+                painter.drawLine(QPointF(left + 1, level), QPointF(left + width - 1, level))
+                painter.drawEllipse(QPointF(left + width / 2, level), DOT, DOT)
+            paint_ground(painter, box, theme)
+            self._draw_recovered(painter, box, width, most)
+            self._write_labels(painter, width, column)
+            self._write_key(painter, box, grey, vermilion)
 
     def _draw_recovered(self, painter: QPainter, box: QRectF, width: float, most: float) -> None:
         """Draw the interval of the mean as a band, of each share as a bracket with a square at the estimate."""
@@ -157,22 +142,15 @@ class Distribution(QWidget):
                 words = "recovered mean, 95 % (dashed: the original’s)"
             painter.drawText(QRectF(left + 20, 0, box.right() - left, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
 
-    def _write_labels(self, painter: QPainter, box: QRectF, width: float, column: PreviewColumn) -> None:
+    def _write_labels(self, painter: QPainter, width: float, column: PreviewColumn) -> None:
+        """Write each label below its bar, or, where there is no room for all of them, the two ends."""
         painter.setPen(QColor(self._session.theme.muted))
-        painter.setFont(font(12))
-        metrics = painter.fontMetrics()
-        below = QRectF(box.left(), box.bottom() + 3, box.width(), 18)
-        widest = max(metrics.horizontalAdvance(words) for words in column.labels)
-        if widest <= width - 4:
-            for at, words in enumerate(column.labels):
-                cell = QRectF(box.left() + at * width, below.top(), width, below.height())
-                painter.drawText(cell, Qt.AlignmentFlag.AlignHCenter, words)
+        painter.setFont(font(BELOW))
+        metrics, below = painter.fontMetrics(), self._below()
+        if max(metrics.horizontalAdvance(words) for words in column.labels) > width - 4:
+            first, last = ends_of(column.labels) if column.numeric else (column.labels[0], column.labels[-1])
+            self._write_ends(painter, first, last)
             return
-        first, last = column.labels[0], column.labels[-1]
-        if column.numeric:
-            first, last = first.split(" – ")[0], last.split(" – ")[-1]
-        painter.drawText(below, Qt.AlignmentFlag.AlignLeft, first)
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, last)
-
-    def _box(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(2, KEY, -2, -22)
+        for at, words in enumerate(column.labels):
+            cell = QRectF(below.left() + at * width, below.top(), width, below.height())
+            painter.drawText(cell, Qt.AlignmentFlag.AlignHCenter, words)

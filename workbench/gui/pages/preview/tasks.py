@@ -143,7 +143,6 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
     """Return the first rows before and after one draw; runs in a worker."""
     from workbench.sanitize.realisation import Realisation
 
-    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before = drawn.first.frame.select(_leaving(table, plan))
     # A release shuffles the rows; here each stands beside itself.
@@ -152,7 +151,7 @@ def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> Pre
         one = drawn.first_rows(column.name)
         after = after.with_columns(one.grid.decode(one.after).alias(column.name))
         changed[column.name] = one.after != one.before
-    return PreviewRows(before, after, changed, table.rows)
+    return PreviewRows(before, after, changed, drawn.table.rows)
 
 
 def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: CancelToken) -> PreviewColumn:
@@ -161,7 +160,6 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
 
     from workbench.sanitize.realisation import Realisation
 
-    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel).all_rows(name)
     grid, numeric = drawn.grid, bool(plan.column(name).numeric)
     total = grid.cells.total
@@ -179,7 +177,7 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
         original=tuple(int(counts[0][cells].sum()) for _, cells in bars),
         sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
         changed=int(np.count_nonzero(drawn.before != drawn.after)),
-        rows=table.rows,
+        rows=drawn.before.size,
         original_cells=counts[0],
         drawn_cells=counts[1],
     )
@@ -187,14 +185,12 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
 
 def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
     """Return the associations of the columns before and after one draw; runs in a worker."""
+    from workbench.sanitize.realisation import Realisation
     from workbench.studies.association import associations
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
     chosen = [c for c in plan.columns if c in chosen]
-    from workbench.sanitize.realisation import Realisation
-
-    table = plan.rows_of(table)
     drawn = Realisation(table, plan, number, cancel)
     before, after = [], []
     for column in chosen:
@@ -214,7 +210,7 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
         original=original,
         sanitised=associations(after, cancel),
         rows=drawn.spaced.rows,
-        of_rows=table.rows,
+        of_rows=drawn.table.rows,
         left_out=len(leaving) - len(chosen),
     )
 

@@ -1,4 +1,8 @@
-"""The expected error of each mechanism that fits an attribute, as bars."""
+"""The expected error of each mechanism that fits an attribute, as bars.
+
+Painted here and no pyqtgraph plot, which takes 17 ms to be made and painted first; this takes 1 ms
+(``tests/benchmarks/results/painting.md``).
+"""
 
 from __future__ import annotations
 

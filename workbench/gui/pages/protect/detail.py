@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
 
 from workbench.gui.gauges.budget import HIGH
 from workbench.gui.pages.protect.candidate_bars import CandidateBars
@@ -18,7 +19,6 @@ from workbench.gui.widgets.basic import Elided, label, named, row, stack
 from workbench.gui.widgets.explain import explain_button
 from workbench.gui.widgets.formatting import at_most, entered
 from workbench.gui.widgets.master_detail import DetailCard, scrolled_words
-from workbench.gui.widgets.slider import Slider
 from workbench.params import ParameterError
 
 STEPS = 1000
@@ -39,7 +39,7 @@ class ShareDetail(DetailCard):
         self._warning = label("", "warn", wrap=True, name="share_warning")
         self._problem = label("", "problem", wrap=True, name="share_problem")
         self.slider = named(
-            Slider(),
+            QSlider(Qt.Orientation.Horizontal),
             "share_slider",
             "Share of ε of the chosen attribute",
             "Moves the share of this attribute; the free ones among the others make room",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 
 from workbench.gui.pages.protect.tasks import Example
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar_chart import BarChart, bar_at, ends_of, paint_ground
 from workbench.render.fonts import font
 
 LEAST = 92
@@ -18,17 +18,13 @@ LABELS = 20
 FAINT = 0.45
 
 
-class Becoming(QWidget):
+class Becoming(BarChart):
     """One bar per answer; the bar of the true value is filled and named, the others are pale."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.setObjectName("share_becoming")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        super().__init__(session, "share_becoming", (360, 220), (0, TITLE, 0, LABELS))
         self.setMinimumHeight(LEAST)
-        self._session = session
         self._example: Example | None = None
-        session.theme_changed.connect(self.update)
 
     def show_example(self, example: Example | None) -> None:
         """Draw another example, or nothing."""
@@ -40,23 +36,12 @@ class Becoming(QWidget):
         )
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture."""
-        return QSize(360, 220)
-
-    def event(self, event: QEvent) -> bool:
-        """Say what the bar under the pointer stands for."""
-        if isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.words_at(event.pos().x()), self)
-            return True
-        return super().event(event)
-
     def words_at(self, x: float) -> str:
         """Return the answer and its chance at a place across the picture."""
         example = self._example
-        if example is None or not 0 <= x < self.width():
+        bar = bar_at(x, self._box(), len(example.answers)) if example else None
+        if example is None or bar is None:
             return ""
-        bar = int(x / self.width() * len(example.answers))
         each = "each of " if " – " in example.answers[bar] else ""
         chance = f"{100 * example.chances[bar]:.3g} % of all draws"
         return f"{example.given} becomes {each}{example.answers[bar]} in {chance}"
@@ -66,11 +51,19 @@ class Becoming(QWidget):
         example = self._example
         if example is None:
             return
-        theme, painter = self._session.theme, QPainter(self)
-        painter.setFont(font(13))
-        painter.setPen(QColor(theme.text))
-        painter.drawText(QRectF(0, 0, self.width(), 20), Qt.AlignmentFlag.AlignLeft, f"What {example.given} can become")
-        box = QRectF(0, TITLE, self.width(), self.height() - TITLE - LABELS)
+        with QPainter(self) as painter:
+            painter.setFont(font(13))
+            painter.setPen(QColor(self._session.theme.text))
+            title = QRectF(0, 0, self.width(), 20)
+            painter.drawText(title, Qt.AlignmentFlag.AlignLeft, f"What {example.given} can become")
+            self._draw_bars(painter, example)
+            first, last = ends_of(example.answers)
+            self._write_ends(painter, first, last, stressed=example.given)
+            if example.given not in (first, last):
+                self._write_given(painter, example, first, last)
+
+    def _draw_bars(self, painter: QPainter, example: Example) -> None:
+        box, theme = self._box(), self._session.theme
         most, width = max(example.chances) or 1.0, box.width() / len(example.chances)
         own, other = QColor(theme.accent), QColor(theme.accent)
         other.setAlphaF(FAINT)
@@ -78,24 +71,15 @@ class Becoming(QWidget):
             height = max(box.height() * chance / most, 1.0)
             place = QRectF(box.left() + bar * width + 0.5, box.bottom() - height, width - 1, height)
             painter.fillRect(place, own if bar == example.at else other)
-        painter.fillRect(QRectF(0, box.bottom(), box.width(), 1), QColor(theme.line))
-        painter.setPen(QColor(theme.muted))
-        painter.setFont(font(12))
-        below = QRectF(0, box.bottom() + 3, box.width(), LABELS - 3)
-        # Both ends are always there; the value itself where it does not run into them.
-        first, last = example.answers[0].split(" – ")[0], example.answers[-1].split(" – ")[-1]
-        for end, side in ((first, Qt.AlignmentFlag.AlignLeft), (last, Qt.AlignmentFlag.AlignRight)):
-            painter.setPen(QColor(theme.accent if end == example.given else theme.muted))
-            painter.drawText(below, side, end)
-        if example.given in (first, last):
-            return
-        metrics, middle = painter.fontMetrics(), box.left() + (example.at + 0.5) * width
+        paint_ground(painter, box, theme)
+
+    def _write_given(self, painter: QPainter, example: Example, first: str, last: str) -> None:
+        """Write the value below its bar, where it does not run into the ends."""
+        below, metrics = self._below(), painter.fontMetrics()
+        middle = below.left() + (example.at + 0.5) * below.width() / len(example.chances)
         half = metrics.horizontalAdvance(example.given) / 2
-        free = metrics.horizontalAdvance(first) + 8, box.right() - metrics.horizontalAdvance(last) - 8
+        free = metrics.horizontalAdvance(first) + 8, below.right() - metrics.horizontalAdvance(last) - 8
         if free[0] < middle - half and middle + half < free[1]:
-            painter.setPen(QColor(theme.accent))
-            painter.drawText(
-                QRectF(middle - half - 2, below.top(), 2 * half + 4, below.height()),
-                Qt.AlignmentFlag.AlignHCenter,
-                example.given,
-            )
+            painter.setPen(QColor(self._session.theme.accent))
+            own = QRectF(middle - half - 2, below.top(), 2 * half + 4, below.height())
+            painter.drawText(own, Qt.AlignmentFlag.AlignHCenter, example.given)

@@ -1,0 +1,70 @@
+"""The charge of one training: reserved before its rows are read; at the end final, settled at less, or void."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from workbench.privacy.accounting.event import Cost
+from workbench.release.exposure import void_unless_charged
+from workbench.release.ledger.ledger import Ledger
+from workbench.signals.events import Emit
+
+
+class Reservation:
+    """The :class:`~workbench.release.model.model.Charger` of a release: its call is the one durable reservation."""
+
+    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
+        """Prepare it; nothing is reserved yet.
+
+        Args:
+            ledger: the account.
+            dataset: who pays.
+            work: the kind of work.
+            details: what the ledger's record of it says besides.
+        """
+        self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
+        self._reserved: tuple[Cost, str] | None = None
+        self._settled: tuple[Decimal, Decimal] | None = None
+
+    def __call__(self, cost: Cost) -> None:
+        """Reserve ``cost`` durably; raise BudgetRefusedError where the cap forbids it."""
+        if self._reserved is not None:
+            raise AssertionError("one release is charged once")
+        self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
+
+    def settle(self, cost: Cost) -> None:
+        """Record what the work really cost when it ends early for a reason decided without data."""
+        self._settled = cost.epsilon, cost.delta
+
+    def made(self) -> tuple[Cost, str]:
+        """Return what was reserved and the name of the release."""
+        if self._reserved is None:
+            raise AssertionError("the work never charged for what it read")
+        return self._reserved
+
+    def make_final(self, settled: tuple[Decimal, Decimal] | None) -> None:
+        """Charge for good: what was reserved, or the smaller (ε, δ) that was settled."""
+        _, release_id = self.made()
+        if settled is not None:
+            self._ledger.settle(release_id, *settled)
+        else:
+            self._ledger.charge(release_id)
+
+    def abandon(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
+        """Record the end of a run that wrote nothing: void, unless its private figures were seen.
+
+        Args:
+            error: what ended it.
+            keep: whether a person saw private figures of the run: then it stays charged.
+            emit: receives a warning where the ledger cannot be told.
+        """
+        if self._reserved is None:
+            return
+        release_id = self._reserved[1]
+        if not keep:
+            void_unless_charged(self._ledger, release_id, error, emit)
+            return
+        found = self._ledger.release(release_id)
+        if found is not None and found.status == "reserved":
+            self.make_final(self._settled)
