@@ -94,7 +94,7 @@ def test_preview_shows_what_is_lost_with_the_target_as_private(diabetes, press, 
     lost = diabetes.findChild(QLabel, "preview_target_lost")
     assert lost.isVisible()
     said = lost.accessibleName()
-    assert said.startswith("⚠ Less than half is left of what went together with Outcome (private): Glucose 0.")
+    assert said.startswith("⚠ Lost with Outcome (private): Glucose 0.")
     assert "train a private model" in said
     diabetes.session.set_target("Glucose")  # of the other one, the same pair is lost
     share(diabetes, idle, "4.5")

@@ -61,8 +61,8 @@ def test_a_column_like_glucose_at_a_small_share_is_warned_of_with_a_way_out() ->
     made = forecast(plan(0.5, 5.0))
     assert [c.name for c in faded_columns(made)] == ["Glucose"]
     assert relations_words(made) == (
-        "Relations with other columns shrink, if the values are spread evenly over what is declared; further if they "
-        "lie close together: Glucose to about 11 %."
+        "Relations with other columns shrink: Glucose to about 11 %. This is for values spread evenly over what is "
+        "declared; values that lie close together lose more."
     )
     assert "train a private model" in RELATIONS_WAYS_OUT
     assert noisy_columns(made, 768) == ("Glucose",)  # both are said of it, and agree
@@ -90,4 +90,4 @@ def test_of_many_faded_columns_the_weakest_are_named() -> None:
     columns = tuple(replace(GLUCOSE, name=f"c{i}", epsilon=0.1 + 0.05 * i) for i in range(7))
     told = relations_words(forecast(Plan(epsilon=10, columns=columns)))
     assert "c0 to about 2 %, c1 to" in told
-    assert told.endswith("and 3 more to less than half.")
+    assert "and 3 more to less than half. This is" in told

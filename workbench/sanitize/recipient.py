@@ -69,7 +69,7 @@ def faded_columns(forecast: Forecast) -> tuple[ColumnForecast, ...]:
 
 
 def relations_words(forecast: Forecast) -> str:
-    """Return how far relations between columns fade, in one sentence for the window and the command line.
+    """Return how far relations between columns fade, in words for the window and the command line.
 
     It is empty where none does, and where there is only one column, which has no relations.
     """
@@ -79,7 +79,7 @@ def relations_words(forecast: Forecast) -> str:
     told = ", ".join(f"{c.name} to {kept_words(c.relations_kept)}" for c in found[:MOST_NAMED])
     if len(found) > MOST_NAMED:
         told += f" and {len(found) - MOST_NAMED} more to less than half"
-    return f"Relations with other columns shrink, {EVENLY}: {told}."
+    return f"Relations with other columns shrink: {told}. {EVENLY}"
 
 
 def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:

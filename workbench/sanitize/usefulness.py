@@ -14,8 +14,8 @@ HARDLY = 0.98
 FADED = 0.5
 """Part of a correlation below which a column released for its single values is warned of."""
 
-EVENLY = "if the values are spread evenly over what is declared; further if they lie close together"
-"""What the part of a correlation that is left rests on."""
+EVENLY = "This is for values spread evenly over what is declared; values that lie close together lose more."
+"""What the part of a correlation that is left rests on, in a sentence."""
 
 
 def relations_fade(kept: float, purpose: str) -> bool:

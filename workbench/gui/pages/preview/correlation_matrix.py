@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""
 
-TOLD = 3
+TOLD, LOST = 3, 2
 SEEN = 0.1
 """Least correlation with the target whose loss is worth a warning: a weaker one is seldom of use."""
 
@@ -350,12 +350,9 @@ def lost_words(pairs: PreviewPairs, target: str | None) -> str:
             lost.append((abs(before) - abs(after), f"{name} {written(before)} → {written(after)}"))
     if not lost:
         return ""
-    told = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:TOLD])
-    more = f" and {len(lost) - TOLD} more" if len(lost) > TOLD else ""
-    return (
-        f"⚠ Less than half is left of what went together with {target} (private): {told}{more}. Drop columns, so that "
-        "the others get more of ε, or train a private model."
-    )
+    told = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
+    more = f" and {len(lost) - LOST} more" if len(lost) > LOST else ""
+    return f"⚠ Lost with {target} (private): {told}{more}. Drop columns, or train a private model."
 
 
 def written(value: float, *, signed: bool = False) -> str:

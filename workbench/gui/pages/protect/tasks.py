@@ -122,8 +122,8 @@ class Outlook:
 
     @property
     def faded_words(self) -> str:
-        """What becomes of its relations with other columns, in a sentence."""
-        return f"Its relations with other columns shrink to {kept_words(self.used.kept)}, {EVENLY}."
+        """What becomes of its relations with other columns."""
+        return f"Its relations with other columns shrink to {kept_words(self.used.kept)}. {EVENLY}"
 
     @property
     def statistics_help(self) -> bool:

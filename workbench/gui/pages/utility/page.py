@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.studies.curve import CurvePlan
     from workbench.studies.metrics import Metric
 
+MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
 KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
 
@@ -258,7 +259,7 @@ class UtilityPage(RunPage):
             f"the model, and draws {question} on rows it has not seen. It spends none of the budget, as nothing of "
             "it is ever released."
         )
-        self.set_note(missing or misfit or self._progress_note(0 if plan is None else len(plan.fits())))
+        self.set_note(missing or (misfit and MISFIT) or self._progress_note(0 if plan is None else len(plan.fits())))
 
     def _misfit(self) -> str:
         """Return why the chosen model cannot learn the target from the plan's columns; empty where it can."""
