@@ -38,7 +38,7 @@ from workbench.signals.events import Emit, ignore
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training gave to be released.
+    """The result of a training, ready to be released.
 
     Attributes:
         model: the model's name.
@@ -71,7 +71,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class ModelRelease:
-    """What the ledger says of a released model; ε and δ are what is charged for good."""
+    """A released model as the ledger records it; ε and δ are the final charge."""
 
     release_id: str
     epsilon: Decimal
@@ -82,7 +82,7 @@ class ModelRelease:
 
 @dataclass(frozen=True)
 class FinishedModel(ModelRelease):
-    """A model that an earlier run trained and paid for and could not give its name.
+    """A model that an earlier run trained and was charged for, but could not rename.
 
     Attributes:
         card: its card.
@@ -92,14 +92,14 @@ class FinishedModel(ModelRelease):
 
 
 class Charger(Protocol):
-    """What a training is given to pay with."""
+    """The charge function that a training receives."""
 
     def __call__(self, cost: Cost) -> None:
         """Charge ``cost`` durably, before rows are read; raise BudgetRefusedError where the cap forbids it."""
         ...
 
     def settle(self, cost: Cost) -> None:
-        """Record what was really spent, if the work ends early because of an error."""
+        """Record what was spent when the work ends early because of an error."""
         ...
 
 
@@ -187,7 +187,7 @@ def release_model(
 
 
 def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> FinishedModel | None:
-    """Publish the finished model of this very request that waits for its name."""
+    """Publish the finished model of the same request, if an earlier run could not rename it."""
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None
@@ -217,7 +217,7 @@ def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelReleas
 
 
 class _Charger:
-    """The charge function for the work: it makes one durable reservation."""
+    """The charge function of one run: it makes one durable reservation."""
 
     def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
@@ -235,7 +235,7 @@ class _Charger:
         return self._made
 
     def settle(self, cost: Cost) -> None:
-        """Record what the work really cost when it ends early for a reason decided without data."""
+        """Record a lower cost when the work ends early for a reason that does not depend on data."""
         self._settled = cost.epsilon, cost.delta
 
     def failed(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
