@@ -338,3 +338,23 @@ def test_curve_measures_what_a_regression_is_measured_by(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("R² on held-out rows")
     assert any(line.startswith("always the mean: ") for line in lines)
+
+
+def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(iris, press, idle, qtbot):
+    iris.session.set_target("species")  # three classes: F1 is for two, AUC for any
+    press(iris, "rail_utility")
+    retype(iris, qtbot, "curve_epsilons", "1, 1000")
+    retype(iris, qtbot, "curve_repeats", "2")
+    press(iris, "curve_run")
+    idle(iris)
+    metric, told = iris.findChild(QComboBox, "curve_metric"), iris.findChild(QLabel, "curve_words")
+    metric.setFocus()
+    for title, drawn in (("Balanced accuracy", "Balanced accuracy"), ("F1", "Accuracy"), ("AUC", "AUC")):
+        qtbot.keyClick(metric, Qt.Key.Key_Down)
+        assert metric.currentText() == title
+        assert iris.page.figure.title == f"{drawn} against ε"
+        absent = "F1 is measured only where the target has two classes. Accuracy is drawn instead."
+        assert told.text().startswith(absent) == (title == "F1")
+    levels = {baseline.name: baseline.value for baseline in iris.page.figure.baselines}
+    assert levels["by chance"] == 0.5
+    assert levels["no privacy"] > 0.9

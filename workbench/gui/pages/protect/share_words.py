@@ -75,7 +75,7 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
 
 def _ways(outlook: Outlook, *, high: bool) -> str:
     """Return the ways out of a column that is mostly noise or faded; more ε is none where ε is high already."""
-    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” above"]
+    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” below"]
     more = [] if high else ["raise ε"]
     steps = ["round it to fewer steps"] if outlook.for_statistics and outlook.column.numeric else []
     return f"{_either(['Drop columns', *statistics, *steps, *more, 'train a private model'])}."
