@@ -80,19 +80,32 @@ def test_the_order_of_dates_outlives_a_change_of_kind(gaps):
     assert gaps.session.plan.column("seen").column().date_order == "day-first"
 
 
+def words_above(window, field) -> str:
+    """Return the words above a field, which its number belongs to."""
+    (title,) = (shown for shown in window.findChildren(QLabel) if shown.buddy() is field)
+    return title.text()
+
+
 def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):
     field = people.findChild(QLineEdit, "fact_cells")
     assert field.placeholderText() == "automatic: 83"
+    assert words_above(people, field) == "values, in steps of 1"
     qtbot.keyClicks(field, "1")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     problem = people.findChild(QLabel, "fact_problem")
     assert problem.isVisible()
-    assert "steps" in problem.text()
+    assert "number of values" in problem.text()
     field.selectAll()
     qtbot.keyClicks(field, "17")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert people.session.plan.column("age").cells == 17
     assert not problem.isVisible()
+    assert words_above(people, field) == "values, in steps of 5"  # 17 values, in steps of 5
+    field.selectAll()
+    qtbot.keyClicks(field, "50")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert words_above(people, field) == "values at most, in steps of 2"  # 42 of them
+    qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
     qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
     assert people.session.plan.column("age").cells is None
 

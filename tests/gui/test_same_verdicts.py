@@ -135,6 +135,7 @@ REQUESTS = {
     "bounds the wrong way round": Request(("ParameterError", "bounds-crossed"), {"age": {"lower": 130}}),
     "a value outside the list": Request(("InputError", "value-refused"), {"city": {"domain": ["Graz", "Wien"]}}),
     "a missing value": Request(("InputError", "value-missing"), table=TABLE + ",Graz,yes\n"),
+    "a number that is none": Request(("InputError", "value-refused"), table=TABLE + "old,Graz,yes\n"),
     "the output is the source": Request(("ParameterError", "output-is-source"), output="people.csv"),
     "no folder for the output": Request(("InputError", "output-place"), output="nowhere/out.csv"),
     "an unknown format": Request(("InputError", "output-format"), output="out.xyz"),
@@ -266,6 +267,15 @@ def counted() -> list[str]:
         return []
 
 
+def recorded() -> list[str]:
+    """Return the status of every release that the ledger knows of, whatever became of it."""
+    try:
+        with Ledger.read() as book:
+            return [release.status for release in book.releases()]
+    except WorkbenchError:
+        return []
+
+
 @needs_torch
 @pytest.mark.parametrize("name", REQUESTS)
 def test_both_front_ends_refuse_alike_and_nothing_is_charged(
@@ -279,9 +289,13 @@ def test_both_front_ends_refuse_alike_and_nothing_is_charged(
     before = counted(), {p: p.stat().st_size for p in tmp_path.rglob("*")}
     command = on_the_command_line(request, tmp_path, monkeypatch)
     assert verdict(command) == request.ends
+    if request.ends[1] in ("value-refused", "value-missing"):
+        assert recorded() == []  # found before anything was reserved for it
     said = InTheWindow(window, qtbot, press, idle).ends(request, tmp_path)
     assert verdict(said) == request.ends
     assert said.field == command.field
     assert (counted(), {p: p.stat().st_size for p in tmp_path.rglob("*")}) == before
+    if request.ends[1] in ("value-refused", "value-missing"):
+        assert recorded() == []
     if after is not None:
         after()

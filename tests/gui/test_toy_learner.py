@@ -227,6 +227,33 @@ def test_utility_draws_its_own_metrics(iris, press, idle, qtbot):
     assert [metric.itemText(i) for i in range(metric.count())] == former
 
 
+def test_a_target_that_a_model_cannot_learn_is_said_where_the_model_is_chosen(iris, press, idle, qtbot):
+    press(iris, "rail_utility")
+    problem, run = iris.findChild(QLabel, "curve_problem"), iris.findChild(QWidget, "curve_run")
+    assert problem.isVisible()  # naive Bayes stands first, and predicts classes
+    assert "declared as real, not category or boolean" in problem.text()
+    assert "choose another target or model" in problem.text()
+    assert not run.isEnabled()
+    retype(iris, qtbot, "curve_repeats", "0")
+    assert problem.text().startswith("Repeats = 0")  # what is typed wrong comes first
+    retype(iris, qtbot, "curve_repeats", "2")
+    assert "declared as real" in problem.text()
+    model = iris.findChild(QComboBox, "curve_model")
+    model.setFocus()
+    qtbot.keyClick(model, Qt.Key.Key_Down)
+    assert not problem.isVisible()
+    assert run.isEnabled()
+    iris.session.set_target("species")
+    idle(iris)
+    assert problem.isVisible()
+    assert "not as numbers" in problem.text()
+    press(iris, "rail_train")
+    press(iris, "train_model_bin-means")
+    refused = iris.findChild(QLabel, "train_problem")
+    qtbot.waitUntil(refused.isVisible)
+    assert refused.text() == problem.text()  # one check below both pages
+
+
 def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, monkeypatch):
     monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES, replace(TOY, ordinary=None)))
     press(iris, "rail_utility")
@@ -311,3 +338,23 @@ def test_curve_measures_what_a_regression_is_measured_by(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("R² on held-out rows")
     assert any(line.startswith("always the mean: ") for line in lines)
+
+
+def test_a_metric_that_cannot_be_measured_says_why_and_which_is_drawn_instead(iris, press, idle, qtbot):
+    iris.session.set_target("species")  # three classes: F1 is for two, AUC for any
+    press(iris, "rail_utility")
+    retype(iris, qtbot, "curve_epsilons", "1, 1000")
+    retype(iris, qtbot, "curve_repeats", "2")
+    press(iris, "curve_run")
+    idle(iris)
+    metric, told = iris.findChild(QComboBox, "curve_metric"), iris.findChild(QLabel, "curve_words")
+    metric.setFocus()
+    for title, drawn in (("Balanced accuracy", "Balanced accuracy"), ("F1", "Accuracy"), ("AUC", "AUC")):
+        qtbot.keyClick(metric, Qt.Key.Key_Down)
+        assert metric.currentText() == title
+        assert iris.page.figure.title == f"{drawn} against ε"
+        absent = "F1 is measured only where the target has two classes. Accuracy is drawn instead."
+        assert told.text().startswith(absent) == (title == "F1")
+    levels = {baseline.name: baseline.value for baseline in iris.page.figure.baselines}
+    assert levels["by chance"] == 0.5
+    assert levels["no privacy"] > 0.9

@@ -12,6 +12,7 @@ from workbench.cli.tables import columns_text, figure
 from workbench.params.field import IntegerField
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import load_plan
+from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, relations_words
 
 _ROWS = IntegerField(help="number of rows, to forecast the error of a mean", at_least=1, upto=10**12)
 
@@ -25,6 +26,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = load_plan(options.plan)
     rows = None if options.rows is None else _ROWS.parse(options.rows, "--rows")
     made = forecast(plan)
+    faded = relations_words(made)
     columns = [c.to_plain() for c in made.columns]
     for column in columns:
         if rows is not None:
@@ -38,6 +40,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "replace_one_epsilon": made.replace_one_epsilon,
         "columns": columns,
         "outside_guarantee": list(made.outside),
+        "warnings": [f"{faded} {RELATIONS_WAYS_OUT}"] if faded else [],
     }
 
 
@@ -52,6 +55,7 @@ def _text(result: Mapping[str, Any]) -> str:
         "error ±",
         "constant",
         "statistic ±",
+        "relations",
         "advised",
     )
     rows = [
@@ -65,20 +69,23 @@ def _text(result: Mapping[str, Any]) -> str:
             figure(c["expected_absolute_error"]),
             figure(c["constant_error"]),
             "–" if c["statistic_sd"] is None else figure(c["statistic_sd"]),
+            f"{100 * c['relations_kept']:.0f} %",
             c["advised"],
         )
         for c in result["columns"]
     ]
     lines = [
-        columns_text(header, rows, right=(3, 4, 5, 6, 7, 8)),
+        columns_text(header, rows, right=(3, 4, 5, 6, 7, 8, 9)),
         "",
         f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
         "error ± is the expected distance between a value and its replacement, in the attribute's unit, if all values",
         "are equally likely; for names, the probability of a change. constant is the error of writing one fixed value",
         "in every row. statistic ± is the standard error of the unbiased mean (for names: of a share) from one row;",
-        "for n rows divide it by the square root of n. – means that there is no unbiased estimator.",
+        "for n rows divide it by the square root of n. – means that there is no unbiased estimator. relations is the",
+        "part of a correlation with another column that is left if the values are spread evenly over what is declared.",
     ]
+    lines += result["warnings"]
     singular = [c["name"] for c in result["columns"] if c["statistic_sd"] is None]
     if singular:
         lines.append(

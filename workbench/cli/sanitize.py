@@ -19,7 +19,7 @@ from workbench.cli.tables import (
 )
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.table.before_release import destination, prepared_release, verdict_on
+from workbench.release.table.before_release import check_values, destination, prepared_release, verdict_on
 from workbench.release.table.release_table import release_prepared
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.signals import Notice
@@ -45,6 +45,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
     prepared = prepared_release(plan, table, to)
+    check_values(prepared, context.cancel)  # as the window does: a typing error is no reason to reserve and void
     with Ledger.open(options.ledger) as ledger:
         verdict = verdict_on(prepared, ledger)
         if verdict.earlier is not None and verdict.refusal is None:

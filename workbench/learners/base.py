@@ -212,7 +212,7 @@ def table_shape(X: ArrayLike, y: ArrayLike, attributes: Sequence[Attribute]) -> 
     if len(shape) != 2 or shape[1] != len(attributes):
         raise InputError(f"X has the shape {shape}, not (rows, {len(attributes)})", mend="give one column an attribute")
     if length != (shape[0],):
-        raise InputError(f"y has the shape {length}, not ({shape[0]},)", mend="give one class for each row")
+        raise InputError(f"y has the shape {length}, not ({shape[0]},)", mend="give one target value for each row")
     if shape[0] < 1:
         raise InputError("the table has no rows", mend="give at least one row")
     return int(shape[0])

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: a temporary name, fsync, rename, fsync of the folder."""
+"""Atomic file writes: a temporary name, fsync, rename, fsync of the folder."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_error(error: OSError, path: Path) -> InputError:
 
 
 class PartFile:
-    """A plain output under its temporary name, beside where it will stand; nobody else can read it there.
+    """An output under a temporary name beside its final one, readable by its owner alone.
 
     Use it as a context manager: leaving the block without :meth:`publish` removes the temporary file. What killed
     runs left of the same output is removed when it is made.
@@ -101,7 +101,7 @@ class PartFile:
         return self._renamed and not os.path.lexists(self.path)
 
     def close(self) -> None:
-        """Close the stream; a full disk may be reported only here, and then the file is thrown away anyway."""
+        """Close the stream; a full disk may be reported only here, when the file is being discarded anyway."""
         with contextlib.suppress(OSError):
             self.stream.close()
 
@@ -111,7 +111,7 @@ class PartFile:
         os.fsync(self.stream.fileno())
 
     def publish(self) -> None:
-        """Give the file its final name, durably."""
+        """Rename the file to its final name, durably."""
         if not self._private:
             os.chmod(self.path, public_mode())
         self.sync()
@@ -124,7 +124,7 @@ class PartFile:
 
 
 def write_output(target: Path, data: bytes) -> None:
-    """Write a file that a person named, so that it appears whole.
+    """Write a file named by the user, so that it appears complete or not at all.
 
     Raises:
         InputError: it is a folder or cannot be written.
@@ -138,7 +138,7 @@ def write_output(target: Path, data: bytes) -> None:
 
 
 def write_whole(target: Path, data: bytes) -> None:
-    """Write a small file so that it appears whole, if the system allows without a second temporary name.
+    """Write a small file so that it appears complete or not at all, without a temporary name where possible.
 
     On Linux the file is anonymous until it is linked, so that a kill leaves nothing; elsewhere it has a ``.part``
     name for the moment of its writing.
@@ -211,7 +211,7 @@ def remove_stale_parts(target: Path) -> None:
 
 @contextlib.contextmanager
 def sole_user(path: Path, *, otherwise: bool) -> Iterator[bool]:
-    """Lock a file or folder for the block, if nobody else has; yield whether that is so.
+    """Lock a file or folder for the block; yield whether no other process had it locked.
 
     Args:
         path: what exists.
@@ -229,7 +229,7 @@ def sole_user(path: Path, *, otherwise: bool) -> Iterator[bool]:
 
 
 def locked(descriptor: int, *, otherwise: bool) -> bool:
-    """Lock an open file or folder until it is closed; return whether nobody else had it locked."""
+    """Lock an open file or folder until it is closed; return whether no other process had it locked."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -256,7 +256,7 @@ def part_name(target: Path, ending: str) -> Path:
 
 
 def claimed(target: Path, ending: str, make: Callable[[Path], T]) -> tuple[Path, T]:
-    """Make something under a temporary name and lock it, again if another process took it for stale in between."""
+    """Create a temporary file or folder and lock it; retry if another process removed it as stale in between."""
     while True:
         path = part_name(target, ending)
         made = make(path)
@@ -266,7 +266,7 @@ def claimed(target: Path, ending: str, make: Callable[[Path], T]) -> tuple[Path,
 
 
 def new_file(path: Path) -> int:
-    """Make a file that its owner alone can read, and so alone can lock; return its descriptor."""
+    """Create a file that only its owner can read, and therefore lock; return its descriptor."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 

@@ -1,6 +1,6 @@
-"""The largest δ that a release may have: below 1/n, for all rows of one person together.
+"""The upper limit of δ: below 1/n, for all rows of one person together.
 
-With δ = 1/n, publishing one row picked at random would keep the promise.
+With δ = 1/n, publishing one row at random would satisfy the guarantee.
 """
 
 from __future__ import annotations

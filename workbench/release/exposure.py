@@ -1,4 +1,4 @@
-"""What a run that ends early costs: nothing before the first drawn byte is written, everything after it."""
+"""The cost of a run that ends early: nothing before the first drawn byte is written, the full cost afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.signals.events import Emit
 
 
 def void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, emit: Emit) -> None:
-    """Record that a run ended before its charge was final; where the ledger cannot be told, the reservation counts."""
+    """Record that a run ended before its charge was final; if the ledger cannot be written, the reservation counts."""
     try:
         found = ledger.release(release_id)
         if found is not None and found.status == "reserved":
@@ -27,7 +27,7 @@ def void_unless_charged(ledger: Ledger, release_id: str, error: BaseException, e
 
 @contextmanager
 def standing_charge(cost: Cost, target: Path) -> Iterator[None]:
-    """Let the errors of the block say that the charge stands: drawn values were being written.
+    """Add to any error of the block that the charge stands, because drawn values were being written.
 
     Raises:
         CancelledError: the block was cancelled.

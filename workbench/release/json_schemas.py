@@ -1,4 +1,4 @@
-"""The published JSON schemas, and what in a document they refuse."""
+"""The published JSON schemas, and validation against them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.paths import resources
 
 
 def schema_problems(document: Any, name: str) -> list[str]:
-    """Return what the schema ``name`` refuses in ``document``, each with its place first."""
+    """Return each violation of the schema ``name`` in ``document``, its position first."""
     import jsonschema
 
     validator = jsonschema.Draft202012Validator(_schema(name))

@@ -1,4 +1,4 @@
-"""A draw on its way to its name: ``OUTPUT.XXXXXXXX.part`` beside the output, for its owner's eyes alone.
+"""A draw under its temporary name, ``OUTPUT.XXXXXXXX.part`` beside the output, readable by its owner alone.
 
 A table's part is a file (0600), a model's a folder (0700) of such files. Space is reserved while the part is still
 blank, so that a disk that is too small is noticed before anything is drawn. A finished draw that could not be given
@@ -34,7 +34,7 @@ def draw_parts(target: Path) -> list[Path]:
 
 
 def is_blank(part: Path) -> bool:
-    """Return whether a part holds nothing but reserved space: no draw begins with a zero byte."""
+    """Return whether a part contains only reserved space: no draw begins with a zero byte."""
     if part.is_dir():
         return all(f.name == _ROOM for f in part.iterdir())
     with part.open("rb") as stream:
@@ -63,7 +63,7 @@ def keep_room(descriptor: int, size: int, target: Path) -> None:
 
 
 class _Part:
-    """What a table's part and a model's have in common: it goes at the end of its block unless it is kept."""
+    """Common base of a table's and a model's part: it is removed at the end of its block unless it is kept."""
 
     target: Path
     path: Path
@@ -74,7 +74,7 @@ class _Part:
 
     @contextlib.contextmanager
     def kept_if_well(self) -> Iterator[None]:
-        """Let the part stay if the block, which tells the ledger of a finished draw, ends well."""
+        """Keep the part if the block, which records the finished draw in the ledger, succeeds."""
         self._kept = True
         try:
             yield
@@ -83,7 +83,7 @@ class _Part:
             raise
 
     def discard(self) -> None:
-        """Remove the part in the end after all."""
+        """Mark the part for removal at the end of its block."""
         self._kept = False
 
 
@@ -97,7 +97,7 @@ class DrawFile(_Part):
     """
 
     def __init__(self, target: Path, room: int) -> None:
-        """Take the place and reserve ``room`` bytes.
+        """Create the part and reserve ``room`` bytes.
 
         Raises:
             InputError: the output is a folder, cannot be replaced or written, or the disk is too full.
@@ -122,7 +122,7 @@ class DrawFile(_Part):
 
     @classmethod
     def reopened(cls, path: Path, target: Path) -> Self | None:
-        """Return the part that an earlier run left, or ``None`` while somebody else has it open."""
+        """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
         made.target, made.path, made._kept = target, path, True
         made._stream = path.open("r+b")
@@ -149,13 +149,13 @@ class DrawFile(_Part):
         return self._hash.hexdigest()
 
     def write(self, data: bytes) -> None:
-        """Write the next bytes of the draw, whose charge is final by now."""
+        """Write the next bytes of the draw; its charge must be final."""
         self._stream.write(data)
         self._hash.update(data)
         self.bytes += len(data)
 
     def finish(self) -> None:
-        """Give back the room that was not needed, and make what was written durable."""
+        """Release unused reserved space and make what was written durable."""
         self._stream.flush()
         os.ftruncate(self._stream.fileno(), self.bytes)
         os.fsync(self._stream.fileno())
@@ -187,7 +187,7 @@ class DrawFolder(_Part):
     """
 
     def __init__(self, target: Path, room: int) -> None:
-        """Take the place and reserve ``room`` bytes.
+        """Create the part and reserve ``room`` bytes.
 
         Raises:
             InputError: ``target`` exists and is not an empty folder, cannot be written, or the disk is too full.
@@ -207,7 +207,7 @@ class DrawFolder(_Part):
 
     @classmethod
     def reopened(cls, path: Path, target: Path) -> Self | None:
-        """Return the part that an earlier run left, or ``None`` while somebody else has it open."""
+        """Return the part that an earlier run left, or ``None`` while another process has it open."""
         made = cls.__new__(cls)
         made.target, made.path, made._kept = target, path, True
         made._lock = _opened(path)
@@ -247,7 +247,7 @@ class DrawFolder(_Part):
             sync_folder(folder)
 
     def publish(self) -> None:
-        """Give the folder its final name, durably; what is released in it may be read by others, the private not.
+        """Rename the folder durably; other users may read its released files, but not the private ones.
 
         Raises:
             OSError: it could not be renamed; the part stands as before.
@@ -281,7 +281,7 @@ def require_free(target: Path) -> None:
 
 
 def _require_replaceable(target: Path) -> None:
-    """Refuse what another user owns in a folder where only owners may replace: the rename would fail in the end."""
+    """Refuse another user's file in a folder where only owners may replace files: the rename would fail."""
     if os.name == "nt" or not os.path.lexists(target) or os.geteuid() == 0:
         return
     folder = target.parent.stat()

@@ -1,4 +1,4 @@
-"""What a certificate or card promises, in words: of which tables, what an empty row is, what a refusal tells.
+"""The guarantee in words, for certificates and cards: which tables it covers, empty rows, and refusals.
 
 The input domain and the neighbours are those of correctness notes, "Perimeter" 2, and of KNOWN-LIMITS, "The guarantee".
 A table is a list of n rows; how the bytes of a file become rows is stated publicly and no part of the guarantee.
@@ -58,7 +58,7 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
 
 
 def domain(replaces_invalid: bool) -> str:
-    """Return the sentence on the tables of which a guarantee speaks."""
+    """Return the sentence on the tables that a guarantee covers."""
     return EVERY_TABLE if replaces_invalid else VALID_ONLY
 
 

@@ -17,7 +17,8 @@ class ColumnForecast:
 
     Two errors: of one value (``expected_absolute_error``), and of a mean or, for names, a share of n rows:
     ``statistic_sd``/√n, ``None`` if the mechanism has no unbiased estimator of it. ``advised`` is the best for the
-    column's purpose. ``numeric``: whether its values lie on a line.
+    column's purpose. ``numeric``: whether its values lie on a line. ``relations_kept``: the part of a correlation with
+    another column that is left, if the values are spread evenly over what is declared.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ColumnForecast:
     advised: str
     purpose: str
     statistic_sd: float | None
+    relations_kept: float
     candidates: dict[str, float]
     statistic_candidates: dict[str, float | None]
     note: str
@@ -132,6 +134,7 @@ def _column(protected: ProtectedColumn) -> ColumnForecast:
         advised=options[0][0].name,
         purpose=protected.column.purpose,
         statistic_sd=facts.statistic_sd,
+        relations_kept=facts.relations_kept,
         candidates={m.name: f.expected_absolute_error for m, f in options},
         statistic_candidates={m.name: f.statistic_sd for m, f in options},
         note=protected.note,

@@ -1,4 +1,4 @@
-"""What a recipient can learn from a release, and which of its columns are mostly noise: from the forecast alone.
+"""What a recipient can learn from a release, which of its columns are mostly noise, and which relations fade.
 
 Nothing here is read from the rows: every figure follows from the mechanisms and the public number of rows.
 """
@@ -9,7 +9,20 @@ import math
 from dataclasses import dataclass
 
 from workbench.sanitize.forecast import ColumnForecast, Forecast
-from workbench.sanitize.usefulness import NORMAL_95, hardly_survives, statistic_is_noise
+from workbench.sanitize.usefulness import (
+    EVENLY,
+    NORMAL_95,
+    hardly_survives,
+    kept_words,
+    relations_fade,
+    statistic_is_noise,
+)
+
+MOST_NAMED = 4
+"""Columns that a sentence names one by one."""
+
+RELATIONS_WAYS_OUT = "Drop columns, so that the others get more of ε, or train a private model instead."
+"""What gives a column stronger relations, or needs none in the released table; true at every ε."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,29 @@ def mostly_noise(column: ColumnForecast, rows: int) -> bool:
 def noisy_columns(forecast: Forecast, rows: int) -> tuple[str, ...]:
     """Return the names of the columns that are mostly noise, in the plan's order."""
     return tuple(c.name for c in forecast.columns if mostly_noise(c, rows))
+
+
+def faded_columns(forecast: Forecast) -> tuple[ColumnForecast, ...]:
+    """Return the columns for single values that lose most of their relations with others, the weakest first.
+
+    A column that is mostly noise is among them: that its values say little does not contradict that its relations do.
+    """
+    found = [c for c in forecast.columns if relations_fade(c.relations_kept, c.purpose)]
+    return tuple(sorted(found, key=lambda c: c.relations_kept))
+
+
+def relations_words(forecast: Forecast) -> str:
+    """Return how far relations between columns fade, in words for the window and the command line.
+
+    It is empty where none does, and where there is only one column, which has no relations.
+    """
+    found = faded_columns(forecast) if len(forecast.columns) > 1 else ()
+    if not found:
+        return ""
+    told = ", ".join(f"{c.name} to {kept_words(c.relations_kept)}" for c in found[:MOST_NAMED])
+    if len(found) > MOST_NAMED:
+        told += f" and {len(found) - MOST_NAMED} more to less than half"
+    return f"Relations with other columns shrink: {told}. {EVENLY}"
 
 
 def learnt(forecast: Forecast, rows: int) -> tuple[Learnt, ...]:

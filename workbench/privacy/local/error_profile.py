@@ -39,6 +39,10 @@ class ErrorProfile:
         mse_uniform: mean of E(Y − x)², or the probability of a change.
         statistic_variance: variance of the unbiased estimate of a mean (names: of a frequency) from one record, with
             all values equally likely; ``None`` if the table has no unbiased estimator.
+        relations_kept: the part of a correlation with any other column that is left after this one was randomised, if
+            its values are spread evenly over the cells. For numbers the correlation of Y and x, which is exact where
+            the other column depends on x by a straight line; the mechanism's draws are independent of the rest of the
+            row. For names 1 − error/constant error, which of randomised response is p − q.
         constant_error: the expected error of always answering the middle (or one fixed name): a mechanism that
             does worse is not worth its budget.
     """
@@ -50,6 +54,7 @@ class ErrorProfile:
     mse_uniform: float
     constant_error: float
     statistic_variance: float | None
+    relations_kept: float
 
     @property
     def statistic_sd(self) -> float | None:
@@ -110,7 +115,17 @@ def error_profile(randomiser: Randomiser, cells: Cells) -> ErrorProfile:
         mse_uniform=float(np.mean(variance + bias**2)),
         constant_error=float(np.mean(np.abs(values - middle))),
         statistic_variance=_variance_of_mean(randomiser.channel(), answers - middle),
+        relations_kept=_correlation(values, mean, variance),
     )
+
+
+def _correlation(values: NDArray[np.float64], mean: NDArray[np.float64], variance: NDArray[np.float64]) -> float:
+    """Return corr(x, Y), at least 0, of evenly spread x (s,) and an answer Y of this mean and variance given x (s,)."""
+    spread = float(np.sqrt(values.var() * (mean.var() + variance.mean())))
+    if spread == 0:
+        return 0.0
+    together = float(np.mean((values - values.mean()) * (mean - mean.mean())))
+    return min(max(together / spread, 0.0), 1.0)
 
 
 def _variance_of_mean(channel: Channel, wanted: NDArray[np.float64]) -> float | None:
@@ -131,6 +146,7 @@ def _of_names(randomiser: Randomiser, cells: Cells) -> ErrorProfile:
         mse_uniform=changed,
         constant_error=1 - 1 / cells.total,
         statistic_variance=float(variance.mean()) if exact else None,
+        relations_kept=max(0.0, 1 - changed / (1 - 1 / cells.total)) if cells.total > 1 else 0.0,
     )
 
 

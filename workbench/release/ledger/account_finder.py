@@ -1,4 +1,4 @@
-"""Which account a table is charged to, as the entries of a ledger tell it.
+"""Finds the account that a table is charged to, from the entries of a ledger.
 
 Every table that was seen has a *dataset* in the ledger, a random name with its marks; a dataset is its own account or
 shares that of another, whose version it is. Entries that say so: ``mark`` (the marks of a dataset), ``version`` (one
@@ -23,12 +23,12 @@ account, or a table was found in several accounts, which became one."""
 
 @dataclass(frozen=True)
 class Match:
-    """What the marks of a table find.
+    """The accounts and datasets that match the marks of a table.
 
     Attributes:
         dataset: the dataset with the same bytes or content; empty where there is none.
         accounts: the accounts that the table belongs to, the one that stays first; several become one when it is used.
-        share: for a version found by its rows, the share of its once-rows that are known; else 0.
+        share: for a version found by its rows, the share of its unique rows that are known; else 0.
     """
 
     dataset: str = ""
@@ -100,7 +100,7 @@ class Accounts:
         return [self.of(dataset) for dataset in self.names.values()]
 
     def apart(self, one: str, other: str) -> bool:
-        """Return whether a person said that these accounts are of different tables."""
+        """Return whether a person has declared that these accounts belong to different tables."""
         return any({self.of(a), self.of(b)} == {one, other} and one != other for a, b in self._separate)
 
     def knows(self, identity: Identity) -> bool:
@@ -108,7 +108,7 @@ class Accounts:
         return all(mark in self._exact for mark in identity.exact)
 
     def match(self, identity: Identity, sketches: Iterable[tuple[str, Sketches]]) -> Match:
-        """Return the accounts of a table. A doubt is decided towards a known account.
+        """Return the accounts of a table; in doubt, a known account.
 
         Args:
             identity: its marks.

@@ -1,4 +1,4 @@
-"""The accounts of a ledger: found by the marks of a table, entered, joined, told apart and named."""
+"""The accounts of a ledger: finds, creates, joins, separates and names them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ZERO = (Decimal(0), Decimal(0))
 
 
 class LedgerAccounts(LedgerBook):
-    """The part of the ledger that knows tables."""
+    """The part of the ledger that maps tables to accounts."""
 
     _told: tuple[tuple[str, int], Accounts] | None = None
 
@@ -34,7 +34,7 @@ class LedgerAccounts(LedgerBook):
         return identify(table, self.key, former=self._former() > 0)
 
     def accounts(self) -> Accounts:
-        """Return what the entries tell of datasets and their accounts."""
+        """Return the datasets and their accounts, read from the entries."""
         # Whoever adds an entry changes the head; other processes that write at all change the version of the data.
         state = self._head(), self._rows("PRAGMA data_version")[0][0]
         if self._told is None or self._told[0] != state:
@@ -53,7 +53,7 @@ class LedgerAccounts(LedgerBook):
     def enter(self, identity: Identity | str, name: str | None = None) -> str:
         """Return the account that a table is charged to, and record its marks there; a new one where it has none.
 
-        A table that is found in several accounts makes them one, whose sum is that of all.
+        If a table is found in several accounts, they become one with the sum of all.
 
         Args:
             identity: the marks of the table, or the name of its dataset.
@@ -116,9 +116,9 @@ class LedgerAccounts(LedgerBook):
             return self.account_of(account)
 
     def separate(self, new: Identity, old: Identity) -> str:
-        """Record that ``new`` is another table than ``old``, though their rows are alike; return its account.
+        """Record that ``new`` and ``old`` are different tables although their rows are similar; return the new account.
 
-        What was charged while they were taken for one stays with the account of ``old``.
+        Earlier charges stay with the account of ``old``.
 
         Raises:
             InputError: they are the same table, or are not in one account.
@@ -130,7 +130,7 @@ class LedgerAccounts(LedgerBook):
             return self._separated(new, one, other.dataset)
 
     def separate_from_account(self, new: Identity) -> str:
-        """Record that a table that was taken for a version by its rows is another one; return its account.
+        """Record that a table matched as a version by its rows is a different one; return its account.
 
         Raises:
             InputError: it was not taken for a version.
@@ -189,7 +189,7 @@ class LedgerAccounts(LedgerBook):
         raise NotImplementedError
 
     def _former(self) -> int:
-        """Return how many entries are of the first format, whose datasets are named by their fingerprints."""
+        """Return the number of entries in the first format, which names datasets by their fingerprints."""
         told = self._meta("former")
         if told is not None:
             return int(told) if told.isdigit() else 0
@@ -208,7 +208,7 @@ class LedgerAccounts(LedgerBook):
             yield dataset, Sketches.decode(data)
 
     def _require_named(self, name: str, match: Match) -> None:
-        """Refuse where the name of a plan and the marks of its table point to different accounts."""
+        """Raise an error if the name in a plan and the marks of its table belong to different accounts."""
         checked_name(name)
         accounts = self.accounts()
         known = accounts.named(name)
@@ -224,7 +224,7 @@ class LedgerAccounts(LedgerBook):
         raise InputError(told, str(self.path), mend)
 
     def _blank(self, account: str, accounts: Accounts) -> bool:
-        """Return whether nothing was ever charged to an account, capped or named: it is as if the table were new."""
+        """Return whether an account has no charge, cap or name, as if the table were new."""
         told = (e for e in self.entries("cap", "reserve", "charge", "settle") if accounts.of(e.dataset) == account)
         return next(told, None) is None and not accounts.name_of(account)
 

@@ -38,7 +38,7 @@ class LedgerBook:
 
     @classmethod
     def read(cls, path: Path | None = None) -> Self:
-        """Open the ledger at ``path`` to read alone; nothing on the disk is changed, one that is not there is empty.
+        """Open the ledger at ``path`` read-only, without changing anything on disk; one that does not exist is empty.
 
         Raises:
             InputError: the file is not a ledger, or cannot be read.
@@ -73,7 +73,7 @@ class LedgerBook:
         return key
 
     def entries(self, *kinds: str) -> Iterator[Entry]:
-        """Yield the entries (of ``kinds``) in order; the body of a damaged one is empty, which its hash betrays."""
+        """Yield the entries (of ``kinds``) in order; a damaged one has an empty body, which its hash does not match."""
         for row in self._rows("SELECT * FROM entry ORDER BY seq"):
             if len(row) != 10 or not isinstance(row[0], int):
                 raise unusable(self.path, "malformed table of entries")
@@ -109,7 +109,7 @@ class LedgerBook:
         return _plain(found[0][0]) if found else None
 
     def _start(self) -> str:
-        """Return what the first entry names: it follows from the key, which may not be here."""
+        """Return the hash in the first entry; it depends on the key, which may be missing."""
         start = self._meta("start")
         if start is not None:
             return start
@@ -117,7 +117,7 @@ class LedgerBook:
         return start_of(former[0][0]) if former and isinstance(former[0][0], bytes) else ""
 
     def _head(self) -> str:
-        """Return the hash of the entry that was written last, as the ledger remembers it."""
+        """Return the hash of the last entry, as stored beside the chain."""
         return self._meta("head") or ""
 
     def _cost(self, entry: Entry) -> Amount:
@@ -150,7 +150,7 @@ class LedgerBook:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Hold the ledger for the block; within another transaction the block is a part of it."""
+        """Run the block in a transaction; within another one, the block becomes part of it."""
         if self._db.in_transaction:
             yield
             return
@@ -174,7 +174,7 @@ class LedgerBook:
 
 
 def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
-    """Return an amount as the ledger writes it; a δ that is not capped is empty."""
+    """Return an amount as the ledger stores it; an uncapped δ is an empty string."""
     return str(cost[0]), "" if cost[1] is None else str(cost[1])
 
 

@@ -1,6 +1,6 @@
-"""The ledger's file: recognised before a byte of it is changed, private to its owner, its key in a file of its own.
+"""The ledger's file: checked before it is changed, readable by its owner alone, with its key in a separate file.
 
-A ledger is an SQLite file that names this program as its application. Whoever gets it without the key beside it
+A ledger is an SQLite file that names this program as its application. Anyone who has it without the key beside it
 (``LEDGER.key``) can read what was released and check the chain, but cannot ask whether a table is in it.
 """
 
@@ -44,23 +44,23 @@ CREATE TABLE IF NOT EXISTS sketch (digest TEXT PRIMARY KEY, data BLOB NOT NULL);
 
 
 def key_path(ledger: Path) -> Path:
-    """Return where the key of ``ledger`` stands."""
+    """Return the path of the key of ``ledger``."""
     return ledger.with_name(ledger.name + ".key")
 
 
 def located(path: Path | None) -> Path:
-    """Return where the ledger is, absolute; by default in the user data folder."""
+    """Return the absolute path of the ledger; by default it is in the user data folder."""
     # Absolute: SQLite has names of its own for ledgers that would be forgotten, such as ":memory:".
     return (path or user_data() / "ledger.sqlite").absolute()
 
 
 def _is_own_file(path: Path) -> bool:
-    """Return whether a key is a plain file: a link is somebody else's doing."""
+    """Return whether a key is a plain file; this program never makes a link."""
     return path.is_file() and not path.is_symlink()
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Open the ledger at ``path``, making it, its key and its folder where there are none.
+    """Open the ledger at ``path``; create it, its key and its folder if they do not exist.
 
     Raises:
         InputError: the file is not a ledger, is locked, or cannot be written.
@@ -103,7 +103,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open the ledger at ``path`` so that nothing on the disk is changed; one that does not exist is empty.
+    """Open the ledger at ``path`` without changing anything on disk; one that does not exist counts as empty.
 
     Raises:
         InputError: the file is not a ledger, or cannot be read.
@@ -172,12 +172,12 @@ def unusable(path: Path, reason: str) -> WorkbenchError:
 
 
 def _text(data: bytes) -> str:
-    """Return text as it stands; damaged bytes become marks that no hash agrees with."""
+    """Return text unchanged; damaged bytes become replacement characters, so that the hash no longer matches."""
     return data.decode("utf-8", "replace")
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder that nobody else may look into; one that exists stays as it is."""
+    """Create a folder that only its owner can read; an existing one is left unchanged."""
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -187,7 +187,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    """Take the rights of others off a file of ours that exists."""
+    """Remove other users' permissions from an existing file of this user."""
     if os.name == "nt" or not path.exists():
         return
     found = path.stat()
@@ -196,7 +196,7 @@ def _close_to_others(path: Path) -> None:
 
 
 def _require_ledger(path: Path) -> None:
-    """Raise where a file is not a ledger; an empty file may become one. Reads, and changes nothing."""
+    """Raise an error if a file is not a ledger; an empty file may become one. The file is only read."""
     with path.open("rb") as stream:
         head = stream.read(100)
     if not head:
@@ -216,7 +216,7 @@ def _require_ledger(path: Path) -> None:
 
 
 def _is_former(path: Path) -> bool:
-    """Return whether a database that names no program is a ledger of the first format."""
+    """Return whether a database without an application id is a ledger of the first format."""
     connection = _reading(path)
     try:
         tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -246,7 +246,7 @@ def _empty() -> sqlite3.Connection:
 
 
 def _rolled_back(path: Path, error: sqlite3.Error) -> sqlite3.Connection:
-    """Return a copy in memory of a ledger whose writer was killed, as it was before that writer began."""
+    """Return an in-memory copy of a ledger whose writer was killed, as it was before that write began."""
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         copy = Path(folder) / "ledger.sqlite"
         shutil.copyfile(path, copy)
@@ -270,7 +270,7 @@ def _statements() -> Iterator[str]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring a new or former ledger into the present format, within a transaction."""
+    """Convert a new or older ledger to the current format, in one transaction."""
     (present,) = connection.execute("PRAGMA application_id").fetchone()
     if present == APPLICATION:
         return
@@ -290,7 +290,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _keep_key(path: Path, former: bytes | None) -> bytes:
-    """Put the key of a new ledger, or the one that a former ledger holds, into its own file, durably."""
+    """Write the key of a new ledger, or the key stored in an older one, durably to its own file."""
     beside = key_path(path)
     key = former
     if os.path.lexists(beside):

@@ -1,4 +1,4 @@
-"""The keyed fingerprint of a table's content: the same dataset under any name, and no test of guesses.
+"""The keyed fingerprint of a table's content: it recognises a dataset under any name, and cannot test guesses.
 
 It is HMAC-SHA256 under the ledger's random key over the *sorted* column names and the *sorted* rows as text, so that
 a file that was renamed, copied, delimited otherwise, or put into another order of rows or columns is the same
@@ -33,7 +33,7 @@ def fingerprint(table: Table, key: bytes) -> str:
 
 
 def _cell(name: str) -> pl.Expr:
-    """Return the column with its control marks escaped, so that different rows never read alike."""
+    """Return the column with control characters escaped, so that different rows never become the same text."""
     text = pl.col(name)
     for mark in (_ESCAPE, _CELL, _MISSING, _ROW):
         text = text.str.replace_all(mark, _ESCAPE + f"{ord(mark):02x}", literal=True)
@@ -41,7 +41,7 @@ def _cell(name: str) -> pl.Expr:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes: for files that are public, or never leave."""
+    """Return the SHA-256 of a file's bytes; only for public files, or for hashes that are never published."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 20):

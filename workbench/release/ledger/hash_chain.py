@@ -1,4 +1,4 @@
-"""The hash chain of the ledger: an entry names the hash of the one before it, the first one that of the key."""
+"""The hash chain of the ledger: each entry contains the hash of the previous one, the first that of the key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def start_of(key: bytes) -> str:
-    """Return what the first entry names: under another key every table would be a new dataset without an account."""
+    """Return the hash in the first entry, which depends on the key: with another key every table would look new."""
     return hashlib.sha256(b"privacy-workbench ledger" + key).hexdigest()
 
 
@@ -31,7 +31,7 @@ class Entry:
 
 
 def entry_hash(entry: Entry) -> str:
-    """Return the SHA-256 of everything in ``entry`` but its hash."""
+    """Return the SHA-256 of everything in ``entry`` except its hash."""
     fields = [
         entry.seq,
         entry.time,

@@ -1,4 +1,4 @@
-"""By which marks a table is known: of its file's bytes, of its content however read, and of its rows.
+"""The marks that identify a table: of its file's bytes, of its content however it was read, and of its rows.
 
 All are keyed and stay in the ledger. None depends on the name of the file or of a column, on the order of rows or
 columns, or on how a number is written; the mark of the bytes does not depend on how they are read. The same bytes or
@@ -42,7 +42,7 @@ class Identity:
 
     @property
     def exact(self) -> tuple[str, ...]:
-        """The marks that another table has only if it is the same."""
+        """The marks that two tables share only if they are the same."""
         return tuple(mark for mark in (self.file, self.content) if mark)
 
 
@@ -86,7 +86,7 @@ def _identify(table: Table, key: bytes, former: bool) -> Identity:
 
 
 def _sums(rows: Words) -> bytes:
-    """Return two numbers that follow from the rows in any order: sums of two different mixtures of their hashes."""
+    """Return two numbers that do not depend on the order of the rows: two different sums over their hashes."""
     sums = []
     for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
         mixed = rows * np.uint64(factor)

@@ -93,15 +93,15 @@ class Ledger(LedgerAccounts):
         self._follow(release_id, "charge")
 
     def settle(self, release_id: str, epsilon: Decimal, delta: Decimal) -> None:
-        """Make the lower cost of a run final that stopped for a reason decided without data. As :meth:`charge`."""
+        """Make a lower cost final, of a run that stopped for a reason independent of the data. As :meth:`charge`."""
         self._follow(release_id, "settle", loss(epsilon, delta))
 
     def void(self, release_id: str, reason: str) -> None:
-        """Record that no drawn byte of a reserved release ever left the process: it costs nothing."""
+        """Record that no drawn byte of a reserved release left the process, so that it costs nothing."""
         self._follow(release_id, "void", body={"reason": reason})
 
     def certify(self, release_id: str, checksum: str, request: str, document: str = "") -> None:
-        """Record the certificate of a finished draw that waits for its name, so that the next run can publish it.
+        """Record the certificate of a finished draw before it is renamed, so that the next run can publish it.
 
         Args:
             release_id: the release, its cost final.
@@ -119,7 +119,7 @@ class Ledger(LedgerAccounts):
 
     @contextmanager
     def publishing(self, release_id: str) -> Iterator[None]:
-        """Hold the ledger while a finished draw is given its name, so that one process at a time does so.
+        """Lock the ledger while a finished draw is renamed, so that only one process does it.
 
         If the block ends well the draw waits no longer.
         """
@@ -128,16 +128,16 @@ class Ledger(LedgerAccounts):
             self._db.execute("DELETE FROM finished WHERE release_id = ?", (release_id,))
 
     def forget_finished(self, release_id: str) -> None:
-        """Record that a finished draw will not be published any more; its charge stands."""
+        """Record that a finished draw will never be published; it stays charged."""
         with self.publishing(release_id):
             pass
 
     def finished(self) -> dict[str, tuple[str, str]]:
-        """Return (request, document) of every finished draw that waits for its name, by release."""
+        """Return (request, document) of every finished draw that is not renamed yet, by release."""
         return {str(r): (str(q), str(d)) for r, q, d in self._rows("SELECT * FROM finished")}
 
     def set_cap(self, dataset: Identity | str, epsilon: Decimal, delta: Decimal | None = None) -> Account:
-        """Set the cap of ``dataset``; δ keeps its present cap where none is given. Recorded for good."""
+        """Set the cap of ``dataset``, and record it permanently; without ``delta`` the cap of δ stays as it is."""
         loss(epsilon, delta or Decimal(0))
         with self._transaction():
             dataset = self.enter(dataset)
@@ -147,7 +147,7 @@ class Ledger(LedgerAccounts):
         return self.account(dataset)
 
     def set_delta_cap(self, dataset: Identity | str, delta: Decimal) -> Account:
-        """Set the cap of δ alone; the cap of ε stays as it is. Recorded for good.
+        """Set the cap of δ alone, and record it permanently; the cap of ε stays as it is.
 
         Raises:
             ParameterError: there is no cap of ε yet, which one of δ alone could stand beside.
@@ -162,7 +162,7 @@ class Ledger(LedgerAccounts):
             return self.set_cap(dataset, standing[0], delta)
 
     def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
-        """Set the caps that nobody has set yet to those of ``cap``; one that stands already stays as it is."""
+        """Set the caps that are not set yet to those of ``cap``; existing ones stay as they are."""
         with self._transaction():
             account = self.account(self.enter(dataset))
             standing = account.standing_cap
@@ -212,7 +212,7 @@ class Ledger(LedgerAccounts):
         return next((r for r in self.releases() if r.release_id == release_id), None)
 
     def called(self) -> dict[str, str]:
-        """Return what a person knows each account by: its public name, else the newest file released from it."""
+        """Return a readable name of each account: its public name, or else the newest file released from it."""
         accounts = self.accounts()
         told: dict[str, str] = {}
         for release in self.releases():
@@ -229,7 +229,7 @@ class Ledger(LedgerAccounts):
     # -- within ---------------------------------------------------------------------------------------------------
 
     def _join_caps(self, lesser: Account, own: Account) -> None:
-        """Give the account ``own``, which ``lesser`` has joined, the lower of the two caps."""
+        """Set the cap of the account ``own``, which ``lesser`` has joined, to the lower of the two."""
         caps = [cap for cap in (own.standing_cap, lesser.standing_cap) if cap is not None]
         if not caps:
             return

@@ -1,4 +1,4 @@
-"""Which process made a reservation, and whether it still runs: recovery must not void work that is going on."""
+"""Identifies the process that made a reservation: recovery must not void the work of one that is still running."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 def this_process() -> dict[str, Any]:
-    """Return what identifies this process beyond the reuse of its number."""
+    """Return an identifier of this process that stays unique when its number is reused."""
     import psutil
 
     return {"pid": os.getpid(), "started": psutil.Process().create_time(), "host": socket.gethostname()}
 
 
 def still_runs(process: dict[str, Any]) -> bool:
-    """Return whether ``process`` may still be running; one of another machine may."""
+    """Return whether ``process`` may still be running; for one on another machine this is assumed."""
     import psutil
 
     if process.get("host") != socket.gethostname():

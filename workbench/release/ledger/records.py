@@ -1,4 +1,4 @@
-"""What the ledger knows of a release and of a dataset's budget."""
+"""A release and a dataset's budget, as the ledger records them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Account:
 
     @property
     def unused(self) -> bool:
-        """Whether nobody set the cap but a first release that came to nothing: then the next one is the first."""
+        """Whether the cap was set only by a first release that was void; the next release then sets it again."""
         return self.used == (Decimal(0), Decimal(0)) and all(c["origin"] == FIRST_RELEASE for c in self.cap_history)
 
     @property
@@ -74,13 +74,13 @@ class Account:
 
 
 def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
-    """Return the cap under which ``wanted`` would be charged: what nobody has capped yet, it caps itself."""
+    """Return the cap that applies to the charge ``wanted``; where no cap is set, the charge itself becomes the cap."""
     epsilon, delta = cap or (wanted[0], None)
     return epsilon, wanted[1] if delta is None and wanted[1] > 0 else delta
 
 
 def refusal(wanted: Amount, cap: Cap | None, used: Amount) -> BudgetRefusedError | None:
-    """Return why a charge cannot be made, with both numbers of what is short; ``None`` where the cap allows it."""
+    """Return why a charge is refused, with what is needed and what remains; ``None`` if the cap allows it."""
     cap, after = cap_for(wanted, cap), plus(used, wanted)
     if after[0] <= cap[0] and after[1] <= (cap[1] or 0):
         return None

@@ -1,4 +1,4 @@
-"""What earlier runs left: reservations without a process, and finished draws that wait for their name.
+"""Recovery after a crash: reservations of dead processes, and finished draws that were not renamed yet.
 
 A charge is final before the first drawn byte goes into any file. So a reservation whose process is gone never exposed
 anything and is void, unless a person watched private figures of its run. Files are touched beside the named output
@@ -34,7 +34,7 @@ CHARGED_FIRST = "charged-first"
 
 @dataclass(frozen=True, eq=False)
 class FinishedDraw:
-    """A finished draw that waits for its name; its charge is final.
+    """A finished draw that is not renamed yet; its charge is final.
 
     Attributes:
         release: what the ledger says of it.
@@ -51,11 +51,11 @@ class FinishedDraw:
     target: Path
 
     def answers(self, request: str, account: str) -> bool:
-        """Whether it is what this request, for the table of this account, would give."""
+        """Whether it is the result of this request for a table of this account."""
         return (self.request, self.release.dataset) == (request, account)
 
     def refusal(self) -> InputError:
-        """Return the sentence for a run that asks for something else than what waits."""
+        """Return the error for a run whose request differs from that of the finished draw."""
         return InputError(
             f"a finished draw of release {self.release.release_id} waits to be given this name, and this run asks for "
             "something else",
@@ -66,7 +66,7 @@ class FinishedDraw:
 
     @property
     def half_named(self) -> bool:
-        """Whether a run was killed between giving the certificate its name and giving the table its own."""
+        """Whether a run was killed after it renamed the certificate and before it renamed the table."""
         try:
             return bool(read_certificate(certificate_path(self.target))["release_id"] == self.release.release_id)
         except WorkbenchError:
@@ -74,7 +74,7 @@ class FinishedDraw:
 
 
 def request_of(work: str, **asked: Any) -> str:
-    """Return a digest of what a run was asked for: the same request publishes a finished draw that waits."""
+    """Return a digest of a run's request; a later run with the same digest publishes a finished draw."""
     return hashlib.sha256(json.dumps([work, asked], sort_keys=True).encode()).hexdigest()
 
 
@@ -105,7 +105,7 @@ def _settle(ledger: Ledger, release: Release) -> str:
 
 
 def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
-    """Return the draw for ``target`` that waits for its name and that nobody is just naming; changes nothing."""
+    """Return the finished draw for ``target``, unless another process is renaming it now; changes nothing."""
     output = place_of(target)
     waiting = ledger.finished()
     parts = {p.name: p for p in draw_parts(target)}
@@ -119,7 +119,7 @@ def finished_draw(ledger: Ledger, target: Path) -> FinishedDraw | None:
 
 
 def clear_leftovers(ledger: Ledger, target: Path) -> list[str]:
-    """Remove what killed runs left beside ``target``, but for a draw that waits; return a sentence for each removal.
+    """Remove what killed runs left beside ``target``, except finished draws; return a sentence for each removal.
 
     Only blank parts and those that this ledger knows by name, on this host, are removed, and none that is in use.
     """
@@ -167,7 +167,7 @@ def _in_use(part: Path, release: Release) -> bool:
 
 
 def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: bytes) -> None:
-    """Give a finished table and its certificate their names, the certificate first.
+    """Rename a finished table and its certificate to their final names, the certificate first.
 
     Raises:
         InputError: they could not be given their names; the part is kept for the next run.
@@ -188,7 +188,7 @@ def publish_table(ledger: Ledger, part: DrawFile, release_id: str, certificate: 
 
 
 def publish_model(ledger: Ledger, part: DrawFolder, release_id: str) -> None:
-    """Give a finished model its name.
+    """Rename a finished model to its final name.
 
     Raises:
         InputError: it could not be given its name; the part is kept for the next run.
@@ -245,7 +245,7 @@ def _reopened(reopen: Callable[[Path, Path], T | None], found: FinishedDraw) -> 
 
 
 def place_of(target: Path) -> str:
-    """Return how the ledger names an output: absolute, links in its folder followed."""
+    """Return the path of an output as the ledger stores it: absolute, with links in its folder resolved."""
     return str(target.parent.resolve() / target.name)
 
 

@@ -1,8 +1,8 @@
-"""A keyed sketch of the rows that occur once: how many of them two tables share, from about a thousand each.
+"""A keyed sketch of the unique rows: estimates how many two tables share, from about a thousand of each.
 
-**Why once-rows.** Let two unrelated tables be drawn row by row from whatever distributions. A row that occurs once in
+**Why unique rows.** Let two unrelated tables be drawn row by row from whatever distributions. A row that occurs once in
 the first occurs once in the second with probability n·p·(1 − p)^(n−1) ≤ (1 − 1/n)^(n−1), about 1/e: more often, and it
-would occur twice. So unrelated tables share at most some 37 % of their once-rows, and nearly always far less; an edit
+would occur twice. So unrelated tables share at most some 37 % of their unique rows, and nearly always far less; an edit
 of one cell or of every tenth row leaves most of them shared. More than :data:`SHARED` is taken for a version.
 
 **What the bound does not hold for** are columns that are not drawn: running numbers and dates are the same in every
@@ -29,7 +29,7 @@ from workbench.data.content.cell_words import Words
 from workbench.data.content.row_choice import Chosen, choose_rows, levels
 
 SHARED = 0.5
-"""Share of once-rows above which a table is taken for a version of another."""
+"""Share of unique rows above which a table is taken for a version of another."""
 
 _BY_CHANCE = 0.38
 """Most of them that unrelated tables of twenty rows or more are expected to share."""
@@ -54,7 +54,7 @@ _RUNNING = 4
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Some once-rows of a table, or of it without some columns.
+    """A sample of the unique rows of a table, with all or some of its columns.
 
     Attributes:
         rank: rows whose rank begins with so many zero bits,
@@ -68,7 +68,7 @@ class Sketch:
     rows: Words
 
     def among(self, other: Sketch) -> Words:
-        """Return the rows that would be in ``other``, too, were they in its table."""
+        """Return the rows that ``other`` would contain if they were in its table."""
         rank, level = max(self.rank, other.rank), max(self.level, other.level)
         return self.rows[
             (self.rows >> np.uint64(56) >= rank) & ((self.rows >> np.uint64(48)) & np.uint64(255) >= level)
@@ -82,14 +82,14 @@ class Sketches:
     parts: tuple[Sketch, ...] = ()
 
     def encode(self) -> bytes:
-        """Return the bytes that the ledger keeps."""
+        """Return the sketch as the bytes stored in the ledger."""
         sizes = [(p.rank << 8 | p.level, len(p.rows)) for p in self.parts]
         head = np.array([len(self.parts), *(x for pair in sizes for x in pair)], "<u8")
         return b"".join([head.tobytes(), *(p.rows.astype("<u8").tobytes() for p in self.parts)])
 
     @classmethod
     def decode(cls, data: bytes) -> Sketches:
-        """Return what :meth:`encode` wrote; raise :class:`ValueError` where it did not."""
+        """Return the sketch that :meth:`encode` wrote; raise :class:`ValueError` for any other bytes."""
         words = np.frombuffer(data, "<u8").astype(np.uint64)
         count = int(words[0]) if len(words) else 0
         if not 2 * count < len(words) + (not count):
@@ -102,7 +102,7 @@ class Sketches:
         return cls(tuple(Sketch(bits >> 8, bits & 255, part) for bits, part in zip(head[::2], rows, strict=True)))
 
     def shared(self, other: Sketches) -> float:
-        """Return the largest share of once-rows that the two have in common, 0 where it may be chance."""
+        """Return the largest share of unique rows that the two have in common, 0 if it may be chance."""
         best = 0.0
         pairs = len(self.parts) * len(other.parts)
         for i, j in _touching(self.parts, other.parts):
@@ -148,7 +148,7 @@ def _by_chance(common: int, of: int, tries: int) -> bool:
 
 
 def sketches(frame: pl.DataFrame, key: bytes) -> tuple[Sketches, Words | None]:
-    """Return the sketches of a table's rows under ``key``, and the hashes of all rows where they were all needed.
+    """Return the sketches of a table's rows under ``key``, and the hashes of all rows if they were computed.
 
     The hashes depend on what the rows hold, in whatever order, under whatever names of columns.
     """
@@ -221,7 +221,7 @@ def _once(rows: Words, choice: Chosen, most: int, key: bytes) -> Sketch:
 
 
 class _Look:
-    """A look at some rows: which columns are keys, and whether the others tell rows apart.
+    """What a sample of rows shows: which columns are keys, and whether the others distinguish rows.
 
     Attributes:
         keys: the positions of columns whose cells nearly all differ.
@@ -236,7 +236,7 @@ class _Look:
         self._running = {k for k in self.keys if different[k] == len(some) and _runs(sample.to_series(k), frame.height)}
 
     def telling(self, without: Sequence[int]) -> bool:
-        """Return whether a sketch without some columns tells unrelated tables apart.
+        """Return whether a sketch of some columns distinguishes unrelated tables.
 
         It does not where tables that have the same key in common, and nothing else, would agree by chance.
         """
@@ -259,7 +259,7 @@ class _Look:
 
 
 def _runs(cells: pl.Series, rows: int) -> bool:
-    """Return whether different cells are numbers or days one after the other, as in a thousand other tables."""
+    """Return whether the different cells are consecutive numbers or days, as in many unrelated tables."""
     texts = cells.str.strip_chars()
     numbers = texts.str.extract(r"^[^0-9.,]*([0-9]{1,18})$").cast(pl.Int64)
     for form in (None, "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d"):

@@ -39,7 +39,7 @@ from workbench.signals.events import Emit, ignore
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training gave to be released.
+    """The result of a training, ready to be released.
 
     Attributes:
         model: the model's name.
@@ -72,7 +72,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class ModelRelease:
-    """What the ledger says of a released model; ε and δ are what is charged for good."""
+    """A released model as the ledger records it; ε and δ are the final charge."""
 
     release_id: str
     epsilon: Decimal
@@ -83,7 +83,7 @@ class ModelRelease:
 
 @dataclass(frozen=True)
 class FinishedModel(ModelRelease):
-    """A model that an earlier run trained and paid for and could not give its name.
+    """A model that an earlier run trained and was charged for, but could not rename.
 
     Attributes:
         card: its card.
@@ -93,14 +93,14 @@ class FinishedModel(ModelRelease):
 
 
 class Charger(Protocol):
-    """What a training is given to pay with."""
+    """The charge function that a training receives."""
 
     def __call__(self, cost: Cost) -> None:
         """Charge ``cost`` durably, before rows are read; raise BudgetRefusedError where the cap forbids it."""
         ...
 
     def settle(self, cost: Cost) -> None:
-        """Record what was really spent, if the work ends early because of an error."""
+        """Record what was spent when the work ends early because of an error."""
         ...
 
 
@@ -183,7 +183,7 @@ def release_model(
 
 
 def _published_earlier(ledger: Ledger, target: Path, request: str, dataset: str, emit: Emit) -> FinishedModel | None:
-    """Publish the finished model of this very request that waits for its name."""
+    """Publish the finished model of the same request, if an earlier run could not rename it."""
     waiting = finished_draw(ledger, target)
     if waiting is None:
         return None

@@ -10,6 +10,7 @@ from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.model.release_learner import columns_of, fit_cost, outside
+from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
         rows: the public number of rows.
 
     Raises:
-        ParameterError: δ is not below 1/rows, or the plan leaves nothing to learn from.
+        ParameterError: δ is not below 1/rows, the plan leaves nothing to learn from, or the target is not what the
+            model predicts.
     """
     warnings = outside(*columns_of(plan, target))
     if chosen is None:
         return _of_network(parameters, plan, target, rows, warnings)
+    require_learnable(chosen, plan, target)
     cost = fit_cost(chosen, parameters, plan, target, rows)
     require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
     return Preflight(cost.epsilon, cost.delta, warnings)

@@ -1,4 +1,4 @@
-"""The release of one private model of a table: charged for all rows of a person before a cell is read."""
+"""The release of one private model: charged, for all rows of a person, before a cell is used."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def release_fit(
 
 
 def _room(features: tuple[Column, ...], target: Column) -> int:
-    """Return bytes that model and card may need: at most a hundred for each figure of each class, and the names."""
+    """Return an upper bound on the bytes of model and card: 100 for each figure of each class, and the names."""
     figures = sum(8 if c.numeric else c.grid().cells.total for c in features)
     classes = 1 if target.numeric else target.grid().cells.total
     names = sum(len(label.encode()) for c in (*features, target) for label in c.grid().labels if not c.numeric)
@@ -111,7 +111,7 @@ def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
 
 
 def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
-    """Return sentences on what a model's ε does not cover."""
+    """Return a sentence for everything that a model's ε does not cover."""
     return read_off((*features, target))
 
 

@@ -40,7 +40,7 @@ CLOCK_SENTENCE = (
 
 @dataclass(frozen=True)
 class TestSet:
-    """A table that a trained network is measured on.
+    """A table on which a trained network is evaluated.
 
     Attributes:
         table: its rows.
@@ -194,13 +194,13 @@ class _Run:
         charger(cost)
 
     def _hear(self, event: Event) -> None:
-        """Pass on an event of the run; remember whether it shows a private figure."""
+        """Forward an event of the run, and remember whether it contained a private figure."""
         self.seen = self.seen or (isinstance(event, Metric) and not event.public)
         self.emit(event)
 
 
 def _room(plan: DpSgdPlan, features: Features) -> int:
-    """Return bytes that weights, metrics and card may need."""
+    """Return an upper bound on the bytes of weights, metrics and card."""
     widths = network(plan.network).widths(features.width, len(features.classes))
     weights = sum((before + 1) * after for before, after in itertools.pairwise(widths))
     names = sum(len(name.encode()) for a in (*features.attributes, features.target) for name in a.domain or ())

@@ -1,4 +1,4 @@
-"""What a training costs that ended without a model, as the ledger has it."""
+"""The cost of a training that ended without a model, as the ledger records it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOTHING, RESERVED, WATCHED, WRITTEN, UNKNOWN = "nothing", "reserved", "watched",
 
 @dataclass(frozen=True)
 class StoppedCharge:
-    """What stays charged of a training that was stopped or failed.
+    """What remains charged for a training that was cancelled or failed.
 
     Attributes:
         why: ``nothing`` is charged; the reservation stays; it stays because private figures were ``watched`` or a
@@ -41,7 +41,7 @@ Words = Callable[[StoppedCharge], str]
 
 @contextmanager
 def charge_told(folder: Path, ledger: Path | None, emit: Emit, words: Words) -> Iterator[None]:
-    """Let the end of a training that releases nothing say what it costs.
+    """Add the cost to the message of a training that ends without a release.
 
     Args:
         folder: where the model will be.
@@ -66,7 +66,7 @@ def charge_told(folder: Path, ledger: Path | None, emit: Emit, words: Words) -> 
 
 
 def _releases_into(folder: Path, ledger: Path | None) -> tuple[Release, ...]:
-    """Return what the ledger has of ``folder``, oldest first."""
+    """Return the releases into ``folder`` that the ledger records, oldest first."""
     output = place_of(folder)
     with Ledger.read(ledger) as book:
         return tuple(r for r in book.releases() if r.body.get("output") == output)

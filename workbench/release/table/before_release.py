@@ -1,4 +1,4 @@
-"""What is known before a table is released: all of it is refused, or found to be free, without a charge."""
+"""Checks before a table is released: a refusal, or an earlier release that can be copied, costs nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def destination(path: Path, *sources: str | Path | None) -> Destination:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """A release that nothing but the ledger, the values of the rows or the disk can refuse.
+    """A release that has passed every check except those of the ledger, the values and the disk.
 
     Attributes:
         plan: what is released.
@@ -143,7 +143,7 @@ class Verdict:
 
 
 def verdict_on(prepared: PreparedRelease, ledger: Ledger) -> Verdict:
-    """Look into the ledger; no refusal is recorded.
+    """Return the ledger's verdict on a release, without recording anything.
 
     Raises:
         InputError: a finished draw waits there that this release did not ask for, or plan and ledger disagree about
@@ -160,7 +160,7 @@ def verdict_on(prepared: PreparedRelease, ledger: Ledger) -> Verdict:
 
 
 def check_values(prepared: PreparedRelease, cancel: CancelToken) -> None:
-    """Refuse a value that its column's facts do not allow before anything is charged for it.
+    """Refuse invalid values before anything is reserved or charged.
 
     Raises:
         InputError: there is such a value; its column and row are named.

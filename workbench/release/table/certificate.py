@@ -1,4 +1,4 @@
-"""The certificate of a sanitised table: what was done, for which ε, and what that ε does not cover."""
+"""The certificate of a sanitised table: what was done, at which ε, and what ε does not cover."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Output:
 
 
 def certificate_path(target: Path) -> Path:
-    """Return where the certificate of ``target`` stands."""
+    """Return the path of the certificate of ``target``."""
     return target.with_name(target.name + SUFFIX)
 
 
@@ -101,7 +101,7 @@ def account_told(name: str, account: Account, reserved: Decimal, charged: Decima
 
 
 def account_problems(document: dict[str, Any]) -> list[str]:
-    """Return a sentence where the sum of a named account, on a certificate or card, does not add up."""
+    """Return a sentence if the total of a named account, on a certificate or card, does not add up."""
     told = document.get("account")
     if told is None:
         return []
@@ -116,7 +116,7 @@ def _epsilon(document: dict[str, Any]) -> Decimal:
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """Return the SHA-256 of everything in ``document`` but its checksum.
+    """Return the SHA-256 of everything in ``document`` except its checksum.
 
     Whoever forges a certificate can compute it anew; the ledger keeps the original one.
     """

@@ -1,4 +1,4 @@
-"""A released table read back through its certificate: the public side of a release, no raw data involved."""
+"""Reads a released table by its certificate; no raw data is involved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A release as anyone can read it.
+    """A release as its recipient reads it.
 
     Attributes:
         path: the file.

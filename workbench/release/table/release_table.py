@@ -48,7 +48,7 @@ _ROWS_AT_ONCE = 200_000
 
 @dataclass(frozen=True)
 class TableRelease:
-    """What a release gave.
+    """The result of a release.
 
     Attributes:
         release_id: its name in the ledger.
@@ -146,7 +146,7 @@ def release_prepared(
 
 
 def _published_earlier(ledger: Ledger, to: Destination, plan: Plan, dataset: str, emit: Emit) -> dict[str, Any] | None:
-    """Publish the finished draw that waits for this name; return its certificate if this very run asked for it."""
+    """Publish a finished draw that was not renamed; return its certificate if this run made the same request."""
     asked_for = waiting_draw(ledger, to, plan, dataset)
     waiting = asked_for or finished_draw(ledger, to.path)
     if waiting is None:
@@ -184,7 +184,7 @@ def _released(
 
 
 def most_bytes(plan: Plan, columns: tuple[ProtectedColumn, ...], table: Table) -> int:
-    """Return a size that no draw of ``plan`` on ``table`` exceeds, whatever the format; the text is at its longest."""
+    """Return an upper bound on the size of a draw of ``plan`` on ``table`` in any format."""
     longest = sum(2 * max((len(text.encode()) for text in c.grid.labels), default=0) + 4 for c in columns)
     kept = [c.name for c in plan.columns if c.action == "keep"]
     # A cell that returns to its type takes up to eight bytes, however short its text.

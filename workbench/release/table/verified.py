@@ -1,4 +1,4 @@
-"""A release that was verified before anything is read out of it: what `estimate` speaks from."""
+"""A release that is verified before its values are used, as `estimate` does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.signals.events import Emit
 
 @dataclass(frozen=True, eq=False)
 class VerifiedRelease:
-    """A release that is what its certificate says.
+    """A release that agrees with its certificate.
 
     Attributes:
         plan: the plan in the certificate.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from workbench.gui.pages.data.attribute_edits import way_edit
 from workbench.gui.pages.data.attribute_model import AttributeModel
@@ -40,11 +40,14 @@ HELP = {
         "release and is named; with one, it counts as this value"
     ),
     "cells": (
-        "Values are rounded to this many equal steps between the bounds before noise is added. Fewer steps, each "
-        "coarser, keep less detail and can lower the error; left empty, it is chosen from the bounds"
+        "Before noise is added, each value is rounded to the nearest of this many, equally spaced between the bounds. "
+        "Fewer of them, in larger steps, keep less detail and can lower the error; left empty, it is chosen from the "
+        "bounds"
     ),
     "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
 }
+
+HOW_MANY = "rounded to how many values"
 
 REPLACED = "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
 
@@ -70,7 +73,7 @@ class ReadingFacts(QWidget):
         self.other_field = named(QLineEdit(), "fact_other_field", "A value that collects what is not listed")
         self.other.setLineEdit(self.other_field)
         self.other.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.cells = named(QLineEdit(), "fact_cells", "How many steps the values are rounded to", HELP["cells"])
+        self.cells = named(QLineEdit(), "fact_cells", "How many values it is rounded to", HELP["cells"])
         self.values = button("List of values…", "fact_values", tip=HELP["domain"])
         self.problem = label("", "problem", wrap=True, name="fact_problem")
         self.missing.activated.connect(lambda: self._choose("missing", self.missing))
@@ -83,15 +86,17 @@ class ReadingFacts(QWidget):
             "missing": ("if a value is missing", self.missing),
             "date_order": ("day or month first", self.order),
             "other": ("if a value is not listed", self.other),
-            "cells": ("rounded to steps", self.cells),
+            "cells": (HOW_MANY, self.cells),
             "domain": ("what it can be", self.values),
         }
         line = row(spacing=8)
         self._holders: dict[str, QWidget] = {}
+        self._titles: dict[str, QLabel] = {}
         for key, (words, field) in self._parts.items():
             title = label(words, "muted")
             title.setToolTip(HELP[key])
             title.setBuddy(field)
+            self._titles[key] = title
             holder = QWidget()
             holder.setLayout(stack(title, field, spacing=2))
             field.setMinimumWidth(0)
@@ -158,12 +163,17 @@ class ReadingFacts(QWidget):
     def _show_cells(self, column: DraftColumn) -> None:
         self.cells.setText("" if column.cells is None else str(column.cells))
         self.cells.setPlaceholderText("automatic")
+        title = HOW_MANY
         self._say("")
         if column.protected and column.numeric and not column.unfilled and not column.problems():
             made = column.column().grid()
             self.cells.setPlaceholderText(f"automatic: {made.cells.size:,}")
             step = "one day" if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
-            self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'step')} of {step}.")
+            # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
+            most = " at most" if column.cells not in (None, made.cells.size) else ""
+            title = f"values{most}, in steps of {step}"
+            self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'value')} in steps of {step}.")
+        self._titles["cells"].setText(title)
 
     # -- taking ---------------------------------------------------------------------------------------------------
 
@@ -190,13 +200,13 @@ class ReadingFacts(QWidget):
         text = self.cells.text().strip()
         try:
             spec = Attribute.declared()["cells"]
-            value: Any = spec.parse(text, "the number of steps") if text else None
+            value: Any = spec.parse(text, "the number of values") if text else None
         except ParameterError as error:
             self._say(f"✕ {error.what[:1].upper()}{error.what[1:]}.")
             return
         self._say("")
         if value != self._column.cells:
-            self._edit(f"round to {value or 'automatic'} steps", cells=value)
+            self._edit(f"round to {value} values" if value else "round as the bounds suggest", cells=value)
         else:
             self._show_cells(self._column)
 

@@ -19,6 +19,7 @@ from workbench.gui.widgets.basic import Elided, label
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
+from workbench.sanitize.usefulness import FADED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""
 
-TOLD = 3
+TOLD, LOST = 3, 2
+SEEN = 0.1
+"""Least correlation with the target whose loss is worth a warning: a weaker one is seldom of use."""
+
 WIDEST, LEAST_WRITTEN = 84.0, 26.0
 NAMES, HEAD, GAP = 76.0, 26.0, 20.0
 STRONGEST = 0.85
@@ -291,18 +295,23 @@ class Correlations(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
+        self._session = session
         self.map = PairMap(session)
         self._words = Elided("")
         self._words.setObjectName("preview_pair_words")
         self._most = Elided("", "muted")
         self._most.setObjectName("preview_pairs_most")
         self._help = label(HELP, "muted", wrap=True, name="preview_pair_help")
+        self._lost = Elided("", "warn")
+        self._lost.setObjectName("preview_target_lost")
+        self._lost.hide()
         whole = QVBoxLayout(self)
         whole.setContentsMargins(4, 8, 4, 0)
         whole.setSpacing(6)
         whole.addWidget(self.map, 1)
         whole.addWidget(self._words)
         whole.addWidget(self._most)
+        whole.addWidget(self._lost)
         whole.addWidget(self._help)
         self.map.pair_changed.connect(lambda: self._words.set_whole(self.map.words()))
 
@@ -311,6 +320,9 @@ class Correlations(QWidget):
         self.map.show_pairs(pairs)
         self._most.set_whole(self.map.changed_most())
         self._help.setVisible(pairs is not None and len(pairs.names) > 1)
+        lost = "" if pairs is None else lost_words(pairs, self._session.target)
+        self._lost.set_whole(lost)
+        self._lost.setVisible(bool(lost))
         if pairs is None:
             return ""
         told = [f"from {count(pairs.rows, 'row')}" + (f" of {pairs.of_rows:,}" if pairs.rows < pairs.of_rows else "")]
@@ -327,6 +339,24 @@ def most_changed(pairs: PreviewPairs) -> list[int]:
         return list(range(len(pairs.names)))
     change: NDArray[np.float64] = np.nan_to_num(np.abs(pairs.sanitised - pairs.original)).max(axis=1)
     return sorted(int(i) for i in np.argsort(-change, kind="stable")[:SHOWN])
+
+
+def lost_words(pairs: PreviewPairs, target: str | None) -> str:
+    """Return which columns lose most of their correlation with the target in this draw, and what helps; private."""
+    if target not in pairs.names:
+        return ""
+    at = pairs.names.index(target)
+    lost = []
+    for i, name in enumerate(pairs.names):
+        before, after = float(pairs.original[i, at]), float(pairs.sanitised[i, at])
+        # One that is undefined after the draw says nothing either way; one in the other direction is lost.
+        if i != at and abs(before) >= SEEN and not math.isnan(after) and after / before < FADED:
+            lost.append((abs(before) - abs(after), f"{name} {written(before)} → {written(after)}"))
+    if not lost:
+        return ""
+    told = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
+    more = f" and {len(lost) - LOST} more" if len(lost) > LOST else ""
+    return f"⚠ Lost with {target} (private): {told}{more}. Drop columns, or train a private model."
 
 
 def written(value: float, *, signed: bool = False) -> str:

@@ -73,10 +73,10 @@ class ShareModel(QAbstractTableModel):
         return self.column_at(at).name
 
     def needs_at(self, at: int) -> bool:
-        """Whether an attribute is open or wrong, kept as it is, read off the rows, mostly noise or hardly hidden."""
+        """Whether an attribute is open or wrong, kept, read off the rows, mostly noise, faded or hardly hidden."""
         column, outlook = self.column_at(at), self.outlook_at(at)
         taken = column.protected and column.bounds_origin == "data"
-        warned = outlook is not None and (outlook.useless or outlook.bare)
+        warned = outlook is not None and (outlook.useless or outlook.bare or outlook.faded)
         return bool(column.problems()) or column.action == "keep" or taken or warned
 
     def sort_key(self, at: int, column: int) -> Any:
@@ -290,7 +290,7 @@ class ShareModel(QAbstractTableModel):
             return "…"
         if kind == MECHANISM:
             return outlook.used.title + ("  ★" if outlook.advised else "")
-        return outlook.relevant(outlook.used) + (" ⚠" if outlook.useless or outlook.bare else "")
+        return outlook.relevant(outlook.used) + (" ⚠" if outlook.useless or outlook.bare or outlook.faded else "")
 
     def _value(self, index: Index, column: DraftColumn) -> str:
         if index.column() == ACTION:
@@ -309,7 +309,7 @@ class ShareModel(QAbstractTableModel):
         if index.column() == NAME and column.bounds_origin == "data":
             return QColor(theme.warn)
         if index.column() == ERROR and (
-            column.problems() or (outlook is not None and (outlook.useless or outlook.bare))
+            column.problems() or (outlook is not None and (outlook.useless or outlook.bare or outlook.faded))
         ):
             return QColor(theme.warn)
         if index.column() == ERROR and not self.current(index.row()):
@@ -326,6 +326,8 @@ class ShareModel(QAbstractTableModel):
             return NOISE if outlook.for_statistics else USELESS
         if index.column() == ERROR and outlook is not None and outlook.bare:
             return BARE
+        if index.column() == ERROR and outlook is not None and outlook.faded:
+            return outlook.faded_words
         if index.column() == SHARE and column.name in self._split:
             return f"{entered(self._split[column.name])} exactly"
         return column.name if index.column() == NAME else HELP[index.column()]

@@ -48,6 +48,7 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
     """Return the warning about a column with its ways out, or nothing; ``high`` tells that ε is high already."""
     if column.action == "keep":
         return KEPT
+    relations = f"{outlook.faded_words} " if outlook is not None and outlook.faded else ""
     if outlook is not None and outlook.useless and outlook.for_statistics:
         return (
             f"Even over all {count(outlook.rows, 'row')} a mean or a count is mostly noise. {_ways(outlook, high=high)}"
@@ -55,13 +56,16 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
     if outlook is not None and outlook.useless:
         return (
             f"Writing “{outlook.constant}” in every row would be {outlook.useless_words}, at no privacy cost: at this "
-            f"share, {column.name} is mostly noise. {_ways(outlook, high=high)}"
+            f"share, {column.name} is mostly noise. {relations}{_ways(outlook, high=high)}"
         )
     if outlook is not None and outlook.bare:
         return (
             f"At this share nearly every value leaves as it is: whoever sees the release can be almost sure of "
             f"anybody's {column.name}. Give it less ε, or ask whether it has to be published."
         )
+    if outlook is not None and relations:
+        taken = f" {FROM_DATA}" if column.bounds_origin == "data" else ""
+        return f"{relations}{_ways(outlook, high=high)}{taken}"
     if column.protected and column.bounds_origin == "data":
         return FROM_DATA
     if outlook is not None and outlook.served is not None:
@@ -70,8 +74,8 @@ def warning(column: DraftColumn, outlook: Outlook | None, *, high: bool) -> str:
 
 
 def _ways(outlook: Outlook, *, high: bool) -> str:
-    """Return the ways out of a column that is mostly noise; more ε is none where ε is high already."""
-    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” above"]
+    """Return the ways out of a column that is mostly noise or faded; more ε is none where ε is high already."""
+    statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” below"]
     more = [] if high else ["raise ε"]
     steps = ["round it to fewer steps"] if outlook.for_statistics and outlook.column.numeric else []
     return f"{_either(['Drop columns', *statistics, *steps, *more, 'train a private model'])}."

@@ -12,7 +12,7 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
-from workbench.sanitize.usefulness import hardly_survives, statistic_is_noise
+from workbench.sanitize.usefulness import EVENLY, hardly_survives, kept_words, relations_fade, statistic_is_noise
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -41,12 +41,14 @@ class Candidate:
         error: expected absolute error in the attribute's unit; for names the probability of a change.
         statistic: standard error of the unbiased mean (of names: of a share) over the table's rows; ``None`` where
             there is no unbiased one.
+        kept: the part of a correlation with another column that is left, if the values are spread evenly.
     """
 
     name: str
     title: str
     error: float
     statistic: float | None = None
+    kept: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,16 @@ class Outlook:
         if not self.for_statistics:
             return hardly_survives(self.used.error, self.constant_error)
         return statistic_is_noise(self.used.statistic, self.constant_error)
+
+    @property
+    def faded(self) -> bool:
+        """Whether its single values matter, and most of its relations with other columns are lost."""
+        return relations_fade(self.used.kept, self.column.purpose)
+
+    @property
+    def faded_words(self) -> str:
+        """What becomes of its relations with other columns."""
+        return f"Its relations with other columns shrink to {kept_words(self.used.kept)}. {EVENLY}"
 
     @property
     def statistics_help(self) -> bool:
@@ -201,6 +213,7 @@ def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
                 m.title,
                 f.expected_absolute_error,
                 None if f.statistic_sd is None else f.statistic_sd / max(rows, 1) ** 0.5,
+                f.relations_kept,
             )
             for m, f in options
         ),

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 from workbench.gui.widgets.formatting import listed, plain
 from workbench.sanitize.forecast import Forecast
-from workbench.sanitize.recipient import Learnt, learnt, noisy_columns
-
-MOST_NAMED = 4
-"""Columns that a sentence names one by one."""
+from workbench.sanitize.recipient import MOST_NAMED, Learnt, learnt, noisy_columns, relations_words
 
 WAYS_OUT = "Drop columns, round numbers to fewer steps, or train a private model instead."
 
@@ -40,8 +37,9 @@ def learn_words(forecast: Forecast, rows: int) -> str:
 
 
 def worth_words(forecast: Forecast, rows: int) -> str:
-    """Return both sentences."""
-    return " ".join(filter(None, (learn_words(forecast, rows), noise_words(forecast, rows))))
+    """Return both sentences, and how far relations between columns fade."""
+    told = (learn_words(forecast, rows), noise_words(forecast, rows), relations_words(forecast))
+    return " ".join(filter(None, told))
 
 
 def outside_words(sentences: tuple[str, ...]) -> str:

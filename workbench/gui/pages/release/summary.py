@@ -16,7 +16,7 @@ from workbench.gui.widgets.explain import Explainable, of_plan, percent
 from workbench.gui.widgets.formatting import at_least, at_most, count, in_full
 from workbench.privacy.accounting.posterior import posterior
 from workbench.sanitize.clamping import MEANS_ARE_OF_CLAMPED
-from workbench.sanitize.recipient import mostly_noise
+from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, mostly_noise, relations_words
 
 if TYPE_CHECKING:
     from workbench.gui.session.draft import DraftColumn
@@ -62,9 +62,19 @@ class PublishedCard(Card):
         self._learn = label("", wrap=True, name="release_learn")
         self._learn.setToolTip(LEARN_TIP)
         self._noise = label("", "warn", wrap=True, name="release_noise")
+        self._relations = label("", "warn", wrap=True, name="release_relations")
         self._change = button("Change the plan…", "release_to_protect", "link", tip="Actions and shares of ε: Protect")
         self._change.clicked.connect(lambda: session.go("protect"))
-        for part in (self._title, self._size, self._learn, self._noise, self._change, holder, self._means):
+        for part in (
+            self._title,
+            self._size,
+            self._learn,
+            self._noise,
+            self._relations,
+            self._change,
+            holder,
+            self._means,
+        ):
             self.body.addWidget(part)
         self.body.addStretch(1)
 
@@ -86,13 +96,15 @@ class PublishedCard(Card):
         self._size.setText(f"{count(opened.rows_under(plan), 'row')} × {count(len(left), 'column')}, rows {order}")
         rows = opened.rows_under(plan)
         self._learn.setVisible(forecast is not None)
-        noise = ""
+        noise, relations = "", ""
         if forecast is not None:
-            noise = noise_words(forecast, rows)
+            noise, relations = noise_words(forecast, rows), relations_words(forecast)
             self._learn.setText(learn_words(forecast, rows))
             self._noise.setText(f"⚠ {noise} {WAYS_OUT}")
+            self._relations.setText(f"⚠ {relations} {RELATIONS_WAYS_OUT}")
         self._noise.setVisible(bool(noise))
-        self._change.setVisible(bool(noise))
+        self._relations.setVisible(bool(relations))
+        self._change.setVisible(bool(noise or relations))
         known = {c.name: c for c in forecast.columns} if forecast is not None else {}
         for at in range(min(SHOWN, len(plan.columns)), len(self._shown)):
             self._shown[at].setVisible(False)

@@ -1,4 +1,4 @@
-"""The Utility page: accuracy against epsilon."""
+"""The Utility page: how good models are against ε."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _state(session: Session) -> State:
 PAGE = Page(
     name="utility",
     title="Utility",
-    help="Accuracy against ε: without privacy, on a sanitised table, with a private model",
+    help="How well models predict against ε: without privacy, on a sanitised table, with a private model",
     make="workbench.gui.pages.utility.page:UtilityPage",
     icon="M2.5 2.5v11h11 M4.8 11.2c3.2-.4 2.4-6.2 8.2-6.7",
     state=_state,

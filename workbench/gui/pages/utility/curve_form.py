@@ -74,6 +74,7 @@ class CurveSetup(Card):
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()
+        self._misfit = ""
         self._arrange()
         self._follow_model()
         self.model.currentIndexChanged.connect(self._follow_model)
@@ -147,9 +148,17 @@ class CurveSetup(Card):
                 plan = CurvePlan(model=self.model.currentData(), regimes=regimes, **values)
             except ParameterError as error:
                 problem = sentence(error)
+        self._show_problem(problem or self._misfit)
+        return plan
+
+    def show_misfit(self, text: str) -> None:
+        """Show why the chosen model cannot learn the target, or nothing; a field that is refused comes first."""
+        self._misfit = text
+        self.value()
+
+    def _show_problem(self, problem: str) -> None:
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        return plan
 
     def _edited(self, *_: object) -> None:
         self.value()

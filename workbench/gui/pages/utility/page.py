@@ -1,4 +1,4 @@
-"""Utility: accuracy against ε, drawn while it is computed."""
+"""Utility: how good models are against ε, drawn while it is computed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.utility import PAGE
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
 from workbench.gui.session.draft_edits import scaled_to
+from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, button, label, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
+from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
     from workbench.studies.curve import CurvePlan
     from workbench.studies.metrics import Metric
 
+MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
 KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
 
@@ -96,7 +99,7 @@ class UtilityPage(RunPage):
     def _arrange(self) -> None:
         empty = QWidget()
         self._empty = label("", "muted", wrap=True, name="curve_empty")
-        heading = label("How much does privacy cost in accuracy?", "heading")
+        heading = label("How much worse do models get with privacy?", "heading")
         inviting = stack(None, heading, self._empty, None)
         inviting.setContentsMargins(48, 0, 48, 0)
         empty.setLayout(inviting)
@@ -145,7 +148,7 @@ class UtilityPage(RunPage):
     def start(self) -> None:
         """Train what the fields say."""
         plan = self.setup.value()
-        if plan is None:
+        if plan is None or self._misfit():
             return
         self._live = LiveCurve()
         self._studied, self._asked = studied(self.session, plan), plan
@@ -244,16 +247,31 @@ class UtilityPage(RunPage):
 
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
-        missing, plan = what_is_missing(self.session), self.setup.value()
+        missing = what_is_missing(self.session)
+        misfit = "" if missing else self._misfit()
+        self.setup.show_misfit(misfit)
+        plan = self.setup.value()
         question = "how good each is" if plan is None else plan.measured.question
-        self.show_buttons(missing, ready=plan is not None, done=self._done())
+        self.show_buttons(missing, ready=plan is not None and not misfit, done=self._done())
         self._empty.setText(
             missing
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
             f"the model, and draws {question} on rows it has not seen. It spends none of the budget, as nothing of "
             "it is ever released."
         )
-        self.set_note(missing or self._progress_note(0 if plan is None else len(plan.fits())))
+        self.set_note(missing or (misfit and MISFIT) or self._progress_note(0 if plan is None else len(plan.fits())))
+
+    def _misfit(self) -> str:
+        """Return why the chosen model cannot learn the target from the plan's columns; empty where it can."""
+        from workbench.learners import learner
+        from workbench.sanitize.learnable import require_learnable
+
+        assert self.session.target is not None
+        try:
+            require_learnable(learner(self.setup.model.currentData()), self.session.plan.plan(), self.session.target)
+        except ParameterError as error:
+            return sentence(error)
+        return ""
 
     def _done(self) -> bool:
         """Whether every model of what the fields say is trained, on what the plan still says."""
