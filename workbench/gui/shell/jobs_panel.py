@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -139,6 +139,12 @@ class JobsPanel(QScrollArea):
         jobs.started.connect(self._started)
         jobs.ended.connect(self._ended)
         self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Ask for other room when the lines do: they learn their height when they are first shown."""
+        if watched is self._inner and event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for every line."""
