@@ -126,7 +126,6 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
             idle(people)
             assert badges() <= 1, view
     people.page.table.selectRow([c.name for c in people.session.plan.columns].index("sex"))
-    editor = people.findChild(QWidget, "detail_values")
-    if editor is not None and editor.isVisible():
-        press(people, "detail_values")
-        assert badges() == 1
+    press(people, "fact_values")
+    assert people.findChild(QWidget, "domain_text").isVisible()
+    assert badges() == 1

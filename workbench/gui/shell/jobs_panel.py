@@ -90,9 +90,10 @@ class JobLine(QFrame):
             self._bar.setRange(0, STEPS)
             self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
             self._bar.setUpdatesEnabled(True)
-        counted = f"{progress.done:,.0f} of {progress.total:,.0f} " if progress.total > 1 else ""
-        self._what.set_whole(f"{counted}{progress.label}")
-        self._left.set_whole("" if progress.seconds_left is None else time_left(progress.seconds_left))
+        counted = f"{progress.done:,.0f} of {progress.total:,.0f}" if progress.total > 1 else ""
+        self._what.set_whole(progress.label or counted, f"{counted} {progress.label}".strip())
+        left = progress.seconds_left
+        self._left.set_whole(counted if left is None else time_left(left))
 
     def _show_cancelling(self) -> None:
         self._end_cancel("Cancelling…")
