@@ -129,3 +129,12 @@ def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
     press(people, "fact_values")
     assert people.findChild(QWidget, "domain_text").isVisible()
     assert badges() == 1
+
+
+def test_the_picture_beside_the_table_grows_with_the_window(people, qtbot):
+    people.resize(2560, 900)
+    picture = people.findChild(QWidget, "attribute_histogram")
+    qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail"))
+    low = picture.height()
+    people.resize(2560, 1440)
+    qtbot.waitUntil(lambda: picture.height() > 1.3 * low)
