@@ -181,3 +181,21 @@ def test_a_cap_beyond_the_slider_stands_in_the_field_as_it_is(people, press, idl
     idle(people)
     assert field.text() == "2000"
     assert "2000" in people.findChild(QLabel, "ledger_cap_title").text().replace(",", "")
+
+
+def test_the_words_of_a_release_stand_whole_at_1280(people, press, idle, qtbot):
+    dataset = people.session.account.dataset
+    with Ledger.open() as book:
+        cost = Cost(Decimal(3), Decimal(0), PureDp(Decimal(3), "a table"))
+        release_id = book.reserve(dataset, cost, work="table", details={"output": "/home/people-released.csv"})
+        book.charge(release_id)
+        book.certify(release_id, "checksum", "request")
+    press(people, "rail_ledger")
+    idle(people)
+    for name in ("ledger_releases", "ledger_caps"):
+        table = people.findChild(LinesTable, name)
+        assert table.lines.rowCount() == 1
+        for column in range(table.lines.columnCount()):
+            index = table.lines.index(0, column)
+            assert table.sizeHintForIndex(index).width() <= table.columnWidth(column), index.data()
+        assert table.horizontalScrollBar().maximum() == 0

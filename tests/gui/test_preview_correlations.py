@@ -169,3 +169,17 @@ def test_a_kept_column_stands_beside_the_protected_ones(people):
 def test_numbers_are_written_with_their_sign():
     told = [written(-0.004), written(0.5), written(-0.31, signed=True), written(0.2, signed=True), written(np.nan)]
     assert told == ["0.00", "0.50", "−0.31", "+0.20", "–"]
+
+
+def test_a_few_columns_fill_a_wide_window(people, qtbot, idle, press):
+    people.resize(2560, 1440)
+    people.show_page("preview")
+    idle(people)
+    press(people, "preview_relations")
+    idle(people)
+    picture = people.page.correlations.map
+    first, last = picture.names[0], picture.names[-1]
+    left, right = picture.centre_of(first, picture.names[1]), picture.centre_of(last, picture.names[-2])
+    cells = len(picture.names) - 2  # between the centres of the first and of the last
+    assert (right.y() - left.y()) * (cells + 1) / cells > 0.6 * picture.height()
+    assert (right.x() - left.x()) * (cells + 1) / cells > 0.6 * picture.width() / 2

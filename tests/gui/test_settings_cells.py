@@ -8,7 +8,7 @@ import pytest
 from hands import Hands
 from PySide6.QtCore import QModelIndex, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QStyleOptionViewItem, QWidget
 
 from workbench.gui.pages.data.attribute_model import KIND, LOWER, NAME, ROLE
 from workbench.gui.pages.protect.response_chart import Becoming
@@ -335,3 +335,34 @@ def test_values_read_off_the_rows_are_left_out_of_an_export_and_said(doubtful, t
     level, text = told[-1]
     assert level == "warning"
     assert "Left out, because they were read off the rows: bounds of age." in text
+
+
+@pytest.mark.parametrize(
+    ("page", "columns", "percent"),
+    [
+        ("data", ("Role", "Kind"), 100),
+        ("data", ("Role", "Kind"), 120),
+        ("protect", ("Action", "Mechanism"), 100),
+        ("protect", ("Action",), 120),
+    ],
+)
+def test_every_word_that_was_chosen_stands_whole_in_its_cell(people, idle, percent, page, columns):
+    people.theme.set_scale(percent)
+    try:
+        people.show_page(page)
+        idle(people)
+        table = people.page.table
+        model = table.model()
+        heads = [model.headerData(c, Qt.Orientation.Horizontal) for c in range(model.columnCount())]
+        seen = []
+        for column in map(heads.index, columns):
+            for row in range(model.rowCount()):
+                index, option = model.index(row, column), QStyleOptionViewItem()
+                table.initViewItemOption(option)
+                option.rect = table.visualRect(index)
+                table.itemDelegateForColumn(column).initStyleOption(option, index)
+                assert option.text == index.data()
+                seen.append(option.text)
+        assert "quasi-identifier" in seen or page == "protect"
+    finally:
+        people.theme.set_scale(100)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtWidgets import QTableView, QWidget
+from PySide6.QtWidgets import QLabel, QTableView, QWidget
 
 from workbench.gui.pages.protect.tasks import BARS, outlooks
 from workbench.gui.session.draft import DraftColumn
@@ -96,3 +96,45 @@ def test_release_takes_two_columns_where_there_is_room(people, qtbot, idle, widt
         assert outside.geometry().top() > published.geometry().bottom()
     people.resize(1280, 800)
     qtbot.waitUntil(lambda: outside.geometry().left() < cost.geometry().left())
+
+
+def test_no_page_shows_its_badge_twice(people, qtbot, press, idle):
+    from workbench.gui.widgets.basic import PRIVATE
+
+    def badges() -> int:
+        found = [one for one in people.findChildren(QLabel) if one.isVisible() and one.property("look") == "badge"]
+        return sum(one.text() == PRIVATE for one in found)
+
+    people.resize(2560, 1440)
+    for name in people.page_names():
+        press(people, f"rail_{name}")
+        idle(people)
+        assert badges() <= 1, name
+    press(people, "rail_preview")
+    for view in ("preview_spread", "preview_relations"):
+        press(people, view)
+        idle(people)
+        assert badges() == 1, view
+    press(people, "rail_train")
+    press(people, "train_model_logistic")
+    assert badges() == 1
+    press(people, "rail_data")
+    for view in ("rows", "dialect", "attributes"):
+        segment = people.findChild(QWidget, f"view_{view}")
+        if segment.isVisible():
+            press(people, f"view_{view}")
+            idle(people)
+            assert badges() <= 1, view
+    people.page.table.selectRow([c.name for c in people.session.plan.columns].index("sex"))
+    press(people, "fact_values")
+    assert people.findChild(QWidget, "domain_text").isVisible()
+    assert badges() == 1
+
+
+def test_the_picture_beside_the_table_grows_with_the_window(people, qtbot):
+    people.resize(2560, 900)
+    picture = people.findChild(QWidget, "attribute_histogram")
+    qtbot.waitUntil(lambda: beside(people, "attribute_table", "attribute_detail"))
+    low = picture.height()
+    people.resize(2560, 1440)
+    qtbot.waitUntil(lambda: picture.height() > 1.3 * low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from workbench.gui.style.stylesheet import MARGIN
@@ -11,7 +12,13 @@ SIGNS = {"error": "✕", "warning": "⚠", "info": "i"}
 
 
 class Banner(QWidget):
-    """One sentence with a sign for its level and a button that closes it."""
+    """One sentence with a sign for its level and a button that closes it.
+
+    Signals:
+        closed: the button was pressed.
+    """
+
+    closed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,7 +27,7 @@ class Banner(QWidget):
         self._sign = label("", "danger")
         self._text = label("", wrap=True, name="banner_text")
         close = button("Close", "banner_close", "link", tip="Close this message (Esc)")
-        close.clicked.connect(self.hide)
+        close.clicked.connect(lambda: self.closed.emit())
         inner = QHBoxLayout(self._frame)
         inner.setContentsMargins(12, 6, 12, 6)
         inner.setSpacing(10)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QProgressBar, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -90,9 +90,10 @@ class JobLine(QFrame):
             self._bar.setRange(0, STEPS)
             self._bar.setValue(round(STEPS * min(progress.done / progress.total, 1.0)))
             self._bar.setUpdatesEnabled(True)
-        counted = f"{progress.done:,.0f} of {progress.total:,.0f} " if progress.total > 1 else ""
-        self._what.set_whole(f"{counted}{progress.label}")
-        self._left.set_whole("" if progress.seconds_left is None else time_left(progress.seconds_left))
+        counted = f"{progress.done:,.0f} of {progress.total:,.0f}" if progress.total > 1 else ""
+        self._what.set_whole(progress.label or counted, f"{counted} {progress.label}".strip())
+        left = progress.seconds_left
+        self._left.set_whole(counted if left is None else time_left(left))
 
     def _show_cancelling(self) -> None:
         self._end_cancel("Cancelling…")
@@ -139,6 +140,12 @@ class JobsPanel(QScrollArea):
         jobs.started.connect(self._started)
         jobs.ended.connect(self._ended)
         self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Ask for other room when the lines do: they learn their height when they are first shown."""
+        if watched is self._inner and event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for every line."""

@@ -25,6 +25,7 @@ from workbench.gui.shell.drop_overlay import DropVeil, dragged
 from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.jobs_panel import JobsPanel
 from workbench.gui.shell.menus import TEXT_SIZE, Menus
+from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import ThemeSwitch
 from workbench.gui.widgets.basic import look
@@ -74,6 +75,7 @@ class MainWindow(QMainWindow):
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
+        self.messages = Messages(self.session, self._banner, self.statusBar())
         self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
@@ -83,10 +85,8 @@ class MainWindow(QMainWindow):
         self.jobs_panel = JobsPanel(self.jobs, lambda job: job is self.page.job, lambda: self.page.take_keys())
         self._arrange()
         self.menus = Menus(self, self)
-        self.session.told.connect(self._tell)
-        self.session.table_changed.connect(self._banner.hide)  # what was said was about the former table
         self.session.page_asked.connect(self.show_page)
-        self.jobs.noticed.connect(self._tell)
+        self.jobs.noticed.connect(self.messages.tell)
         self.jobs.failed.connect(self.session.report)
         self.session.table_changed.connect(self._remember_table)
         self.project.changed.connect(self._retitle)
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
             self._made[name] = made
             self._stack.addWidget(made)
         if self._stack.currentWidget() is not self._made[name]:
-            self._banner.hide()  # what it says was about the page that is left
+            self.messages.drop()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
         self.jobs_panel.show_cancels()
@@ -194,12 +194,6 @@ class MainWindow(QMainWindow):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def _tell(self, level: str, text: str) -> None:
-        told = text[:1].upper() + text[1:]
-        self.statusBar().showMessage(told if told.endswith((".", "…", "?", "!")) else f"{told}.")
-        if level != "info":
-            self._banner.show_text(level, text)
-
     def run_page(self) -> None:
         """Do what Ctrl+Return asks for."""
         self.page.run()
@@ -215,7 +209,7 @@ class MainWindow(QMainWindow):
             self.explain_panel.hide()
             self.help_panel.hide()
         elif self._banner.isVisible():
-            self._banner.hide()
+            self.messages.drop()
         elif self.jobs.running:
             self.jobs.running[-1].cancel()
 
@@ -260,6 +254,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.jobs.shut_down(0.0)
         self.quiet.stop()
+        self.messages.stop()
         event.accept()
 
     def _may_stop(self) -> bool:
@@ -281,7 +276,7 @@ class MainWindow(QMainWindow):
             part.setEnabled(False)
         self.setAcceptDrops(False)
         names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or "the running work"
-        self._tell("info", f"Closing: waiting for {names} to stop…")
+        self.messages.tell("info", f"Closing: waiting for {names} to stop…")
         self._banner.show_text("info", self.statusBar().currentMessage())
         self.jobs.started.connect(lambda handle: handle.cancel())
         self.jobs.idle.connect(lambda: QTimer.singleShot(0, self, self.close))

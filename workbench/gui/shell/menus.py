@@ -20,6 +20,7 @@ from workbench.gui.session.settings import Settings
 from workbench.gui.shell.command_palette import CommandPalette
 from workbench.gui.shell.glossary import GLOSSARY
 from workbench.gui.shell.help_panel import HelpPanel
+from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import MODES, ThemeSwitch
 from workbench.gui.widgets.dialogs import ask_for_table
@@ -48,6 +49,7 @@ class Shell(Protocol):
     settings: Settings
     theme: ThemeSwitch
     rail: Rail
+    messages: Messages
     gauges: QScrollArea
     explain_panel: ExplainPanel
     help_panel: HelpPanel
@@ -120,8 +122,8 @@ class Menus:
             menu.addAction(action)
             self.actions[name] = action
         # What the status bar tells of an edit must not outlast it.
-        self.actions["undo"].triggered.connect(lambda: self._told("Undone", stack.redoText()))
-        self.actions["redo"].triggered.connect(lambda: self._told("Done again", stack.undoText()))
+        self.actions["undo"].triggered.connect(lambda: self._shell.messages.tell_step("Undone", stack.redoText()))
+        self.actions["redo"].triggered.connect(lambda: self._shell.messages.tell_step("Done again", stack.undoText()))
         menu.addSeparator()
         self._add(menu, "run", "Run This &Page", self._shell.run_page, QKeySequence("Ctrl+Return"))
         self._add(menu, "cancel", "&Cancel", self._shell.escape, QKeySequence("Esc"))
@@ -221,9 +223,6 @@ class Menus:
         self._shell.theme.set_scale(percent)
         self._shell.settings.save(TEXT_SIZE, self._shell.theme.scale)
         self._window.statusBar().showMessage(f"Text size {self._shell.theme.scale} %.")
-
-    def _told(self, what: str, edit: str) -> None:
-        self._window.statusBar().showMessage(f"{what}: {edit}." if edit else "")
 
     def _show_glossary(self) -> None:
         self._show_text("Glossary", GLOSSARY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QPointF, Qt, QTimer
-from PySide6.QtGui import QPainter, QPalette, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.widgets.choice_box import ChoiceBox
@@ -37,6 +37,10 @@ class ChoiceDelegate(InkDelegate):
         super().__init__(parent)
         self._choices = choices
         self._chosen = False  # the person has just pointed at a word
+
+    def width(self, metrics: QFontMetrics) -> int:
+        """Return the width of a cell in which the longest of the words stands whole beside the chevron."""
+        return max(map(metrics.horizontalAdvance, self._choices), default=0) + PADDING + CHEVRON + 2
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
         """Keep the text clear of the chevron."""

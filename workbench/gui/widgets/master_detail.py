@@ -14,6 +14,9 @@ WIDE = 1280
 MASTER, DETAIL = 3, 2
 """How the width is shared then."""
 
+HIGHEST = 2
+"""How many times its least height a picture gets beside the table."""
+
 UNBOUNDED = 16_777_215
 """Qt's largest widget."""
 
@@ -26,7 +29,7 @@ class DetailCard(Card):
 
         Args:
             height: its height below the table; it keeps it whatever it shows, so that nothing jumps.
-            picture_height: most height of the picture beside the table.
+            picture_height: least height of the picture beside the table.
         """
         super().__init__()
         self._height, self._picture_height = height, picture_height
@@ -62,7 +65,8 @@ class DetailCard(Card):
         self._picture.setMinimumWidth(0 if beside else self._picture_width)
         self._picture.setMaximumWidth(UNBOUNDED if beside else self._picture_width)
         self._picture.setMinimumHeight(self._picture_height if beside else 0)
-        self._picture.setMaximumHeight(self._picture_height if beside else UNBOUNDED)
+        self._picture.setMaximumHeight(HIGHEST * self._picture_height if beside else UNBOUNDED)
+        self._halves.setStretch(1, 2 if beside else 0)  # a high window is for the picture
 
 
 def scrolled_words(*parts: QWidget) -> QScrollArea:

@@ -54,6 +54,7 @@ class SettingsTable(QTableView):
 
     chosen_changed = Signal()
     shown_changed = Signal()
+    _widths: Mapping[int, int] = {}
 
     def __init__(
         self,
@@ -293,12 +294,27 @@ class SettingsTable(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Give names and facts the room of a wider window, and take what is missing from the names."""
         super().resizeEvent(event)
-        extra = self.viewport().width() - sum(self._widths.values())
+        self._share_out()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
+        """Fit the words again where they are written larger or smaller."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._share_out()
+
+    def _share_out(self) -> None:
+        widths = {column: max(width, self._widest_choice(column)) for column, width in self._widths.items()}
+        extra = self.viewport().width() - sum(widths.values())
         # What a scroll bar takes is taken from the names, so that it does not bring a second one with it.
         shares = self._roomy if extra >= 0 else {0: 1.0}
-        for column in {0, *self._roomy}:
+        for column, width in widths.items():
             change = max(int(shares.get(column, 0.0) * extra), -SQUEEZE)
-            self.horizontalHeader().resizeSection(column, self._widths[column] + change)
+            self.horizontalHeader().resizeSection(column, width + change)
+
+    def _widest_choice(self, column: int) -> int:
+        """Return the width in which every word that can be chosen in a column is read whole."""
+        delegate = self.itemDelegateForColumn(column)
+        return delegate.width(self.fontMetrics()) if isinstance(delegate, ChoiceDelegate) else 0
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for room for three attributes."""

@@ -139,7 +139,12 @@ class LinesTable(QTableView):
         if not self._widths:
             return
         # A figure that is cut reads as another figure: figures come first, words give way.
-        least = [self._fitting(c) if self.lines.is_figure(c) else w for c, w in enumerate(self._widths)]
+        wanted = [self._fitting(c) for c in range(len(self._widths))]
+        least = [w if self.lines.is_figure(c) else min(w, self._widths[c]) for c, w in enumerate(wanted)]
+        # What some words do not need goes to those that are longer.
+        short, spare = sum(wanted) - sum(least), self.viewport().width() - sum(least)
+        part = min(max(spare, 0) / max(short, 1), 1.0)
+        least = [w + int(part * (more - w)) for w, more in zip(least, wanted, strict=True)]
         # Qt gives the last column, which takes the rest, no less than its heading.
         least[-1] = max(least[-1], self.horizontalHeader().sectionSizeHint(len(least) - 1))
         figures = sum(w for c, w in enumerate(least) if self.lines.is_figure(c))
@@ -152,11 +157,12 @@ class LinesTable(QTableView):
             self.setColumnWidth(column, int(width * factor))
 
     def _fitting(self, column: int) -> int:
-        """Return a width that every figure of a column fits into."""
+        """Return a width that the heading and every text of a column fit into."""
         metrics = QFontMetrics(self.font())
         texts = (str(self.lines.index(r, column).data()) for r in range(self.lines.rowCount()))
-        widest = max(map(metrics.horizontalAdvance, texts), default=0)
-        return max(self._widths[column], widest + PADDING)
+        widest = max(map(metrics.horizontalAdvance, texts), default=0) + PADDING
+        figure = self.lines.is_figure(column)  # its usual width is that of its heading
+        return max(widest, self._widths[column] if figure else self.horizontalHeader().sectionSizeHint(column))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Copy the selected rows, tab-separated."""

@@ -169,9 +169,9 @@ class LedgerPage(PageFrame):
                     _left(a.cap, "text") if a.cap is not None else Cell("none yet"),
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
-                    _left(a.remaining, "accent") if a.remaining is not None else Cell("–", "accent"),
+                    _left(a.remaining, "text") if a.remaining is not None else Cell("–", "muted"),
                     Cell("–", "muted") if a.delta_cap is None else Cell(entered(a.delta_cap)),
-                    Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining), "accent"),
+                    Cell("–", "muted") if a.delta_remaining is None else Cell(entered(a.delta_remaining)),
                     Cell(str(a.releases)),
                 )
                 for a in view.accounts
@@ -272,7 +272,7 @@ def _dataset(dataset: str, present: str, names: Mapping[str, tuple[str, str]]) -
     same = dataset == present
     beside = f"{title} (open now)" if same else title or released
     tip = "\n".join(part for part in (title, released, dataset) if part)
-    return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "accent" if same else "text", tip)
+    return Cell(f"{beside}  {dataset[:NAME]}".lstrip(), "text", tip)
 
 
 def _paid(epsilon: Decimal, look_of: str = "text", told: str = "") -> Cell:

@@ -34,7 +34,8 @@ TOLD, LOST = 3, 2
 SEEN = 0.1
 """Least correlation with the target whose loss is worth a warning: a weaker one is seldom of use."""
 
-WIDEST, LEAST_WRITTEN = 84.0, 26.0
+HIGHEST, BROADEST, LEAST_WRITTEN = 200.0, 3.0, 26.0
+"""Pixels that a cell is high at most; its width over its height at most; pixels below which it has a sign alone."""
 NAMES, HEAD, GAP = 76.0, 26.0, 20.0
 STRONGEST = 0.85
 KEYS = {
@@ -218,14 +219,17 @@ class PairMap(QWidget):
         change = "" if math.isnan(after - before) else f", changed by {written(after - before, signed=True)}"
         return f"{title}: {written(before)} before, {written(after)} after the draw{change} ({kind})"
 
-    def _size(self) -> float:
+    def _size(self) -> tuple[float, float]:
+        """Return the width and the height of a cell: they fill the picture, and are broad rather than high."""
         k = max(len(self._order), 2)
         side = (self.width() - GAP) / 2
-        return max(4.0, min(WIDEST, (side - NAMES) / (k - 0.5), (self.height() - HEAD - 6) / (k - 1 + 0.6)))
+        wide = (side - NAMES) / (k - 0.5)
+        high = max(4.0, min(HIGHEST, wide, (self.height() - HEAD - 6) / (k - 1 + 0.6)))
+        return max(4.0, min(wide, BROADEST * high)), high
 
     def _cell(self, side: int, i: int, j: int) -> QRectF:
-        size, left = self._size(), side * (self.width() + GAP) / 2
-        return QRectF(left + NAMES + j * size, HEAD + (i - 0.4) * size, size - 1, size - 1)
+        (wide, high), left = self._size(), side * (self.width() + GAP) / 2
+        return QRectF(left + NAMES + j * wide, HEAD + (i - 0.4) * high, wide - 1, high - 1)
 
     def _pair_at(self, point: QPointF) -> tuple[int, int] | None:
         for side in (0, 1):
@@ -250,7 +254,7 @@ class PairMap(QWidget):
                 self._paint_side(painter, side, title)
 
     def _paint_side(self, painter: QPainter, side: int, title: str) -> None:
-        theme, size, names = self._session.theme, self._size(), self.names
+        theme, size, names = self._session.theme, self._size()[1], self.names
         left = side * (self.width() + GAP) / 2
         right = left + (self.width() - GAP) / 2
         painter.setPen(QColor(theme.text))
@@ -284,7 +288,7 @@ class PairMap(QWidget):
             strength = min(abs(value), 1.0)
             painter.fillRect(box, QColor(mixed(theme.window, end, STRONGEST * strength)))
         small = size < LEAST_WRITTEN
-        painter.setFont(font(10 if size < 34 else 12 if size < 60 else 14))
+        painter.setFont(font(10 if size < 34 else 12 if size < 60 else 14 if size < 100 else 20))
         painter.setPen(QColor(theme.text))
         text = "–" if math.isnan(value) else _sign(value) if small else written(value)
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -65,10 +65,16 @@ class ShareDetail(DetailCard):
         self._bars = CandidateBars(session)
         self._becoming = Becoming(session)
         pictures = QWidget()
-        pictures.setLayout(stack(self._bars, self._becoming, spacing=10))
+        self._drawn = stack(self._bars, self._becoming, spacing=10)
+        pictures.setLayout(self._drawn)
         self.fill(left, pictures, picture_width=318)
         model.dataChanged.connect(self.refresh)
         model.refused.connect(self.say_refused)
+
+    def stand(self, *, beside: bool) -> None:
+        """Give the chart what the bars do not need, where there is much room."""
+        super().stand(beside=beside)
+        self._drawn.setStretch(1, 1 if beside else 0)
 
     def show_attribute(self, at: int) -> None:
         """Show the attribute in row ``at``."""

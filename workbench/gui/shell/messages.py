@@ -1,0 +1,80 @@
+"""What the window says: a line in the status bar, and the banner for what went wrong; nothing outlasts its cause."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QStatusBar
+
+from workbench.gui.session.session import Session
+from workbench.gui.shell.banner import Banner
+
+
+class Messages(QObject):
+    """The newest message, and when it is over.
+
+    It goes with the page that it was told on where it is an error or a warning, and with the edit that it tells of
+    when that is undone.
+    """
+
+    def __init__(self, session: Session, banner: Banner, status: QStatusBar) -> None:
+        super().__init__(status)
+        self._banner, self._status = banner, status
+        self._shown = ""
+        self._edit: int | None = None  # the step that was just made, until the event in which it was made is over
+        self._about: int | None = None  # the step that the newest message tells of
+        self._of_step = False  # whether it says that a step was undone or done again
+        self._over = QTimer(self, singleShot=True, interval=0)
+        self._over.timeout.connect(self._end_edit)
+        self._index = 0
+        self._stopped = False
+        banner.closed.connect(self.drop)
+        session.told.connect(self.tell)
+        session.table_changed.connect(self.drop)  # what was said was about the former table
+        session.undo_stack.indexChanged.connect(self._moved)
+
+    def tell(self, level: str, text: str) -> None:
+        """Say ``text``; in the banner, too, where it is an error or a warning."""
+        self._show(text)
+        self._about = self._edit
+        if level != "info":
+            self._banner.show_text(level, text)
+
+    def tell_step(self, what: str, edit: str) -> None:
+        """Say that ``edit`` was undone or done again; its own message is over."""
+        self._show(f"{what}: {edit}" if edit else "")
+        self._of_step = True
+
+    def drop(self) -> None:
+        """Take back the banner, and the line that says the same."""
+        if self._banner.isHidden():
+            return
+        self._banner.hide()
+        if self._status.currentMessage() == self._shown:
+            self._status.clearMessage()
+
+    def stop(self) -> None:
+        """Follow the edits no longer: the status bar goes before the session, which forgets its edits last."""
+        self._stopped = True
+
+    def _show(self, text: str) -> None:
+        told = text[:1].upper() + text[1:]
+        self._shown = told if not told or told.endswith((".", "…", "?", "!")) else f"{told}."
+        self._of_step = False
+        self._status.showMessage(self._shown)
+
+    def _moved(self, index: int) -> None:
+        """Follow an edit, an undo or a redo."""
+        if self._stopped:
+            return
+        undone = self._about is not None and index < self._about
+        if undone:
+            self._banner.hide()
+            self._about = None
+        if (undone or self._of_step) and self._status.currentMessage() == self._shown:
+            self._status.clearMessage()
+        self._edit = index if index > self._index else None
+        self._index = index
+        self._over.start()
+
+    def _end_edit(self) -> None:
+        self._edit = None
