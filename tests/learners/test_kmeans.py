@@ -16,7 +16,7 @@ from workbench.data.schema import Attribute
 from workbench.learners.kmeans.estimator import KMeans, KMeansModel
 from workbench.learners.kmeans.parameters import KMeansParameters
 from workbench.learners.kmeans.places import FIGURES, figures, squared_distances
-from workbench.learners.kmeans.setting import UNIT
+from workbench.learners.kmeans.setting import CHOICE, SCATTER, UNIT
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
@@ -54,14 +54,14 @@ def fit(rows: Sequence[Record], noise: ScriptedNoise, epsilon: float) -> Scripte
     return noise
 
 
-# At 5 nothing but the rounds is asked, at 500 the start is chosen, too.
-@pytest.mark.parametrize("epsilon", [5.0, 500.0])
+# At 5 the start is a line, and for one row nothing else is asked; at 5,000 it is a figure, chosen by report-noisy-max.
+@pytest.mark.parametrize("epsilon", [5.0, 5000.0])
 @pytest.mark.parametrize(
     ("rows", "records"),
     [
         (1, [*itertools.product((-9.0, -3.0, 0.9, 1.0, 5.0), (np.nan, 0.0, 0.4, 1.0), (0, 1))]),
-        (2, [*itertools.product((-3.0, 1.1, 5.0), (np.nan, 0.0, 1.0), (0,))]),
-        (5, [(5.0, 1.0, 0), (-3.0, np.nan, 1)]),
+        (2, [*itertools.product((-3.0, 1.1, 5.0), (np.nan, 1.0), (0,))]),
+        (4, [(5.0, 1.0, 0), (-3.0, np.nan, 1)]),
     ],
 )
 def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
@@ -84,7 +84,10 @@ def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
             for (values, sensitivity, share), (without, *rest) in zip(one, other, strict=True):
                 assert rest == [sensitivity, share], "a query's noise depends on the rows"
                 differences = [a - b for a, b in zip(values, without, strict=True)]
-                if (len(values), sensitivity) == (FIGURES, UNIT):  # losses: all move in one direction, by the sensitivity at most
+                if (len(values), sensitivity) == (
+                    FIGURES,
+                    UNIT,
+                ):  # losses: all move in one direction, by the sensitivity at most
                     assert all(0 <= d <= sensitivity for d in differences)
                     spent += share * max(differences) / sensitivity
                 else:
@@ -92,7 +95,7 @@ def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
                     assert distance <= sensitivity
                     spent += share * distance / sensitivity
             largest = max(largest, spent)
-    assert 0.5 * epsilon < largest <= epsilon
+    assert 0.3 * epsilon < largest <= epsilon
 
 
 def found(data: Table, epsilon: float | None, repeat: int) -> float:
@@ -103,15 +106,18 @@ def found(data: Table, epsilon: float | None, repeat: int) -> float:
 
 
 # diffprivlib 0.6.6 on iris, 20 splits: .49, .46, .51, .55, .66; .72 without privacy.
-@pytest.mark.parametrize(("epsilon", "least"), [(1.0, 0.51), (3.0, 0.57), (10.0, 0.62), (None, 0.66)])
+@pytest.mark.parametrize(
+    ("epsilon", "least"), [(0.1, 0.4), (0.3, 0.46), (1.0, 0.51), (3.0, 0.57), (10.0, 0.62), (None, 0.66)]
+)
 def test_groups_of_iris(epsilon: float | None, least: float) -> None:
     data = iris()
     assert np.mean([found(data, epsilon, repeat) for repeat in range(20)]) > least
 
 
-def test_groups_of_many_columns_are_found() -> None:
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_groups_of_many_columns_are_found(epsilon: float) -> None:
     data = breast_cancer()
-    assert np.mean([found(data, 3.0, repeat) for repeat in range(10)]) > 0.5
+    assert np.mean([found(data, epsilon, repeat) for repeat in range(10)]) > 0.5
 
 
 def test_without_noise_it_comes_as_near_as_scikit_learn() -> None:
@@ -145,7 +151,7 @@ def test_a_model_is_written_and_read_again(epsilon: float) -> None:
     np.testing.assert_array_equal(again.cluster_centers_, learner.cluster_centers_)
     # Neither labels nor inertia, nor the noisy losses of the starts.
     assert set(plain) == {"learner", "format", "noise", "rows", "parameters", "attributes", "target", "answers"}
-    assert all(len(v) == 1 for k, v in plain["answers"].items() if k in ("choice of start", "scatter"))
+    assert all(len(v) == 1 for k, v in plain["answers"].items() if k in (CHOICE, SCATTER))
 
 
 @pytest.mark.parametrize(
@@ -164,8 +170,8 @@ def test_a_damaged_model_is_refused_in_words(change: dict[str, object], said: st
     with pytest.raises(ParameterError, match=said):
         KMeansModel.from_plain({**learner.to_plain(), **change})
     far = learner.to_plain()
-    far["answers"] = {**far["answers"], "choice of start": [FIGURES]}
-    with pytest.raises(ParameterError, match="choice of start"):
+    far["answers"] = {**far["answers"], CHOICE: [FIGURES]}
+    with pytest.raises(ParameterError, match=CHOICE):
         KMeansModel.from_plain(far)
 
 

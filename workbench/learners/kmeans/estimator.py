@@ -2,8 +2,10 @@
 
 What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers; a row is encoded within [−K, K]^D):
 
-* where n·ε is large enough: the sum of the rows, how far they scatter about the noisy mean (one number), and which of
-  the public figures of :mod:`workbench.learners.kmeans.places`, moved there, fits best, by report-noisy-max;
+* where the centres start. With little n·ε they start on a line along the diagonal of the declared bounds: asked are the
+  sum of the rows' mean heights and how far these scatter, two single numbers. With more it is the sum of the rows, how
+  far they scatter about the noisy mean, and which of the public figures of :mod:`workbench.learners.kmeans.places`,
+  moved there, fits best, by report-noisy-max;
 * each round, the number of rows next to each centre and the sum of these rows, as one vector. A row lies next to one
   centre, so that its part is 1 (as K) and itself: L1 norm K plus the public limit to which larger rows are scaled.
 
@@ -34,7 +36,7 @@ from workbench.learners.base import (
 from workbench.learners.encoding import grid_of
 from workbench.learners.kmeans.parameters import KMeansParameters
 from workbench.learners.kmeans.places import FIGURES, diagonal, figures, moved, squared_distances
-from workbench.learners.kmeans.setting import UNIT, Setting
+from workbench.learners.kmeans.setting import CHOICE, MEAN, PLACE, SCATTER, UNIT, WIDTH, Setting
 from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.tasks import CLUSTERING, EMPTY
@@ -47,38 +49,49 @@ Answers = dict[str, list[int]]
 
 _FORMAT = 1
 _HANDICAP = 1.5  # deviations by which another figure must be better than the diagonal
-_USUAL_SCATTER = 0.4
-_SPREAD = 0.05  # prior variances, in half-ranges²: of the mean, of the scatter, and of what a centre moves
-_MOVE = 0.1
+_USUAL_SCATTER, _USUAL_WIDTH = 0.4, 0.25
+# Prior variances, in half-ranges²: of a mean or scatter, of a width on the diagonal, and of what a centre moves.
+_SPREAD, _NARROW, _MOVE = 0.05, 0.02, 0.1
 
 
-def _centres(setting: Setting, answer: Callable[[str, Doubles | list[Doubles]], list[int]]) -> Doubles:
+def _kept(spread: float, error: Any) -> Any:
+    """Return the part of a noisy figure that is kept: its prior variance over that and the variance of its noise."""
+    return spread / (spread + error**2)
+
+
+def _centres(setting: Setting, answer: Callable[[str, list[Doubles]], list[int]]) -> Doubles:
     """Return the centres (k, D), asking one query after the other.
 
     Args:
         setting: the public facts.
-        answer: gives the released numbers of a query that depends on earlier answers through places: the mean for
-            ``scatter``, the figures for ``choice of start``, the centres for a round.
+        answer: gives the released numbers of a query that depends on earlier answers through places: the mean for a
+            scatter, the figures for the choice, the centres for a round.
     """
     n, k, width, size = setting.rows, setting.groups, setting.width, setting.size
-    centres = diagonal(k, width)
-    if setting.informed:
-        error = setting.deviation("mean") / n
-        mean = np.clip(np.array(answer("mean", centres)) / (n * size), -1, 1) * (_SPREAD / (_SPREAD + error**2))
-        error = setting.deviation("scatter") / n
-        seen = float(np.clip(answer("scatter", mean)[0] / (n * UNIT), 0.05, 0.5))
-        scatter = _USUAL_SCATTER + (seen - _USUAL_SCATTER) * _SPREAD / (_SPREAD + error**2)
+    if setting.chooses_figure:
+        error = setting.deviation(MEAN) / n
+        mean = np.clip(np.array(answer(MEAN, [])) / (n * size), -1, 1) * _kept(_SPREAD, error)
+        error = setting.deviation(SCATTER) / n
+        seen = float(np.clip(answer(SCATTER, [mean])[0] / (n * UNIT), 0.05, 0.5))
+        scatter = _USUAL_SCATTER + (seen - _USUAL_SCATTER) * _kept(_SPREAD, error)
         starts = [moved(figure, mean, scatter) for figure in figures(k, width)]
-        centres = starts[answer("choice of start", starts)[0]]
-    for label in setting.labels[-setting.rounds :]:
-        released = np.array(answer(label, centres), dtype=np.float64) / size
+        centres = starts[answer(CHOICE, starts)[0]]
+    else:
+        error = setting.deviation(PLACE) / n
+        place = np.clip(answer(PLACE, [])[0] / (n * UNIT), -1, 1) * _kept(_SPREAD, error)
+        error = setting.deviation(WIDTH) / n
+        seen = float(np.clip(answer(WIDTH, [np.array([place])])[0] / (n * UNIT), 0.02, 0.6))
+        wide = _USUAL_WIDTH + (seen - _USUAL_WIDTH) * _kept(_NARROW, error)
+        centres = np.clip(place + diagonal(k, width) * (2 * wide), -1, 1)
+    for label in setting.labels[len(setting.labels) - setting.rounds :]:
+        released = np.array(answer(label, [centres]), dtype=np.float64) / size
         counts, sums = released[:k], released[k:].reshape(k, width)
         # A group smaller than a quarter of an equal share is taken for noise, and no group is larger than n.
         least = n / (4 * k) if setting.private else 1e-9
         sizes = np.clip(counts, least, n)[:, None]
         errors = setting.deviation(label) / sizes
         found = np.where(counts[:, None] > 0, np.clip(sums / sizes, -1, 1), centres)
-        centres = centres + (found - centres) * (_MOVE / (_MOVE + errors**2))
+        centres = centres + (found - centres) * _kept(_MOVE, errors)
     return centres
 
 
@@ -90,15 +103,20 @@ class _Rows:
         self._encoded = _limited(encoded, math.floor(setting.limit * setting.size))
         self._place = encoded / setting.size
 
-    def exact(self, label: str, places: Doubles | list[Doubles]) -> list[int]:
-        if label == "mean":
+    def exact(self, label: str, places: list[Doubles]) -> list[int]:
+        if label == MEAN:
             return [int(v) for v in self._encoded.sum(axis=0)]
-        if label == "scatter":
-            far = np.minimum(np.abs(self._place - places).mean(axis=1), 1.0)
+        if label == PLACE:
+            return [int(np.trunc(self._place.mean(axis=1) * UNIT).astype(np.int64).sum())]
+        if label == WIDTH:
+            far = np.minimum(np.abs(self._place.mean(axis=1) - places[0]), 1.0)
             return [int((far * UNIT).astype(np.int64).sum())]
-        if label == "choice of start":
+        if label == SCATTER:
+            far = np.minimum(np.abs(self._place - places[0]).mean(axis=1), 1.0)
+            return [int((far * UNIT).astype(np.int64).sum())]
+        if label == CHOICE:
             return [self._loss(start) for start in places]
-        nearest = squared_distances(self._place, np.asarray(places)).argmin(axis=1)
+        nearest = squared_distances(self._place, places[0]).argmin(axis=1)
         k, size = self._setting.groups, self._setting.size
         sums = np.zeros((k, self._setting.width), dtype=np.int64)
         np.add.at(sums, nearest, self._encoded)
@@ -165,8 +183,8 @@ class KMeansModel:
         setting = Setting(facts)
         lengths = {label: setting.length(label) for label in setting.labels}
         answers = checked_whole_numbers(plain_part(values, "answers", dict), lengths)
-        if setting.informed and not 0 <= answers["choice of start"][0] < FIGURES:
-            raise ParameterError(f"the answer is not one of the {FIGURES} figures", "choice of start")
+        if setting.chooses_figure and not 0 <= answers[CHOICE][0] < FIGURES:
+            raise ParameterError(f"the answer is not one of the {FIGURES} figures", CHOICE)
         return cls(setting, values["noise"], answers)
 
 
@@ -220,9 +238,9 @@ class KMeans(PrivateEstimator):
         rows = _Rows(setting.encoding.encode(X, setting.size)[here], setting)
         answers: Answers = {}
 
-        def ask(label: str, places: Doubles | list[Doubles]) -> list[int]:
+        def ask(label: str, places: list[Doubles]) -> list[int]:
             released = self.noise.integers(rows.exact(label, places), setting.sensitivity(label), setting.budget(label))
-            if label == "choice of start":  # the noisy losses are thrown away: report-noisy-max releases the index
+            if label == CHOICE:  # the noisy losses are thrown away: report-noisy-max releases the index
                 handicap = int(_HANDICAP * setting.deviation(label) * UNIT)
                 released = [int(np.argmin([released[0], *(loss + handicap for loss in released[1:])]))]
             answers[label] = released

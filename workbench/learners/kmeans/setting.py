@@ -16,10 +16,13 @@ from workbench.privacy.accounting.event import exact, floor_double
 UNIT = 1 << 15
 """Whole numbers of one row in the scatter and in the losses of the starts."""
 
-_INFORMED_FROM = 5.0  # n·ε for each coordinate of a centre from which the start is paid for
-_ROUNDS_UNTIL = ((15.0, 1), (50.0, 2), (200.0, 3), (1000.0, 5), (math.inf, 8))
+_ROUNDS_UNTIL = ((5.0, 0), (15.0, 1), (50.0, 2), (200.0, 3), (1000.0, 5), (math.inf, 8))
+_FIGURE_FROM = 50.0  # n·ε for each coordinate of a centre from which the start is a figure and not a line
 _ROUNDS_WITHOUT_NOISE = 50
-_PARTS = {"mean": 0.24, "scatter": 0.06, "choice of start": 0.1}
+PLACE, WIDTH, MEAN, SCATTER, CHOICE = "place on the diagonal", "width on the diagonal", "mean", "scatter", "choice"
+_LINE = {PLACE: 0.2, WIDTH: 0.2}
+_SINGLE = (PLACE, WIDTH, SCATTER, CHOICE)  # one number, to which a row adds at most UNIT
+_FIGURE = {MEAN: 0.24, SCATTER: 0.06, CHOICE: 0.1}
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,15 @@ class Setting:
         return self.rows * self.epsilon / (self.groups * self.width)
 
     @property
-    def informed(self) -> bool:
-        """Whether the start is chosen from the rows."""
-        return self.known >= _INFORMED_FROM
+    def chooses_figure(self) -> bool:
+        """Whether the centres start from a figure about the mean, and not from a line along the diagonal."""
+        return self.known >= _FIGURE_FROM
+
+    @property
+    def _start(self) -> dict[str, float]:
+        """The shares of ε of the queries for the start; all of ε where the centres do not move."""
+        start = _FIGURE if self.chooses_figure else _LINE
+        return start if self.rounds else dict.fromkeys(start, 1 / len(start))
 
     @property
     def rounds(self) -> int:
@@ -93,15 +102,15 @@ class Setting:
     @property
     def labels(self) -> tuple[str, ...]:
         """The queries in order."""
-        start = tuple(_PARTS) if self.informed else ()
-        return (*start, *(f"round {i + 1}" for i in range(self.rounds)))
+        return (*self._start, *(f"round {i + 1}" for i in range(self.rounds)))
 
     def shares(self) -> tuple[tuple[str, Decimal], ...]:
         """Return label and share of ε of each query; the shares sum to ε exactly."""
         if not self.private:
             return ()
-        rest = 1 - sum(_PARTS.values()) if self.informed else 1.0
-        weights = [_PARTS.get(label, rest / self.rounds) for label in self.labels]
+        start = self._start
+        rest = (1 - sum(start.values())) / max(self.rounds, 1)
+        weights = [start.get(label, rest) for label in self.labels]
         return tuple(zip(self.labels, split_epsilon(exact(self.epsilon), weights), strict=True))
 
     def budget(self, label: str) -> float:
@@ -121,19 +130,21 @@ class Setting:
 
     def sensitivity(self, label: str) -> int:
         """Return the L1 sensitivity of a query in whole numbers."""
-        if label in ("scatter", "choice of start"):
+        if label in _SINGLE:
             return UNIT
         whole = math.floor(self.limit * self.size)
-        return whole if label == "mean" else whole + self.size
+        return whole if label == MEAN else whole + self.size
 
     def length(self, label: str) -> int:
         """Return how many whole numbers a query releases."""
-        return {"mean": self.width, "scatter": 1, "choice of start": 1}.get(label, self.groups * (self.width + 1))
+        if label in _SINGLE:
+            return 1
+        return self.width if label == MEAN else self.groups * (self.width + 1)
 
     def deviation(self, label: str) -> float:
         """Return the standard deviation of the noise of each number of a query, in units of a row."""
         epsilon = self.budget(label)
         if epsilon == math.inf:
             return 0.0
-        unit = UNIT if label in ("scatter", "choice of start") else self.size
+        unit = UNIT if label in _SINGLE else self.size
         return math.sqrt(discrete_laplace_variance(self.sensitivity(label), epsilon)) / unit
