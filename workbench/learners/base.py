@@ -15,7 +15,7 @@ from workbench.data.schema import KINDS, Attribute
 from workbench.learners.tasks import CLASSIFICATION, EMPTY, task
 from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import declare
-from workbench.privacy.accounting.event import Charge, Cost, PureDp
+from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
 
 NOISES = ("released", "study", "none")
@@ -155,6 +155,13 @@ class PrivateEstimator(ABC):
     def releasable(self) -> bool:
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         return self.noise.releasable
+
+    def _composed(self, name: str, rows: int) -> Cost | None:
+        """Return the cost of all events of a fit of the learner called ``name``; ``None`` without noise."""
+        parts = self.events(rows)
+        if not parts:
+            return None
+        return Cost(sum((e.epsilon for e in parts), Decimal(0)), Decimal(0), Composed(parts, name))
 
     def _pay(self, cost: Cost | None) -> None:
         """Charge ``cost`` (``None`` where there is no noise), or refuse a fit that could not be charged."""

@@ -108,6 +108,22 @@ class Encoding:
                 at += 1
         return encoded
 
+    def decode(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return places (k, D) in the units of X (k, d); a category gets the code of its nearest value."""
+        out = np.empty((len(places), len(self.attributes)))
+        at = 0
+        for j, attribute in enumerate(self.attributes):
+            if attribute.numeric:
+                lower, upper = attribute.bounds()
+                height = (np.clip(places[:, at], -1, 1) + 1) / 2
+                out[:, j] = lower * (1 - height) + upper * height
+            elif _two_sided(attribute):
+                out[:, j] = places[:, at] > 0
+            else:
+                out[:, j] = places[:, at : at + len(attribute.values())].argmax(axis=1)
+            at += self._width(attribute)
+        return out
+
 
 def encoding(attributes: Sequence[Attribute]) -> Encoding:
     """Return the encoding of a table's columns."""

@@ -56,7 +56,7 @@ from workbench.learners.queries import Query, checked_answers, events
 from workbench.learners.sums import grid_size
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp, exact, floor_double
+from workbench.privacy.accounting.event import Charge, Cost, PureDp, exact, floor_double
 from workbench.privacy.central import CentralNoise, NoNoise
 
 _FORMAT = 1
@@ -295,10 +295,7 @@ class NaiveBayes(PrivateEstimator):
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        parts = self.events(rows)
-        if not parts:
-            return None
-        return Cost(sum((e.epsilon for e in parts), Decimal(0)), Decimal(0), Composed(parts, NAIVE_BAYES.name))
+        return self._composed(NAIVE_BAYES.name, rows)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then release the noisy integers that the model is made of.

@@ -1,0 +1,140 @@
+"""Private learners beside diffprivlib's: the same tables, public bounds and splits, in one run.
+
+diffprivlib 0.6.6 needs an environment of its own (scikit-learn 1.6.1). Name its Python and run::
+
+    WORKBENCH_PEER_PYTHON=/path/to/python pytest -m benchmark tests/benchmarks/bench_learners.py
+
+The tables are written to ``tests/benchmarks/results/learners.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+
+from workbench.learners import learner
+from workbench.privacy.central import NoNoise, StudyNoise
+
+HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent / "learners"))
+
+import classification_tables as classes  # noqa: E402
+import regression_tables as numbers  # noqa: E402
+
+pytestmark = pytest.mark.benchmark
+
+PEER = os.environ.get("WORKBENCH_PEER_PYTHON", "")
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+REPEATS = 20
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One learner on some tables: what is measured, and whether the peer reads columns scaled to [−1, 1]."""
+
+    model: str
+    measured: str
+    tables: Callable[[Path], dict[str, Any]]
+    figure: Callable[[NDArray[Any], NDArray[Any]], float]
+    scaled: bool = False
+
+
+def r2(truth: NDArray[np.float64], said: NDArray[np.float64]) -> float:
+    return float(1 - ((truth - said) ** 2).mean() / truth.var())
+
+
+def accuracy(truth: NDArray[np.int64], said: NDArray[np.int64]) -> float:
+    return float((truth == said).mean())
+
+
+def of_numbers(shared: Path) -> dict[str, Any]:
+    return {"Boston": numbers.boston(shared), "diabetes progression": numbers.diabetes_progression()}
+
+
+def of_classes(shared: Path) -> dict[str, Any]:
+    return {"diabetes": classes.diabetes(shared), "iris": classes.iris(), "breast cancer": classes.breast_cancer()}
+
+
+COMPARISONS = (
+    Comparison("linear-regression", "R²", of_numbers, r2),
+    Comparison("kmeans", "adjusted Rand index", of_classes, adjusted_rand_score),
+)
+
+
+def peer_says(comparison: Comparison, data: Any) -> list[list[NDArray[np.float64]]]:
+    bounds = [a.bounds() for a in data.attributes]
+    target = data.target
+    task = {
+        "kind": comparison.model,
+        "scaled": comparison.scaled,
+        "X": data.X.tolist(),
+        "y": data.y.tolist(),
+        "lower": [lower for lower, _ in bounds],
+        "upper": [upper for _, upper in bounds],
+        "target": target.bounds() if target.numeric else (),
+        "classes": 0 if target.numeric else len(target.values()),
+        "epsilons": EPSILONS,
+        "splits": [[part.tolist() for part in data.split(repeat)] for repeat in range(REPEATS)],
+    }
+    done = subprocess.run(
+        [PEER, str(HERE / "peer_learners.py")],
+        input=json.dumps(task),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=3600,
+    )
+    return [[np.array(said) for said in told] for told in json.loads(done.stdout)]
+
+
+def ours(comparison: Comparison, data: Any, epsilon: float | None, repeat: int) -> float:
+    chosen = learner(comparison.model)
+    train, test = data.split(repeat)
+    noise = NoNoise() if epsilon is None else StudyNoise(np.random.default_rng([20240601, repeat]))
+    parameters = chosen.parameters.from_plain({} if epsilon is None else {"epsilon": epsilon})
+    model = chosen.private(data.attributes, data.target, parameters, noise).fit(data.X[train], data.y[train])
+    return comparison.figure(data.y[test], model.predict(data.X[test]))
+
+
+def told(figures: list[float]) -> str:
+    if np.mean(figures) < -100:
+        return f"{np.mean(figures):.0e}"
+    return f"{np.mean(figures):.3f} ± {np.std(figures) / np.sqrt(len(figures)):.3f}"
+
+
+@pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
+def test_ahead_of_diffprivlib_at_every_epsilon(shared_data: Path) -> None:
+    lines = [
+        "# Private learners: mean ± standard error of 20 splits (80/20), public bounds",
+        "",
+        "Workbench: seeded noise of the released distribution. Peer: diffprivlib 0.6.6, the same splits and bounds.",
+        "The peer's linear regression, k-means and logistic regression do not have the ε that they are given.",
+        "",
+        "| model, figure | table | ε | workbench | diffprivlib | no privacy |",
+        "|---|---|---|---|---|---|",
+    ]
+    behind = []
+    for comparison in COMPARISONS:
+        for name, data in comparison.tables(shared_data).items():
+            plain = told([ours(comparison, data, None, repeat) for repeat in range(REPEATS)])
+            truth = [data.y[data.split(repeat)[1]] for repeat in range(REPEATS)]
+            for epsilon, said in zip(EPSILONS, peer_says(comparison, data), strict=True):
+                peer = [comparison.figure(t, s) for t, s in zip(truth, said, strict=True)]
+                mine = [ours(comparison, data, epsilon, repeat) for repeat in range(REPEATS)]
+                title = f"{comparison.model}, {comparison.measured}"
+                lines.append(f"| {title} | {name} | {epsilon:g} | {told(mine)} | {told(peer)} | {plain} |")
+                if np.mean(mine) < np.mean(peer) - 2 * np.hypot(np.std(mine), np.std(peer)) / np.sqrt(REPEATS):
+                    behind.append((comparison.model, name, epsilon))
+    (HERE / "results" / "learners.md").write_text("\n".join(lines) + "\n")
+    assert not behind

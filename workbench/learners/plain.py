@@ -1,0 +1,75 @@
+"""The part of a model's file that is the same for all learners: the public facts, written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from workbench.data.schema import Attribute
+from workbench.learners.base import NOISES, checked_schema, plain_part
+from workbench.params import ParameterError, Parameters
+
+_MOST_ROWS = 2**49
+
+Chosen = TypeVar("Chosen", bound=Parameters)
+
+
+@dataclass(frozen=True)
+class Facts(Generic[Chosen]):
+    """What is public about a fit: queries and model follow from it and from released numbers.
+
+    Attributes:
+        attributes: the public facts about the columns of X, in order.
+        target: the same of y.
+        parameters: the learner's declared parameters.
+        rows: public n.
+        private: whether there is noise.
+    """
+
+    attributes: tuple[Attribute, ...]
+    target: Attribute
+    parameters: Chosen
+    rows: int
+    private: bool
+
+
+def facts_to_plain(learner: str, version: int, noise: str, facts: Facts[Any]) -> dict[str, Any]:
+    """Return the head of a model's file as JSON holds it."""
+    return {
+        "learner": learner,
+        "format": version,
+        "noise": noise,
+        "rows": facts.rows,
+        "parameters": facts.parameters.to_plain(),
+        "attributes": [a.to_plain() for a in facts.attributes],
+        "target": facts.target.to_plain(),
+    }
+
+
+def facts_from_plain(
+    values: Mapping[str, Any], learner: str, version: int, parameters: type[Chosen], task: str
+) -> Facts[Chosen]:
+    """Return the facts that :func:`facts_to_plain` wrote.
+
+    Raises:
+        ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
+    """
+    for key, only in (("learner", (learner,)), ("format", (version,)), ("noise", NOISES)):
+        if plain_part(values, key, type(only[0])) not in only:
+            raise ParameterError(f"{key} = {values[key]!r} is not {' or '.join(map(str, only))}", "the model")
+    rows = plain_part(values, "rows", int)
+    if not 1 <= rows < _MOST_ROWS:
+        raise ParameterError(f"rows = {rows} is no number of rows", "the model")
+    attributes = plain_part(values, "attributes", list)
+    if not all(isinstance(a, dict) for a in attributes):
+        raise ParameterError("the key 'attributes' is not a list of tables", "the model")
+    facts = Facts(
+        tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1)),
+        Attribute.from_plain(plain_part(values, "target", dict), "the target"),
+        parameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters"),
+        rows,
+        values["noise"] != "none",
+    )
+    checked_schema(facts.attributes, facts.target, task)
+    return facts
