@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from workbench.data.schema import Attribute
 from workbench.learners.kmeans.estimator import KMeans, KMeansModel
 from workbench.learners.kmeans.parameters import KMeansParameters
-from workbench.learners.kmeans.places import FIGURES, figures, squared_distances
+from workbench.learners.kmeans.places import FIGURES, figures, mean_deviation, squared_distances
 from workbench.learners.kmeans.setting import CHOICE, SCATTER, UNIT
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
@@ -137,6 +137,18 @@ def test_the_figures_depend_on_nothing_but_their_size() -> None:
         np.testing.assert_array_equal(one, other)
     assert len(first) == FIGURES
     assert all(figure.shape == (3, 4) and np.abs(figure).max() <= 1 for figure in first)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_counted_of_a_row_does_not_hang_on_its_neighbours(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    rows, centres = generator.uniform(-1, 1, (257, 13)), generator.uniform(-1, 1, (5, 13))
+    rows[100] = (centres[0] + centres[1]) / 2  # as good as on the border of two groups
+    together, scatter = squared_distances(rows, centres), mean_deviation(rows, centres[0])
+    for i in range(len(rows)):
+        np.testing.assert_array_equal(squared_distances(rows[i : i + 1], centres)[0], together[i])
+        assert mean_deviation(rows[i : i + 1], centres[0])[0] == scatter[i]
+    np.testing.assert_allclose(together, ((rows[:, None] - centres) ** 2).sum(axis=2))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 20.0])

@@ -35,7 +35,7 @@ from workbench.learners.base import (
 )
 from workbench.learners.encoding import grid_of
 from workbench.learners.kmeans.parameters import KMeansParameters
-from workbench.learners.kmeans.places import FIGURES, diagonal, figures, moved, squared_distances
+from workbench.learners.kmeans.places import FIGURES, diagonal, figures, mean_deviation, moved, squared_distances
 from workbench.learners.kmeans.setting import CHOICE, MEAN, PLACE, SCATTER, UNIT, WIDTH, Setting
 from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
 from workbench.learners.queries import checked_whole_numbers
@@ -102,17 +102,18 @@ class _Rows:
         self._setting = setting
         self._encoded = _limited(encoded, math.floor(setting.limit * setting.size))
         self._place = encoded / setting.size
+        self._height = encoded.sum(axis=1) / (setting.size * setting.width)  # of whole numbers: exact for each row
 
     def exact(self, label: str, places: list[Doubles]) -> list[int]:
         if label == MEAN:
             return [int(v) for v in self._encoded.sum(axis=0)]
         if label == PLACE:
-            return [int(np.trunc(self._place.mean(axis=1) * UNIT).astype(np.int64).sum())]
+            return [int(np.trunc(self._height * UNIT).astype(np.int64).sum())]
         if label == WIDTH:
-            far = np.minimum(np.abs(self._place.mean(axis=1) - places[0]), 1.0)
+            far = np.minimum(np.abs(self._height - places[0]), 1.0)
             return [int((far * UNIT).astype(np.int64).sum())]
         if label == SCATTER:
-            far = np.minimum(np.abs(self._place - places[0]).mean(axis=1), 1.0)
+            far = np.minimum(mean_deviation(self._place, places[0]), 1.0)
             return [int((far * UNIT).astype(np.int64).sum())]
         if label == CHOICE:
             return [self._loss(start) for start in places]

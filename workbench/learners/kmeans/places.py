@@ -46,7 +46,20 @@ def moved(figure: Doubles, mean: Doubles, deviation: float) -> Doubles:
 
 
 def squared_distances(rows: Doubles, centres: Doubles) -> Doubles:
-    """Return the squared distance of each row to each centre (n, k)."""
-    # |x − c|² = |x|² − 2x·c + |c|² needs no array of (n, k, D).
-    out = (rows * rows).sum(axis=1)[:, None] - 2 * rows @ centres.T + (centres * centres).sum(axis=1)
-    return np.asarray(np.maximum(out, 0.0))
+    """Return the squared distance of each row to each centre (n, k).
+
+    A row's figures are the same to the last bit whatever rows stand beside it: the sensitivity of what is counted from
+    them hangs on that. A product of matrices would not promise it; sums by column do.
+    """
+    out = np.zeros((len(rows), len(centres)))
+    for j in range(rows.shape[1]):
+        out += np.square(rows[:, j, None] - centres[:, j])
+    return out
+
+
+def mean_deviation(rows: Doubles, place: Doubles) -> Doubles:
+    """Return the mean distance of each row's parts to those of ``place`` (n,), with the same promise."""
+    out = np.zeros(len(rows))
+    for j in range(rows.shape[1]):
+        out += np.abs(rows[:, j] - place[j])
+    return np.asarray(out / rows.shape[1])
