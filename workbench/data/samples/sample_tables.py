@@ -187,8 +187,10 @@ _PEOPLE_PLAN = FirstPlan(
     epsilon=3.0,
     columns={
         "age": {"purpose": "statistics", "cells": 9, "weight": 1.5},
+        "sex": {"purpose": "statistics"},
         "zip": {"action": "drop"},
         "income": {"purpose": "statistics", "upper": 159_999.0, "cells": 8, "weight": 1.5},
+        "label": {"purpose": "statistics"},
     },
 )
 

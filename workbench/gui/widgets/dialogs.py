@@ -73,7 +73,10 @@ class Question(QMessageBox):
         assert isinstance(grid, QGridLayout)
         assert line is not None
         grid.removeWidget(line)
-        grid.addWidget(entry, grid.rowCount(), 0, 1, grid.columnCount())
+        words = self.findChild(QLabel, "qt_msgbox_label")
+        assert words is not None
+        left = grid.getItemPosition(grid.indexOf(words))[1]  # type: ignore[index]
+        grid.addWidget(entry, grid.rowCount(), left, 1, grid.columnCount() - left)
         grid.addWidget(line, grid.rowCount(), 0, 1, grid.columnCount())
 
         def follow() -> None:

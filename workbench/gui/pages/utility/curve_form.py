@@ -29,6 +29,9 @@ AS_PLANNED = (
 )
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 
+LEAST_LETTERS, WIDEST_LIST = 14, 260
+"""Letters that a list of models or mechanisms has room for at least; its width at most."""
+
 
 class CurveSetup(Card):
     """Two lines of fields that make a :class:`CurvePlan`.
@@ -91,7 +94,15 @@ class CurveSetup(Card):
     def _arrange(self) -> None:
         none, sanitized, private = self._regimes.values()
         upper, lower = QWidget(), QWidget()
-        upper.setLayout(row(self.model, 8, none, 8, sanitized, self.mechanism, 8, private, None))
+        # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
+        for combo in (self.model, self.mechanism):
+            combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            combo.setMinimumContentsLength(LEAST_LETTERS)
+            combo.setMaximumWidth(WIDEST_LIST)
+        first = row(self.model, 8, none, 8, sanitized, self.mechanism, 8, private)
+        first.addStretch(1)
+        first.setStretch(first.indexOf(self.mechanism), 100)
+        upper.setLayout(first)
         words = {"ε": self.epsilons, "repeats": self.repeats}
         titles = {text: label(text, "muted") for text in words}
         for text, field in words.items():

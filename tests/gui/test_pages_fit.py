@@ -1,0 +1,15 @@
+"""Every page fits the smallest window that is promised, whatever the lists of models and mechanisms hold."""
+
+from __future__ import annotations
+
+from workbench.gui.pages import PAGES
+
+
+def test_no_page_needs_more_than_1280_pixels(window, press, idle) -> None:
+    press(window, "sample_people")
+    idle(window)
+    for page in PAGES:
+        press(window, f"rail_{page.name}")
+        idle(window)
+        assert window.minimumSizeHint().width() <= 1280, page.name
+    assert window.width() == 1280
