@@ -39,7 +39,7 @@ def check(window: MainWindow, qtbot, state: str, lines: int = SMALL[1]) -> None:
         found = misfits(window)
         assert not found, f"{state}:\n" + "\n".join(found)
 
-    qtbot.waitUntil(fits)  # layouts settle over several turns of the event loop
+    qtbot.waitUntil(fits, timeout=60_000)  # layouts settle over several turns of the event loop
     assert window.size() == size, f"{state}: the window grew to {window.width()}×{window.height()}"
     hint = window.minimumSizeHint()
     assert hint.width() <= SMALL[0], f"{state} asks for a width of {hint.width()}"

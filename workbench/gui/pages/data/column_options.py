@@ -47,7 +47,7 @@ HELP = {
     "domain": "The public list of the values, one per line: for long lists, and for values that hold a comma",
 }
 
-HOW_MANY = "rounded to how many values"
+HOW_MANY = "how many values"
 
 REPLACED = "Invalid values are replaced: a missing one is kept as ‘missing’ (“replace invalid values”, below the table)"
 
