@@ -141,7 +141,7 @@ def test_the_longest_explanation_of_a_field_is_in_sight_whole(sized, press, idle
             sentences.append(told.text())
             # In sight, not only where it could be scrolled to.
             assert told.visibleRegion().boundingRect().size() == told.size(), told.text()
-        assert len(set(sentences)) == len(fields) >= 7
+        assert len(set(sentences)) == len(fields) >= 4
         told.setText(max(sentences, key=told.fontMetrics().horizontalAdvance))
         check(sized, qtbot, f"train, {segment.text()}, {told.text()}")
 

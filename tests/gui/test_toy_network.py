@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
+from workbench import learners
 from workbench.cli import main
 from workbench.deep import networks
 from workbench.deep.networks import Network
@@ -41,7 +42,8 @@ def retype(window, qtbot, name, text):
 
 
 @pytest.fixture
-def train(window, press, idle):
+def train(window, press, idle, monkeypatch):
+    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES,))  # few enough models for a button each
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_train")
