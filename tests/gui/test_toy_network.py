@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
 
-from workbench import learners
 from workbench.cli import main
 from workbench.deep import networks
 from workbench.deep.networks import Network
@@ -42,12 +42,13 @@ def retype(window, qtbot, name, text):
 
 
 @pytest.fixture
-def train(window, press, idle, monkeypatch):
-    monkeypatch.setattr(learners, "LEARNERS", (learners.NAIVE_BAYES,))  # few enough models for a button each
+def train(window, press, idle):
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_train")
-    assert window.findChild(QWidget, "train_model_narrow").toolTip() == f"{TOY.title}. {TOY.about} {TOY.needs}"
+    chooser = window.findChild(QComboBox, "train_model")
+    told = chooser.itemData(chooser.findData("narrow"), Qt.ItemDataRole.ToolTipRole)
+    assert told == f"{TOY.title}. {TOY.about} {TOY.needs}"
     press(window, "train_model_narrow")
     return window
 
