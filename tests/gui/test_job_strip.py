@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from workbench.jobs import Job, Run
 from workbench.jobs import start as begin
+from workbench.signals.events import Cancelled
 
 
 def corner(window) -> QPoint:
@@ -39,12 +40,16 @@ def on_train(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
     return "train_start", "train_cancel"
 
 
-def on_utility(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
+LONG = "5000"
+"""Repeats of a curve that is still being computed when the test has seen enough of it."""
+
+
+def on_utility(window, qtbot, press, idle, tmp_path: Path, repeats: str = "100") -> tuple[str, str]:
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_utility")
     retype(window, qtbot, "curve_epsilons", "1, 10")
-    retype(window, qtbot, "curve_repeats", "2")
+    retype(window, qtbot, "curve_repeats", repeats)
     return "curve_run", "curve_cancel"
 
 
@@ -64,6 +69,7 @@ def test_the_button_stays_where_it_is_while_its_job_runs(
 ):
     standstill.go_on()
     window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
     start, cancel = prepare(window, qtbot, press, idle, tmp_path)
     hands = Hands(window, qtbot)
     qtbot.waitUntil(lambda: window.page.primary.isEnabled() and not window.jobs.running)
@@ -113,7 +119,7 @@ def endless(emit, cancel) -> None:
 
 def test_another_page_has_the_cancel_of_the_strip(window, qtbot, press, idle, standstill, tmp_path):
     standstill.go_on()
-    on_utility(window, qtbot, press, idle, tmp_path)
+    on_utility(window, qtbot, press, idle, tmp_path, LONG)
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())
     standstill.stop()
     press(window, "curve_run")
@@ -132,24 +138,28 @@ def test_another_page_has_the_cancel_of_the_strip(window, qtbot, press, idle, st
 
 def test_escape_stops_a_job_whose_strip_has_no_cancel(window, qtbot, press, idle, standstill, tmp_path):
     standstill.go_on()
-    on_utility(window, qtbot, press, idle, tmp_path)
+    on_utility(window, qtbot, press, idle, tmp_path, LONG)
     window.activateWindow()
     qtbot.waitUntil(lambda: window.page.primary.isEnabled())
     standstill.stop()
     press(window, "curve_run")
     qtbot.waitUntil(lambda: listed(window))
+    qtbot.waitUntil(window.isActiveWindow)  # a window takes its keys once the system has made it the active one
+    handle = window.page.job
     qtbot.keyClick(window, Qt.Key.Key_Escape)
-    assert window.page.job.stopping
     standstill.go_on()
     idle(window)
+    assert isinstance(handle.end, Cancelled)
 
 
 def test_cancel_in_the_strip_gives_the_keyboard_to_the_page(people, qtbot, press, idle):
     people.activateWindow()
+    qtbot.waitUntil(people.isActiveWindow)
     people.jobs.start(Job("Waiting", endless))
     qtbot.waitUntil(lambda: "job_cancel" in cancels(people))
     button = people.findChild(QPushButton, "job_cancel")
     button.setFocus()
+    qtbot.waitUntil(button.hasFocus)
     qtbot.keyClick(button, Qt.Key.Key_Space)
     assert QApplication.focusWidget() is people.page.primary
     idle(people)
