@@ -33,6 +33,7 @@ _HALF = 1 << 10
 _KINDS = 32
 _FARTHEST = 0.3
 _SPREAD_OF_CLASSES, _SPREAD_OF_NUMBERS = 0.05, 0.02
+_SAMPLING_OF_CLASSES, _SAMPLING_OF_NUMBERS = 0.25, 0.05
 
 
 class Goal:
@@ -44,6 +45,7 @@ class Goal:
         kinds: how many kinds of targets there are.
         losses: what a row of each kind loses by each prediction, (kinds, predictions), in [0, UNIT].
         spread: usual variance of a part's share between a node and its parent.
+        sampling: usual variance of one row's weights about the shares of its node.
     """
 
     def __init__(self, target: Attribute) -> None:
@@ -53,12 +55,12 @@ class Goal:
             distance = np.abs(np.subtract.outer(np.arange(_KINDS), np.arange(_KINDS)))
             farthest = _FARTHEST * (_KINDS - 1)
             self.losses = np.floor(UNIT * np.minimum(distance, farthest) / farthest)
-            self.spread = _SPREAD_OF_NUMBERS
+            self.spread, self.sampling = _SPREAD_OF_NUMBERS, _SAMPLING_OF_NUMBERS
         else:
             self.parts = self.kinds = len(target.values())
             self.weight = 1
             self.losses = UNIT * (1.0 - np.eye(self.kinds))
-            self.spread = _SPREAD_OF_CLASSES
+            self.spread, self.sampling = _SPREAD_OF_CLASSES, _SAMPLING_OF_CLASSES
 
     def read(self, y: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
         """Return which rows have a target (n,), and of these the kinds (m,) and the weights (m, parts).

@@ -48,7 +48,8 @@ class ForestModel:
         setting, goal = self.setting, self.setting.goal
         label = setting.labels(tree)[-1]
         sums = np.array(self.answers[label], dtype=np.float64).reshape(-1, goal.parts) / goal.weight
-        return leaf_shares(sums, setting.rows, setting.leaf_variance(setting.budgets()[label]), goal.spread)
+        variance = setting.leaf_variance(setting.budgets()[label])
+        return leaf_shares(sums, setting.rows, variance, goal.spread, goal.sampling)
 
     def shares(self, X: ArrayLike) -> Doubles:
         """Return each row's share of each part, the mean of all trees (n, parts)."""

@@ -23,7 +23,6 @@ from workbench.privacy.central import CentralNoise
 
 Doubles = NDArray[np.float64]
 
-_SAMPLING = 0.25  # variance of what one row says of a share
 _LEAST_SHARE = 1e-6
 
 
@@ -82,7 +81,7 @@ def leaf_sums(leaves: NDArray[np.int64], weights: NDArray[np.int64], count: int)
     return [int(v) for v in sums.ravel()]
 
 
-def leaf_shares(sums: Doubles, rows: int, variance: float, spread: float) -> Doubles:
+def leaf_shares(sums: Doubles, rows: int, variance: float, spread: float, sampling: float) -> Doubles:
     """Return what share of each leaf each part is estimated to have, (leaves, parts).
 
     Args:
@@ -90,6 +89,7 @@ def leaf_shares(sums: Doubles, rows: int, variance: float, spread: float) -> Dou
         rows: public n.
         variance: of the noise of each number.
         spread: usual variance of a share between a node and its parent.
+        sampling: variance of what one row says of a share.
     """
     levels = [sums]
     while len(levels[0]) > 1:
@@ -101,7 +101,7 @@ def leaf_shares(sums: Doubles, rows: int, variance: float, spread: float) -> Dou
         parents = np.repeat(shares, 2, axis=0) if depth else shares
         # A node smaller than the noise in its size tells nothing reliable of its size.
         size = np.maximum(total, max(math.sqrt(sums.shape[1] * noise), 1e-9))
-        kept = np.where(total > 0, spread / (spread + noise / size**2 + _SAMPLING / size), 0.0)
+        kept = np.where(total > 0, spread / (spread + noise / size**2 + sampling / size), 0.0)
         shares = parents + kept * (np.clip(found / size, 0.0, 1.0) - parents)
         shares = np.maximum(shares, _LEAST_SHARE)
         shares /= shares.sum(axis=1, keepdims=True)
