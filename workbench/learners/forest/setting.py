@@ -46,6 +46,7 @@ _SHAPES = (
     Shape(500_000.0, 8, (2,) * 6, 0.6),
     Shape(math.inf, 16, (2,) * 7, 0.6),
 )
+_FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)
 _WITHOUT_NOISE = Shape(math.inf, 20, (2,) * 8, 0.5)
 _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: their splits are less clear
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
@@ -100,8 +101,9 @@ class Setting:
         """The size of the forest: by n·ε, unless it is given."""
         chosen = _WITHOUT_NOISE
         if self.private:
-            known = self.rows * self.epsilon / (_NUMBERS_NEED if self.facts.target.numeric else 1.0)
-            chosen = next(shape for shape in _SHAPES if known < shape.until)
+            numeric, known = self.facts.target.numeric, self.rows * self.epsilon
+            shapes = (_FEW_NUMBERS, *_SHAPES) if numeric else _SHAPES
+            chosen = next(shape for shape in shapes if known / (_NUMBERS_NEED if numeric else 1.0) < shape.until)
         given = self.parameters
         return Shape(
             chosen.until,
