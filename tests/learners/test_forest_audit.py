@@ -58,7 +58,7 @@ def told(numeric: bool, present: bool, faulty: bool) -> NDArray[np.int64]:
         split, leaves = forest.model_.setting.labels(0)[0], forest.model_.setting.labels(0)[-1]
         sums = np.array(answers[leaves]).reshape(-1, goal.parts)
         # The row lies at the upper end of every column: in the last leaf, but for the two parts of the category.
-        leaf = 4 if answers[split][0] == 1 else -1
+        leaf = len(sums) // 2 if answers[split][0] == 1 else -1
         out[i] = np.clip(np.rint(sums[leaf, 1] / goal.weight), -4, 4) + 100 * answers[split][0]
     return out
 

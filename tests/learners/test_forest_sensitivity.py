@@ -62,8 +62,8 @@ def asked(rows: Sequence[Record], target: Attribute, epsilon: float, seed: int) 
     return noise.asked
 
 
-# By n·ε: one column in eight parts, a cut in each of them, cuts in quarters, three trees (numbers need more for each).
-@pytest.mark.parametrize("known", [5.0, 500.0, 900.0, 3000.0, 9000.0])
+# By n·ε: one column in four or eight parts, a cut in each part, cuts in quarters, three trees; numbers need more for each.
+@pytest.mark.parametrize("known", [5.0, 200.0, 500.0, 900.0, 3000.0, 9000.0])
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize(
     ("rows", "records"),

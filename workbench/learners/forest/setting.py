@@ -46,7 +46,7 @@ _SHAPES = (
     Shape(500_000.0, 8, (2,) * 6, 0.6),
     Shape(math.inf, 16, (2,) * 7, 0.6),
 )
-_FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)
+_FEW_NUMBERS = Shape(25.0, 1, (4,), 0.3)  # of numbers only: eight leaves would be lost in noise
 _WITHOUT_NOISE = Shape(math.inf, 20, (2,) * 8, 0.5)
 _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: their splits are less clear
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
