@@ -62,7 +62,7 @@ def asked(rows: Sequence[Record], target: Attribute, epsilon: float, seed: int) 
     return noise.asked
 
 
-# By n·ε: one column in four or eight parts, a cut in each part, cuts in quarters, three trees; numbers need more for each.
+# By n·ε: one column in four or eight parts, a cut in each part, cuts in quarters, three trees; numbers need more of it.
 @pytest.mark.parametrize("known", [5.0, 200.0, 500.0, 900.0, 3000.0, 9000.0])
 @pytest.mark.parametrize("numeric", [False, True])
 @pytest.mark.parametrize(
