@@ -11,7 +11,7 @@ MOST_DEPTH = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ForestParameters(Parameters):
-    """Budget and size. The defaults were chosen on generated tables and scikit-learn's."""
+    """Budget and size. The defaults were chosen on generated tables and on the public ones of the tests."""
 
     epsilon: float | None = real(
         default=None,
