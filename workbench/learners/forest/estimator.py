@@ -10,9 +10,9 @@ What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole num
 The nodes of a level share no row, so that a level costs what one node costs. All trees look at all rows and share ε:
 rows split among the trees would leave the same noise beside fewer rows. There is no bootstrap, which would use a row
 twice. How many trees, how deep, and how ε is split follows from n·ε alone (:mod:`workbench.learners.forest.setting`);
-with a few hundred rows and ε = 1 a single tree beats every forest. The defaults were chosen on generated
-tables and on the public ones that the tests measure (iris, wine, breast cancer, diabetes, Boston, diabetes
-progression), so that figures on those flatter a little.
+with a few hundred rows and ε = 1 a single tree beat every forest that was tried. The defaults were chosen on generated
+tables, wine, and the public ones that the tests measure (iris, breast cancer, diabetes, Boston, diabetes progression),
+so that figures on those flatter a little.
 
 Against diffprivlib's forest (Fletcher & Islam 2017): there splits are drawn without a look at the rows, a leaf keeps a
 label, and the rows of a tree follow from their number, which is not public there.
