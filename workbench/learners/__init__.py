@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
+from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
 from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
-LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION, KMEANS)
+LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION, RANDOM_FOREST, FOREST_REGRESSION, KMEANS)
 
 PLANNED = (
     "logistic-regression",
-    "random-forest",
-    "forest-regression",
     "median-forest",
     "median-xgboost",
     "dbscan",
@@ -38,4 +37,14 @@ def learner(name: str) -> Learner:
     raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
 
 
-__all__ = ["KMEANS", "LEARNERS", "LINEAR_REGRESSION", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]
+__all__ = [
+    "FOREST_REGRESSION",
+    "KMEANS",
+    "LEARNERS",
+    "LINEAR_REGRESSION",
+    "NAIVE_BAYES",
+    "PLANNED",
+    "RANDOM_FOREST",
+    "Learner",
+    "learner",
+]

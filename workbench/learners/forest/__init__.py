@@ -1,0 +1,1 @@
+"""Private forests of few shallow trees: classes in their leaves, or numbers."""
