@@ -5,14 +5,14 @@ from __future__ import annotations
 from workbench.learners.base import Learner
 from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
+from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
-LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION, KMEANS)
+LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION, LOGISTIC_REGRESSION, KMEANS)
 
 PLANNED = (
-    "logistic-regression",
     "random-forest",
     "forest-regression",
     "median-forest",
@@ -38,4 +38,4 @@ def learner(name: str) -> Learner:
     raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
 
 
-__all__ = ["KMEANS", "LEARNERS", "LINEAR_REGRESSION", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]
+__all__ = ["KMEANS", "LEARNERS", "LINEAR_REGRESSION", "LOGISTIC_REGRESSION", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]
