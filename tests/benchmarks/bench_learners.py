@@ -68,6 +68,7 @@ def of_classes(shared: Path) -> dict[str, Any]:
 
 COMPARISONS = (
     Comparison("linear-regression", "R²", of_numbers, r2),
+    Comparison("logistic-regression", "accuracy", of_classes, accuracy, scaled=True),
     Comparison("kmeans", "adjusted Rand index", of_classes, adjusted_rand_score),
 )
 

@@ -38,4 +38,13 @@ def learner(name: str) -> Learner:
     raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
 
 
-__all__ = ["KMEANS", "LEARNERS", "LINEAR_REGRESSION", "LOGISTIC_REGRESSION", "NAIVE_BAYES", "PLANNED", "Learner", "learner"]
+__all__ = [
+    "KMEANS",
+    "LEARNERS",
+    "LINEAR_REGRESSION",
+    "LOGISTIC_REGRESSION",
+    "NAIVE_BAYES",
+    "PLANNED",
+    "Learner",
+    "learner",
+]

@@ -31,7 +31,7 @@ from workbench.learners.base import (
 )
 from workbench.learners.encoding import grid_of
 from workbench.learners.logistic_regression.parameters import LogisticRegressionParameters
-from workbench.learners.logistic_regression.rounds import gradients, heights, improved, probabilities
+from workbench.learners.logistic_regression.rounds import gradient_sum, heights, improved, probabilities
 from workbench.learners.logistic_regression.search import (
     UNIT,
     Whole,
@@ -56,6 +56,7 @@ Answers = dict[str, list[int]]
 Ask = Callable[[str, Any], list[int]]
 
 _FORMAT = 1
+_TOLERANCE = 3e-5
 
 
 def _weights(setting: Setting, ask: Ask) -> Doubles:
@@ -107,7 +108,10 @@ def _from_sums(setting: Setting, ask: Ask) -> Doubles:
         return np.array(ask(label, (chosen, at)), dtype=np.float64).reshape(k, -1).T / setting.size(label)
 
     curvature = sums.positive_moments() * setting.rows
-    found = improved(np.vstack([offsets, weights]), curvature, ridge, setting.rounds, gradient)
+    # With noise every round is paid for and used; without, nothing more is to be found at some point.
+    tolerance = 0.0 if setting.private else _TOLERANCE
+    start = np.vstack([offsets, weights])
+    found = improved(start, curvature, ridge, setting.rounds, gradient, tolerance=tolerance)
     whole = np.zeros((setting.width + 1, k))
     whole[[0, *(j + 1 for j in chosen)]] = found
     return whole
@@ -138,8 +142,7 @@ class _Rows:
             return class_sums(weighted(rows, limit), self._classes, setting.classes)
         chosen, weights = asked
         places = self._encoded[:, chosen] / self._size
-        parts = gradients(places, self._classes, weights, setting.size(label), limit)
-        return [int(v) for v in parts.sum(axis=0)]
+        return gradient_sum(places, self._classes, weights, setting.size(label), limit)
 
 
 class LogisticRegressionModel:
@@ -159,7 +162,12 @@ class LogisticRegressionModel:
         self.answers = answers
         self.class_names = setting.facts.target.values()
         self.classes_ = np.arange(setting.classes)
-        self.weights_ = _weights(setting, lambda label, asked: answers[label])
+        self.weights_ = _weights(setting, self._read)
+
+    def _read(self, label: str, asked: Any) -> list[int]:
+        if label not in self.answers:
+            raise ParameterError("the answer is missing", label, "give a model that this program wrote")
+        return self.answers[label]
 
     @property
     def columns_used(self) -> tuple[str, ...]:
@@ -202,8 +210,10 @@ class LogisticRegressionModel:
             values, LOGISTIC_REGRESSION.name, _FORMAT, LogisticRegressionParameters, CLASSIFICATION
         )
         setting = Setting(facts)
-        lengths = {label: setting.length(label) for label in setting.labels}
-        answers = checked_whole_numbers(plain_part(values, "answers", dict), lengths)
+        answers = plain_part(values, "answers", dict)
+        # Without noise the rounds end where nothing more is to be found.
+        asked = setting.labels if setting.private else [label for label in setting.labels if label in answers]
+        answers = checked_whole_numbers(answers, {label: setting.length(label) for label in asked})
         return cls(setting, values["noise"], answers)
 
 
@@ -262,7 +272,8 @@ class LogisticRegression(PrivateEstimator):
                 answers[label] = self.noise.integers(rows.sums(label, asked), setting.sensitivity(label), budget)
             elif setting.searches:  # the noisy scores are thrown away: report-noisy-max releases the index
                 noisy = self.noise.integers(rows.losses(label, asked), UNIT, budget)
-                answers[label] = [int(np.argmin(noisy))]
+                k, handicap = setting.classes, int(setting.handicap(label) * UNIT)
+                answers[label] = [int(np.argmin([*noisy[:k], *(v + handicap for v in noisy[k:])]))]
             else:
                 losses = rows.losses(label, asked)
                 left = [j for j in range(setting.width) if j not in asked]
@@ -307,11 +318,11 @@ def _ordinary(attributes: Sequence[Attribute], target: Attribute) -> LogisticReg
 
 LOGISTIC_REGRESSION = Learner(
     name="logistic-regression",
-    title="Logistic regression, multinomial",
+    title="Logistic regression, pure ε",
     about="It finds the best of many public weights by noisy scores, or computes weights from noisy sums.",
     task=CLASSIFICATION,
     parameters=LogisticRegressionParameters,
     estimator=LogisticRegression,
     ordinary=_ordinary,
-    short="Logistic regression",
+    short="Logistic, pure ε",
 )

@@ -21,6 +21,7 @@ Whole = NDArray[np.int64]
 
 _FINE = 1 << 14
 _FAR = 30
+_BLOCK = 1 << 20  # numbers held at a time
 _SAFETY = 1 - 2.0**-40
 
 
@@ -48,6 +49,16 @@ def probabilities(heights_: Doubles) -> Doubles:
     return np.asarray(odds / total[:, None])
 
 
+def gradient_sum(places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int) -> list[int]:
+    """Return the sum of :func:`gradients` over the rows, a block of them at a time."""
+    total = np.zeros(weights.size, dtype=np.int64)
+    block = max(1, _BLOCK // weights.size)
+    for first in range(0, len(places), block):
+        here = slice(first, first + block)
+        total += gradients(places[here], classes[here], weights, size, limit).sum(axis=0)
+    return [int(v) for v in total]
+
+
 def gradients(places: Doubles, classes: Whole, weights: Doubles, size: int, limit: int) -> Whole:
     """Return each row's part of the gradient (n, k·(m + 1)) in whole numbers of 1/K, its L1 norm within ``limit``."""
     rest = probabilities(heights(places, weights))
@@ -63,7 +74,13 @@ def gradients(places: Doubles, classes: Whole, weights: Doubles, size: int, limi
 
 
 def improved(
-    start: Doubles, curvature: Doubles, ridge: float, rounds: int, gradient: Callable[[int, Doubles], Doubles]
+    start: Doubles,
+    curvature: Doubles,
+    ridge: float,
+    rounds: int,
+    gradient: Callable[[int, Doubles], Doubles],
+    *,
+    tolerance: float = 0.0,
 ) -> Doubles:
     """Return the weights (m + 1, k) after some rounds.
 
@@ -73,6 +90,7 @@ def improved(
         ridge: factor of half the squared weights in the loss; offsets have none.
         rounds: how many.
         gradient: gives the gradient (m + 1, k) of the sum of the losses for a round and weights.
+        tolerance: no more rounds follow a step with no part larger than this, in parts of the largest weight.
     """
     if not rounds:
         return start
@@ -82,11 +100,14 @@ def improved(
     found = start - start.mean(axis=1, keepdims=True)
     ahead, pace = found, 1.0
     for number in range(rounds):
-        new = ahead - step @ (gradient(number, ahead) + drawn * ahead)
-        if ((ahead - new) * (new - found)).sum() > 0:
+        moved = step @ (gradient(number, ahead) + drawn * ahead)
+        new = ahead - moved
+        if (moved * (new - found)).sum() > 0:
             ahead, pace = new, 1.0
         else:
             faster = (1 + (1 + 4 * pace * pace) ** 0.5) / 2
             ahead, pace = new + (pace - 1) / faster * (new - found), faster
         found = new
-    return found
+        if np.abs(moved).max() < tolerance * max(1.0, float(np.abs(new).max())):
+            break
+    return np.asarray(found)

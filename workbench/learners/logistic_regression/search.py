@@ -101,7 +101,12 @@ def first_directions(width: int, *, pairs: bool) -> Whole:
 def next_directions(found: Whole) -> Whole:
     """Return a direction (D,) and those with one weight changed by a part of the largest, (1 + 6·D, D)."""
     width, largest = len(found), int(np.abs(found).max())
-    changes = [sign * step * largest * column for column in np.eye(width, dtype=np.int64) for step in _STEPS for sign in (1, -1)]
+    changes = [
+        sign * step * largest * column
+        for column in np.eye(width, dtype=np.int64)
+        for step in _STEPS
+        for sign in (1, -1)
+    ]
     tried = np.vstack([4 * found[None, :], 4 * found + np.array(changes)])
     return np.array([row // max(1, int(np.gcd.reduce(row))) for row in tried if row.any()])
 

@@ -21,14 +21,15 @@ SUMS_LABEL = "sums"
 _PAIRS_FROM = 30.0
 _STEPS_FROM = 250.0
 _STEPS = 3
+_HANDICAP = 5.0  # what the best of many noises would be taken for, in 1/ε: where there is nothing else, one class wins
 _FIRST_SHARE = 0.4
-_SUMS_FROM = {2: 300.0, 3: 300.0}  # n·ε for each weight from which sums are better than the search
-_SUMS_FROM_MORE = 60.0  # with more classes than one direction tells apart
-_COLUMNS_RATE = 0.1
+_SUMS_FROM = {2: 300.0, 3: 150.0}  # n·ε for each weight from which sums are better than the search
+_SUMS_FROM_MORE = 8.0  # with more classes than one direction tells apart
+_COLUMNS_RATE = 0.08
 _SELECTION_SHARE = 0.3
-_ROUNDS_FROM = ((10_000.0, 10), (2_000.0, 4))  # n·ε for each weight
+_ROUNDS_FROM = ((300_000.0, 40), (3_000.0, 10), (500.0, 4))  # n·ε for each weight
 _ROUNDS_SHARE = 0.5
-_ROUNDS_WITHOUT_NOISE = 200
+_ROUNDS_WITHOUT_NOISE = 300
 _NORM_SHARE = 0.5
 
 
@@ -94,7 +95,7 @@ class Setting:
     @cached_property
     def searches(self) -> bool:
         """Whether the model is found by search, and not from sums."""
-        if not self.private or self.parameters.method == SUMS or self.classes < 2:
+        if not self.private or self.parameters.method == SUMS:
             return False
         if self.parameters.method != BY_SIZE:
             return True
@@ -163,7 +164,7 @@ class Setting:
             later = (1 - _FIRST_SHARE) / self.steps if self.steps else 0.0
             weights = [_FIRST_SHARE if self.steps else 1.0, *[later] * self.steps]
         else:
-            weights = [_SELECTION_SHARE / len(self.choices)] * len(self.choices)
+            weights = [_SELECTION_SHARE / self.used] * len(self.choices)
             rest = 1 - sum(weights)
             moved = _ROUNDS_SHARE * rest if self.rounds else 0.0
             weights += [rest - moved, *[moved / max(self.rounds, 1)] * self.rounds]
@@ -176,6 +177,10 @@ class Setting:
     def budget(self, label: str) -> float:
         """Return ε of a query; infinite without noise."""
         return floor_double(self._shares[label]) if self.private else math.inf
+
+    def handicap(self, label: str) -> float:
+        """Return how many rows better than the best class a direction of a search has to be."""
+        return _HANDICAP / self.budget(label)
 
     @property
     def largest_norm(self) -> int:

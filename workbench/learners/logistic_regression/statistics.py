@@ -26,16 +26,17 @@ _TINY = 1e-9
 _LEAST_WEIGHT = 0.3
 
 
-def products(rows: Whole) -> Whole:
-    """Return the part of each row in the sums: 1 and x of its class, then squares and products (n, p)."""
-    first, second = np.triu_indices(rows.shape[1] - 1, 1)
-    one, x = rows[:, :1], rows[:, 1:]
-    return np.hstack([one * rows, (one * one - x * x) // 2, x[:, first] * x[:, second]])
-
-
 def norms(rows: Whole) -> Whole:
-    """Return the L1 norm of each row's part (n,)."""
-    return np.asarray(np.abs(products(rows)).sum(axis=1))
+    """Return the L1 norm of each row's part in the sums (n,), for rows (n, m + 1) with the 1 first."""
+    one, x = rows[:, :1], rows[:, 1:]
+    total, squares = np.abs(x).sum(axis=1), (x * x).sum(axis=1)
+    own = one[:, 0] * (one[:, 0] + total) + _complements(rows).sum(axis=1)
+    return np.asarray(own + (total * total - squares) // 2)
+
+
+def _complements(rows: Whole) -> Whole:
+    one, x = rows[:, :1], rows[:, 1:]
+    return np.asarray((one * one - x * x) // 2)
 
 
 def weighted(rows: Whole, limit: int) -> Whole:
@@ -51,12 +52,12 @@ def weighted(rows: Whole, limit: int) -> Whole:
 
 
 def class_sums(rows: Whole, classes: Whole, count: int) -> list[int]:
-    """Return the sums: (1, x) of each class, then squares and products of all rows."""
-    width = rows.shape[1]
-    parts = products(rows)
-    own = np.zeros((count, width), dtype=np.int64)
-    np.add.at(own, classes, parts[:, :width])
-    return [int(v) for v in own.ravel()] + [int(v) for v in parts[:, width:].sum(axis=0)]
+    """Return the sums: (1, x) of each class, then squares and products of all rows; exact, as n·K² ≤ 2^52."""
+    own = np.zeros((count, rows.shape[1]), dtype=np.int64)
+    np.add.at(own, classes, rows[:, :1] * rows)
+    x = rows[:, 1:].astype(np.float64)
+    crossed = (x.T @ x)[np.triu_indices(x.shape[1], 1)]
+    return [int(v) for part in (own.ravel(), _complements(rows).sum(axis=0), crossed) for v in part]
 
 
 @dataclass(frozen=True)
