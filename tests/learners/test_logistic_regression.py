@@ -84,15 +84,15 @@ def test_accuracy(tables: Callable[[str], Table], name: str, least: dict[float, 
         assert accuracies(tables(name), epsilon).mean() > floor, epsilon
 
 
-@pytest.mark.parametrize("method", ["by-size", SEARCH, SUMS])
+@pytest.mark.parametrize("way", ["by-size", SEARCH, SUMS])
 @pytest.mark.parametrize(("shares", "epsilon"), [((0.7, 0.3), 0.3), ((0.7, 0.3), 3.0), ((0.6, 0.2, 0.2), 1.0)])
 def test_where_nothing_can_be_told_it_is_as_good_as_the_largest_class(
-    shares: tuple[float, ...], epsilon: float, method: str
+    shares: tuple[float, ...], epsilon: float, way: str
 ) -> None:
     generator = np.random.default_rng(9)
     X, y = generator.uniform(-1, 1, (1000, 6)), generator.choice(len(shares), 1000, p=shares)
     data = table(X, y, {f"x{j}": (-1, 1) for j in range(6)})
-    found = accuracies(data, epsilon, 10, method=method)
+    found = accuracies(data, epsilon, 10, weights_from=way)
     largest = np.bincount(y).max() / len(y)
     assert found.mean() > largest - 0.03 - 2 * deviation_of_mean(found)
 
@@ -161,7 +161,11 @@ def test_the_order_of_the_columns_does_not_matter(tables: Callable[[str], Table]
         assert abs(one.mean() - other.mean()) < 5 * np.hypot(deviation_of_mean(one), deviation_of_mean(other))
 
 
-EACH_WAY = ({"epsilon": 0.5}, {"epsilon": 5.0, "method": SEARCH}, {"epsilon": 5.0, "method": SUMS, "columns": 2})
+EACH_WAY = (
+    {"epsilon": 0.5},
+    {"epsilon": 5.0, "weights_from": SEARCH},
+    {"epsilon": 5.0, "weights_from": SUMS, "columns": 2},
+)
 
 
 @pytest.mark.parametrize("chosen", [*EACH_WAY, {"epsilon": 1e5}, {"epsilon": None}])
@@ -208,7 +212,7 @@ def test_an_answer_that_is_missing_is_named(missing: str) -> None:
 
 @pytest.mark.parametrize("columns", [(1, 1), (0, 99), (-1, 2)])
 def test_columns_that_a_model_cannot_have_are_refused(columns: tuple[int, int]) -> None:
-    plain = fitted(iris(), 5.0, method=SUMS, columns=2).to_plain()
+    plain = fitted(iris(), 5.0, weights_from=SUMS, columns=2).to_plain()
     for i, column in enumerate(columns, start=1):
         plain["answers"][f"choice of column {i}"] = [column]
     with pytest.raises(ParameterError, match="none of the columns"):

@@ -65,13 +65,13 @@ def fit(rows: Sequence[Record], target: Attribute, noise: ScriptedNoise, **param
 @pytest.mark.parametrize(
     ("parameters", "target", "queries"),
     [
-        ({"method": SEARCH, "epsilon": 20.0}, TWO, 1),
-        ({"method": SEARCH, "epsilon": 1000.0}, TWO, 4),
-        ({"method": SEARCH, "epsilon": 1000.0}, THREE, 4),
-        ({"method": SUMS, "epsilon": 20.0, "columns": 1}, THREE, 2),
-        ({"method": SUMS, "epsilon": 20.0, "columns": 3}, THREE, 1),
-        ({"method": SUMS, "epsilon": 50_000.0, "columns": 3}, TWO, 11),
-        ({"method": SUMS, "epsilon": 50_000.0, "columns": 2}, THREE, 13),
+        ({"weights_from": SEARCH, "epsilon": 20.0}, TWO, 1),
+        ({"weights_from": SEARCH, "epsilon": 1000.0}, TWO, 4),
+        ({"weights_from": SEARCH, "epsilon": 1000.0}, THREE, 4),
+        ({"weights_from": SUMS, "epsilon": 20.0, "columns": 1}, THREE, 2),
+        ({"weights_from": SUMS, "epsilon": 20.0, "columns": 3}, THREE, 1),
+        ({"weights_from": SUMS, "epsilon": 50_000.0, "columns": 3}, TWO, 11),
+        ({"weights_from": SUMS, "epsilon": 50_000.0, "columns": 2}, THREE, 13),
     ],
 )
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The parameters of logistic regression: its budget, its method, and how strongly weights are held down."""
+"""The parameters of logistic regression: its budget, where weights come from, and how strongly they are held down."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BY_SIZE, SEARCH, SUMS = "by-size", "search", "sums"
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticRegressionParameters(Parameters):
-    """Budget and method. The defaults were chosen on generated tables and on scikit-learn's public ones."""
+    """Budget and origin of the weights. The defaults were chosen on generated tables and scikit-learn's public ones."""
 
     epsilon: float | None = real(
         default=None,
@@ -21,11 +21,11 @@ class LogisticRegressionParameters(Parameters):
         title="privacy budget",
         help="how much the model may reveal about one row; smaller is more private and less accurate",
     )
-    method: str = choice(
+    weights_from: str = choice(
         choices=(BY_SIZE, SEARCH, SUMS),
         default=BY_SIZE,
-        title="method",
-        help="search: the best of many public weights; sums: weights from noisy sums; by-size: what ε and rows allow",
+        title="weights from",
+        help="search: the best of many public weights; sums: noisy sums; by-size: whichever suits ε and rows",
         seldom=True,
     )
     columns: int | None = integer(

@@ -19,10 +19,9 @@ SUMS_LABEL = "sums"
 
 # All of these were chosen on generated tables and on scikit-learn's diabetes, iris and breast cancer. n·ε decides.
 _PAIRS_FROM = 30.0
-_STEPS_FROM = 250.0
-_STEPS = 3
+_STEPS_FROM = ((1_000.0, 3), (250.0, 2))
 _HANDICAP = 5.0  # what the best of many noises would be taken for, in 1/ε: where there is nothing else, one class wins
-_FIRST_SHARE = 0.4
+_FIRST_WEIGHT = 2.0  # of the first round of a search, to 1 of each later one
 _SUMS_FROM = {2: 300.0, 3: 150.0}  # n·ε for each weight from which sums are better than the search
 _SUMS_FROM_MORE = 8.0  # with more classes than one direction tells apart
 _COLUMNS_RATE = 0.08
@@ -95,9 +94,9 @@ class Setting:
     @cached_property
     def searches(self) -> bool:
         """Whether the model is found by search, and not from sums."""
-        if not self.private or self.parameters.method == SUMS:
+        if not self.private or self.parameters.weights_from == SUMS:
             return False
-        if self.parameters.method != BY_SIZE:
+        if self.parameters.weights_from != BY_SIZE:
             return True
         enough = self._known_each >= _SUMS_FROM.get(self.classes, _SUMS_FROM_MORE)
         return not enough and self.pattern.size * self.width <= MOST_CANDIDATES
@@ -105,12 +104,12 @@ class Setting:
     @cached_property
     def steps(self) -> int:
         """How many rounds of the search follow the first."""
-        return _STEPS if self.known >= _STEPS_FROM else 0
+        return next((steps for least, steps in _STEPS_FROM if self.known >= least), 0)
 
     @cached_property
     def pattern(self) -> Pattern:
         """How the directions of a search are cut."""
-        fine = self.known >= _STEPS_FROM
+        fine = self.steps > 0
         if self.classes == 2:
             return Pattern(2, 2, 32 if fine else 16)
         three = Pattern(self.classes, 3, 12 if fine else 8)
@@ -119,7 +118,7 @@ class Setting:
     @property
     def pairs(self) -> bool:
         """Whether the first round tries sums and differences of two columns, too."""
-        share = _FIRST_SHARE if self.steps else 1.0
+        share = _FIRST_WEIGHT / (_FIRST_WEIGHT + self.steps)
         return self.known * share >= _PAIRS_FROM and self.pattern.size * self.width**2 <= MOST_CANDIDATES
 
     @cached_property
@@ -161,8 +160,7 @@ class Setting:
         if not self.private:
             return {}
         if self.searches:
-            later = (1 - _FIRST_SHARE) / self.steps if self.steps else 0.0
-            weights = [_FIRST_SHARE if self.steps else 1.0, *[later] * self.steps]
+            weights = [_FIRST_WEIGHT, *[1.0] * self.steps]
         else:
             weights = [_SELECTION_SHARE / self.used] * len(self.choices)
             rest = 1 - sum(weights)
