@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from workbench.gui.app import application, main_window, settle
 
@@ -62,6 +62,15 @@ class Guide:
         """Click a button once it can be pressed."""
         self.until(lambda: self.find(name).isEnabled(), f"{name} cannot be pressed")
         QTest.mouseClick(self.find(name), Qt.MouseButton.LeftButton)
+
+    def choose(self, name: str, value: str) -> None:
+        """Choose the entry of a list that stands for ``value``, by keys."""
+        chooser = self.find(name)
+        assert isinstance(chooser, QComboBox)
+        chooser.setFocus()
+        QTest.keyClick(chooser, Qt.Key.Key_Home)
+        for _ in range(chooser.findData(value)):
+            QTest.keyClick(chooser, Qt.Key.Key_Down)
 
     def type(self, name: str, text: str) -> None:
         """Replace what stands in a field."""

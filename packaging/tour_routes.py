@@ -116,7 +116,7 @@ def diabetes(guide: Guide, table: Path) -> None:
     guide.answer("confirm_yes", "train-question", asked="train_start")
     guide.calm()
     guide.shot("trained")
-    guide.press("train_model_mlp")
+    guide.choose("train_model", "mlp")
     guide.type("train_mlp_epochs", "100")
     guide.calm()
     guide.shot("preflight")

@@ -17,7 +17,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, QPoint, Qt, QTimer, qVersion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QWidget
 
 from workbench.gui.app import application, main_window, settle
 from workbench.gui.shell.main_window import MainWindow
@@ -107,6 +107,16 @@ def click(window: QWidget, name: str) -> None:
     assert found is not None, name
     assert found.isVisible(), name
     QTest.mouseClick(found, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint())
+
+
+def choose(window: QWidget, name: str, value: str) -> None:
+    """Choose the entry of a list that stands for ``value``, by keys."""
+    chooser = window.findChild(QComboBox, name)
+    assert chooser is not None, name
+    chooser.setFocus()
+    QTest.keyClick(chooser, Qt.Key.Key_Home)
+    for _ in range(chooser.findData(value)):
+        QTest.keyClick(chooser, Qt.Key.Key_Down)
 
 
 def at(share: float, values: Sequence[float]) -> float:

@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the libraries it draws with")
 
+from hands import choose_model
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -97,9 +98,12 @@ def window(qtbot: QtBot) -> Iterator[MainWindow]:
 
 @pytest.fixture
 def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
-    """A click of the left button in the middle of the visible widget of that name."""
+    """A click of the left button in the middle of the visible widget of that name; of a model, its choice."""
 
     def press(within: QWidget, name: str) -> None:
+        if name.startswith("train_model_"):
+            choose_model(within, name.removeprefix("train_model_"))
+            return
         widget = within.findChild(QWidget, name)
         assert widget is not None, f"there is no {name}"
         assert widget.isVisible(), f"{name} is not visible"

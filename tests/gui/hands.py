@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -42,6 +43,21 @@ def write_people(
         lines.append(delimiter.join((*cells, str(75_000 + made.randint(1, 20)), income, ("no", "yes")[i % 3 == 0])))
     path.write_bytes(("\n".join(lines) + "\n").encode(encoding))
     return path
+
+
+def choose_model(within: QWidget, name: str) -> None:
+    """Choose a model in the list on Train, by keys."""
+    chooser = within.findChild(QComboBox, "train_model")
+    assert chooser is not None, "there is no list of models"
+    assert chooser.isVisible()
+    assert chooser.isEnabled()
+    at = chooser.findData(name)
+    assert at >= 0, f"{name} is not in the list"
+    chooser.setFocus()
+    QTest.keyClick(chooser, Qt.Key.Key_Home)
+    for _ in range(at):
+        QTest.keyClick(chooser, Qt.Key.Key_Down)
+    assert chooser.currentData() == name
 
 
 class Hands:

@@ -89,7 +89,7 @@ def words_above(window, field) -> str:
 def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot):
     field = people.findChild(QLineEdit, "fact_cells")
     assert field.placeholderText() == "automatic: 83"
-    assert words_above(people, field) == "values, in steps of 1"
+    assert words_above(people, field) == "values, steps of 1"
     qtbot.keyClicks(field, "1")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     problem = people.findChild(QLabel, "fact_problem")
@@ -100,11 +100,11 @@ def test_the_steps_of_the_grid_are_typed_and_refused_with_a_reason(people, qtbot
     qtbot.keyClick(field, Qt.Key.Key_Return)
     assert people.session.plan.column("age").cells == 17
     assert not problem.isVisible()
-    assert words_above(people, field) == "values, in steps of 5"  # 17 values, in steps of 5
+    assert words_above(people, field) == "values, steps of 5"  # 17 values, in steps of 5
     field.selectAll()
     qtbot.keyClicks(field, "50")
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert words_above(people, field) == "values at most, in steps of 2"  # 42 of them
+    assert words_above(people, field) == "values at most, steps of 2"  # 42 of them
     qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
     qtbot.keyClick(people, Qt.Key.Key_Z, CTRL)
     assert people.session.plan.column("age").cells is None

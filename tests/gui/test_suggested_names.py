@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from hands import choose_model
 from mishaps import retype
 from PySide6.QtWidgets import QLineEdit
 
@@ -33,21 +34,19 @@ def dead_share(monkeypatch):
 def test_a_typed_folder_stays_when_another_model_is_chosen(people, folder, press, idle, qtbot, tmp_path):
     mine = str(tmp_path / "mine")
     retype(people, qtbot, "train_folder", mine)
-    segments = people.page.forms.segments
-    segments["mlp"].click()
+    choose_model(people, "mlp")
     idle(people)
     assert folder.text() == mine
     assert people.page.forms.model == "mlp"
 
 
 def test_an_untouched_folder_follows_the_model(people, folder, idle):
-    segments = people.page.forms.segments
     before = folder.text()
-    segments["mlp"].click()
+    choose_model(people, "mlp")
     assert Path(folder.text()).name == "people-mlp"
     idle(people)
     assert Path(folder.text()).name == "people-mlp"
-    segments["naive-bayes"].click()
+    choose_model(people, "naive-bayes")
     idle(people)
     assert folder.text() == before
 
@@ -63,11 +62,10 @@ def test_another_table_names_its_own_folder_whatever_was_typed(people, folder, p
 
 
 def test_a_folder_that_does_not_answer_holds_one_thread(people, folder, idle, dead_share):
-    segments = people.page.forms.segments
     for _ in range(4):
-        segments["mlp"].click()
-        segments["naive-bayes"].click()
-    segments["mlp"].click()
+        choose_model(people, "mlp")
+        choose_model(people, "naive-bayes")
+    choose_model(people, "mlp")
     waiting = [h for h in people.jobs.running if h.title == "Looking for a name"]
     assert len(waiting) == 1
     dead_share.set()
@@ -76,7 +74,7 @@ def test_a_folder_that_does_not_answer_holds_one_thread(people, folder, idle, de
 
 
 def test_what_is_typed_while_a_name_is_looked_for_stays(people, folder, idle, qtbot, tmp_path, dead_share):
-    people.page.forms.segments["mlp"].click()
+    choose_model(people, "mlp")
     retype(people, qtbot, "train_folder", str(tmp_path / "mine"))
     dead_share.set()
     idle(people)

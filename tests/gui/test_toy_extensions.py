@@ -86,6 +86,8 @@ def test_a_mechanism_of_the_list_is_offered_chosen_and_forecast(monkeypatch, win
     lopsided.register(monkeypatch)
     press(window, "sample_people")
     idle(window)
+    near = window.session.plan.with_columns({"sex": {"purpose": "values"}})
+    window.session.edit("say what sex is for", near)
     press(window, "rail_protect")
     idle(window)
     shares = window.page.shares

@@ -145,8 +145,11 @@ def test_train_shows_it_and_releases_it_with_a_card_of_its_own(iris, press, idle
     problem = iris.findChild(QLabel, "train_problem")
     qtbot.waitUntil(problem.isVisible)  # naive Bayes stands first, and predicts classes
     assert "declared as real" in problem.text()
-    chooser = iris.findChild(QWidget, "train_model_bin-means")
-    assert chooser.toolTip() == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
+    chooser = iris.findChild(QComboBox, "train_model")
+    assert (
+        chooser.itemData(chooser.findData("bin-means"), Qt.ItemDataRole.ToolTipRole)
+        == f"{TOY.title}. {TOY.about} It predicts a column of numbers with declared bounds."
+    )
     press(iris, "train_model_bin-means")
     parts = iris.findChild(QLineEdit, "train_bin_means_bins")
     assert parts.toolTip() == "Parts of the third column's range"

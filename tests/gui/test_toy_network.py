@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
 
 from workbench.cli import main
 from workbench.deep import networks
@@ -45,7 +46,9 @@ def train(window, press, idle):
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_train")
-    assert window.findChild(QWidget, "train_model_narrow").toolTip() == f"{TOY.title}. {TOY.about} {TOY.needs}"
+    chooser = window.findChild(QComboBox, "train_model")
+    told = chooser.itemData(chooser.findData("narrow"), Qt.ItemDataRole.ToolTipRole)
+    assert told == f"{TOY.title}. {TOY.about} {TOY.needs}"
     press(window, "train_model_narrow")
     return window
 

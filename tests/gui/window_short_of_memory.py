@@ -16,6 +16,7 @@ from pathlib import Path
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 import psutil
+from hands import choose_model
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
@@ -98,7 +99,7 @@ def main(folder: Path) -> None:
     plan = plan.with_column("label", kind="category", domain=("0", "1"))
     session.edit("declare what is public", plan.confirmed())
     press("rail_train")
-    press("train_model_mlp")
+    choose_model(window, "mlp")
     fields = {
         "epsilon": "3",
         "noise": "8",
@@ -138,7 +139,7 @@ def main(folder: Path) -> None:
     found.update(whole=float(preflight.epsilon), rate=preflight.sample_rate, sigma=preflight.sigma)
 
     # What the network has cost in δ is gone for good: a model without δ is released from what remains.
-    press("train_model_naive-bayes")
+    choose_model(window, "naive-bayes")
     retype("train_naive_bayes_epsilon", "0.1")
     retype("train_folder", str(folder / "second"))
     start()

@@ -205,7 +205,7 @@ def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monk
         ({"regimes": ("private:grr",)}, "not known"),
         ({"regimes": ("none", "none")}, "twice"),
         ({"regimes": ()}, "at least 1"),
-        ({"model": "kmeans"}, "not in this version"),
+        ({"model": "pca"}, "not in this version"),
         ({"model": "naive-bays"}, "did you mean"),
         ({"epsilons": (0.0,)}, "epsilons"),
         ({"repeats": 0}, "repeats"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,7 @@ class Encoding:
 
     attributes: tuple[Attribute, ...]
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Return the name of each encoded column, (D,)."""
         found: list[str] = []
@@ -64,7 +65,7 @@ class Encoding:
                 found.append(f"{attribute.name} is missing")
         return tuple(found)
 
-    @property
+    @cached_property
     def sources(self) -> tuple[int, ...]:
         """Return for each encoded column the attribute that it comes from, (D,)."""
         widths = [self._width(attribute) for attribute in self.attributes]

@@ -220,7 +220,7 @@ class KMeans(PrivateEstimator):
     def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         setting = self.model_.setting if rows is None else self._setting(rows)
-        return tuple(PureDp(share, label) for label, share in setting.shares())
+        return tuple(PureDp(share, label) for label, share in setting.shares)
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""

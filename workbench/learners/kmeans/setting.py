@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from workbench.learners.base import discrete_laplace_variance, split_epsilon
 from workbench.learners.encoding import Encoding, grid_of
@@ -35,37 +36,37 @@ class Setting:
 
     facts: Facts[KMeansParameters]
 
-    @property
+    @cached_property
     def parameters(self) -> KMeansParameters:
         """The declared parameters."""
         return self.facts.parameters
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Public n."""
         return self.facts.rows
 
-    @property
+    @cached_property
     def private(self) -> bool:
         """Whether there is noise."""
         return self.facts.private
 
-    @property
+    @cached_property
     def encoding(self) -> Encoding:
         """How the columns are encoded."""
         return Encoding(self.facts.attributes)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """D, the number of encoded columns."""
         return len(self.encoding.labels)
 
-    @property
+    @cached_property
     def groups(self) -> int:
         """K."""
         return self.parameters.groups or len(self.facts.target.values())
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """ε of the fit; infinite without noise."""
         if not self.private:
@@ -74,23 +75,23 @@ class Setting:
             raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
         return self.parameters.epsilon
 
-    @property
+    @cached_property
     def known(self) -> float:
         """n·ε for each coordinate of a centre: what decides how much can be asked."""
         return self.rows * self.epsilon / (self.groups * self.width)
 
-    @property
+    @cached_property
     def chooses_figure(self) -> bool:
         """Whether the centres start from a figure about the mean, and not from a line along the diagonal."""
         return self.known >= _FIGURE_FROM
 
-    @property
+    @cached_property
     def _start(self) -> dict[str, float]:
         """The shares of ε of the queries for the start; all of ε where the centres do not move."""
         start = _FIGURE if self.chooses_figure else _LINE
         return start if self.rounds else dict.fromkeys(start, 1 / len(start))
 
-    @property
+    @cached_property
     def rounds(self) -> int:
         """How often the centres move."""
         if self.parameters.rounds is not None:
@@ -99,11 +100,12 @@ class Setting:
             return _ROUNDS_WITHOUT_NOISE
         return next(rounds for until, rounds in _ROUNDS_UNTIL if self.known < until)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The queries in order."""
         return (*self._start, *(f"round {i + 1}" for i in range(self.rounds)))
 
+    @cached_property
     def shares(self) -> tuple[tuple[str, Decimal], ...]:
         """Return label and share of ε of each query; the shares sum to ε exactly."""
         if not self.private:
@@ -115,14 +117,14 @@ class Setting:
 
     def budget(self, label: str) -> float:
         """Return ε of a query; infinite without noise."""
-        return floor_double(dict(self.shares())[label]) if self.private else math.inf
+        return floor_double(dict(self.shares)[label]) if self.private else math.inf
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The largest L1 norm of a row in units of K."""
         return max(1.0, self.width * self.parameters.norm_share) if self.private else float(self.width)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """K."""
         least = min((self.budget(label) for label in self.labels), default=math.inf)

@@ -151,7 +151,7 @@ class LinearRegression(PrivateEstimator):
     def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
         setting = self.model_.setting if rows is None else self._setting(rows)
-        return tuple(PureDp(share, label) for label, share in setting.shares())
+        return tuple(PureDp(share, label) for label, share in setting.shares)
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
@@ -166,7 +166,7 @@ class LinearRegression(PrivateEstimator):
         """
         setting = self._setting(table_shape(X, y, self.attributes))
         self._pay(self.cost(setting.rows))
-        size, budgets = setting.size, setting.budgets()
+        size, budgets = setting.size, setting.budgets
         goal = checked_numbers(y, setting.facts.target)
         known = ~np.isnan(goal)
         encoded = setting.encoding.encode(X, size)[known]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from workbench.learners.base import discrete_laplace_variance, split_epsilon
 from workbench.learners.encoding import Encoding, grid_of
@@ -31,32 +32,32 @@ class Setting:
 
     facts: Facts[LinearRegressionParameters]
 
-    @property
+    @cached_property
     def parameters(self) -> LinearRegressionParameters:
         """The declared parameters."""
         return self.facts.parameters
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Public n."""
         return self.facts.rows
 
-    @property
+    @cached_property
     def private(self) -> bool:
         """Whether there is noise."""
         return self.facts.private
 
-    @property
+    @cached_property
     def encoding(self) -> Encoding:
         """How the columns are encoded."""
         return Encoding(self.facts.attributes)
 
-    @property
+    @cached_property
     def functional(self) -> bool:
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """ε of the fit; infinite without noise."""
         if not self.private:
@@ -65,7 +66,7 @@ class Setting:
             raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
         return self.parameters.epsilon
 
-    @property
+    @cached_property
     def used(self) -> int:
         """How many encoded columns are used; with none of them the prediction is the noisy mean."""
         every = len(self.encoding.labels)
@@ -76,11 +77,12 @@ class Setting:
             asked = max(1, math.floor(_COLUMNS_RATE * math.sqrt(known))) if known >= _LEAST_KNOWN else 0
         return min(asked, every)
 
-    @property
+    @cached_property
     def selects(self) -> bool:
         """Whether columns are chosen from the rows."""
         return 0 < self.used < len(self.encoding.labels)
 
+    @cached_property
     def shares(self) -> tuple[tuple[str, Decimal], ...]:
         """Return label and share of ε of each query; the shares sum to ε exactly."""
         if not self.private:
@@ -91,11 +93,12 @@ class Setting:
         weights = [part / rounds] * rounds + [1 - part] if rounds else [1.0]
         return tuple(zip(labels, split_epsilon(exact(self.epsilon), weights), strict=True))
 
+    @cached_property
     def budgets(self) -> list[float]:
         """Return ε of each round of the choice, then of the sums; infinite without noise."""
-        return [floor_double(share) for _, share in self.shares()] or [math.inf]
+        return [floor_double(share) for _, share in self.shares] or [math.inf]
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The largest L1 norm of one row's part in the sums, in units of K²."""
         if self.functional:
@@ -103,20 +106,20 @@ class Setting:
         largest = largest_norm(self.used + 1)
         return 1 + (largest - 1) * self.parameters.norm_share if self.private else float(largest)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """K of the sums."""
-        return grid_of(self.rows, self.limit, self.budgets()[-1])
+        return grid_of(self.rows, self.limit, self.budgets[-1])
 
-    @property
+    @cached_property
     def sensitivity(self) -> int:
         """L1 sensitivity of the sums in whole numbers."""
         return math.floor(self.limit * self.size**2)
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """Standard deviation of the noise of each sum, in units of one."""
-        epsilon = self.budgets()[-1]
+        epsilon = self.budgets[-1]
         if epsilon == math.inf:
             return 0.0
         return math.sqrt(discrete_laplace_variance(self.sensitivity, epsilon)) / self.size**2

@@ -171,7 +171,7 @@ class ReadingFacts(QWidget):
             step = "one day" if column.kind == "date" and made.step == 1 else f"{made.step:.6g}"
             # Whole numbers keep whole steps, so that there can be fewer values than were asked for.
             most = " at most" if column.cells not in (None, made.cells.size) else ""
-            title = f"values{most}, in steps of {step}"
+            title = f"values{most}, steps of {step}"
             self.cells.setToolTip(f"{HELP['cells']}. Now: {count(made.cells.size, 'value')} in steps of {step}.")
         self._titles["cells"].setText(title)
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QScrollArea, QStackedWidget, QWidget
+from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
 
 from workbench import learners
 from workbench.deep import networks
@@ -66,11 +66,6 @@ class ModelForms(Card):
     def chosen_model(self) -> Learner | Network:
         """The descriptor of the chosen model."""
         return self._models[self.model]
-
-    @property
-    def segments(self) -> dict[str, QPushButton]:
-        """The buttons that choose, by the models' names; empty where there are so many models that a list does."""
-        return self.chooser.segments
 
     @property
     def title(self) -> str:
