@@ -66,7 +66,7 @@ def best_weights(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
     """Two rows of two classes, one of which is emptied."""
     parameters = LogisticRegressionParameters(epsilon=EPSILON, weights_from=SEARCH)
     model = LogisticRegression(SIDES, GROUP, parameters, noise).fit([(0.5, 0.5)] * 2, [-1 if emptied else 0, 1]).model_
-    return np.array(model.answers["start"], dtype=np.float64)
+    return np.array(model.answers["choice of weights 1"], dtype=np.float64)
 
 
 def emptied_class(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:

@@ -178,7 +178,17 @@ def test_a_model_is_written_and_read_again(tables: Callable[[str], Table], chose
     assert again.to_plain() == plain
     assert sum(event.epsilon for event in learner.events()) == (chosen["epsilon"] or 0)
     # Neither scores nor weights: indices and noisy sums, from which they follow.
-    assert set(plain) == {"learner", "format", "noise", "rows", "parameters", "attributes", "target", "answers"}
+    assert set(plain) == {
+        "learner",
+        "format",
+        "noise",
+        "rows",
+        "parameters",
+        "attributes",
+        "target",
+        "columns",
+        "answers",
+    }
     for label, values in plain["answers"].items():
         assert len(values) == 1 or label == "sums" or label.startswith("round")
 
@@ -188,11 +198,12 @@ def test_a_model_is_written_and_read_again(tables: Callable[[str], Table], chose
     [
         ({"learner": "naive-bayes"}, "learner = 'naive-bayes'"),
         ({"rows": 0}, "rows = 0"),
-        ({"answers": {"start": [10**6]}}, "none of the candidates"),
-        ({"answers": {"start": [-1]}}, "none of the candidates"),
-        ({"answers": {"start": [0.5]}}, "whole numbers"),
-        ({"answers": {"start": [1, 2]}}, "whole numbers"),
+        ({"answers": {"choice of weights 1": [10**6]}}, "none of the candidates"),
+        ({"answers": {"choice of weights 1": [-1]}}, "none of the candidates"),
+        ({"answers": {"choice of weights 1": [0.5]}}, "whole numbers"),
+        ({"answers": {"choice of weights 1": [1, 2]}}, "whole numbers"),
         ({"answers": {}}, "answers"),
+        ({"columns": ["sepal length"]}, "'columns'"),
         ({"target": {"name": "y", "kind": "real", "lower": 0, "upper": 1}}, "not category"),
     ],
 )

@@ -59,8 +59,8 @@ _FORMAT = 1
 _TOLERANCE = 3e-5
 
 
-def _weights(setting: Setting, ask: Ask) -> Doubles:
-    """Return the weights (D + 1, k) on the encoded scale, offsets first, asking one query after the other.
+def _weights(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
+    """Return the weights (D + 1, k) on the encoded scale, offsets first, and the encoded columns that are used.
 
     Args:
         setting: the public facts.
@@ -70,7 +70,7 @@ def _weights(setting: Setting, ask: Ask) -> Doubles:
     return _searched(setting, ask) if setting.searches else _from_sums(setting, ask)
 
 
-def _searched(setting: Setting, ask: Ask) -> Doubles:
+def _searched(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
     before = np.zeros(setting.width, dtype=np.int64)
     found = candidate(0, before[None, :], before, setting.pattern)
     for label in setting.choices:
@@ -85,10 +85,11 @@ def _searched(setting: Setting, ask: Ask) -> Doubles:
         found = candidate(index, directions, before, setting.pattern)
         before = found.direction
     weights, offsets = found.weights(setting.pattern)
-    return np.vstack([offsets, weights])
+    used = [int(j) for j in np.flatnonzero(found.direction)] if found.cuts else []
+    return np.vstack([offsets, weights]), used
 
 
-def _from_sums(setting: Setting, ask: Ask) -> Doubles:
+def _from_sums(setting: Setting, ask: Ask) -> tuple[Doubles, list[int]]:
     k, ridge = setting.classes, setting.parameters.ridge
     chosen = list(range(setting.used))
     if setting.selects:
@@ -114,7 +115,7 @@ def _from_sums(setting: Setting, ask: Ask) -> Doubles:
     found = improved(start, curvature, ridge, setting.rounds, gradient, tolerance=tolerance)
     whole = np.zeros((setting.width + 1, k))
     whole[[0, *(j + 1 for j in chosen)]] = found
-    return whole
+    return whole, chosen
 
 
 class _Rows:
@@ -162,7 +163,7 @@ class LogisticRegressionModel:
         self.answers = answers
         self.class_names = setting.facts.target.values()
         self.classes_ = np.arange(setting.classes)
-        self.weights_ = _weights(setting, self._read)
+        self.weights_, self._used = _weights(setting, self._read)
 
     def _read(self, label: str, asked: Any) -> list[int]:
         if label not in self.answers:
@@ -171,9 +172,9 @@ class LogisticRegressionModel:
 
     @property
     def columns_used(self) -> tuple[str, ...]:
-        """Names of the encoded columns that have a weight."""
-        used = np.abs(self.weights_[1:]).max(axis=1) > 0
-        return tuple(label for label, has in zip(self.setting.encoding.labels, used, strict=True) if has)
+        """Names of the encoded columns that are used; none where one class is always predicted."""
+        labels = self.setting.encoding.labels
+        return tuple(labels[j] for j in self._used)
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, k)."""
@@ -196,6 +197,7 @@ class LogisticRegressionModel:
         """Return public facts and released whole numbers as JSON holds them; the weights follow from these."""
         return {
             **facts_to_plain(LOGISTIC_REGRESSION.name, _FORMAT, self.noise, self.setting.facts),
+            "columns": list(self.columns_used),
             "answers": self.answers,
         }
 
@@ -214,7 +216,10 @@ class LogisticRegressionModel:
         # Without noise the rounds end where nothing more is to be found.
         asked = setting.labels if setting.private else [label for label in setting.labels if label in answers]
         answers = checked_whole_numbers(answers, {label: setting.length(label) for label in asked})
-        return cls(setting, values["noise"], answers)
+        model = cls(setting, values["noise"], answers)
+        if plain_part(values, "columns", list) != list(model.columns_used):
+            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
+        return model
 
 
 class LogisticRegression(PrivateEstimator):

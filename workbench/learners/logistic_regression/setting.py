@@ -145,7 +145,7 @@ class Setting:
     def choices(self) -> tuple[str, ...]:
         """The queries that release an index: rounds of the search, or the choice of columns."""
         if self.searches:
-            return ("start", *(f"step {i + 1}" for i in range(self.steps)))
+            return tuple(f"choice of weights {i + 1}" for i in range(1 + self.steps))
         return tuple(f"choice of column {i + 1}" for i in range(self.used if self.selects else 0))
 
     @cached_property
