@@ -69,6 +69,7 @@ def of_classes(shared: Path) -> dict[str, Any]:
 
 COMPARISONS = (
     Comparison("linear-regression", "R²", of_numbers, r2),
+    Comparison("logistic-regression", "accuracy", of_classes, accuracy, scaled=True),
     Comparison("kmeans", "adjusted Rand index", of_classes, adjusted_rand_score),
     Comparison("random-forest", "accuracy", of_classes, accuracy),
     Comparison("forest-regression", "R²", of_numbers, r2, peer=False),

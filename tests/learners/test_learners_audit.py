@@ -17,6 +17,8 @@ from workbench.learners.kmeans.estimator import KMeans
 from workbench.learners.kmeans.parameters import KMeansParameters
 from workbench.learners.linear_regression.estimator import LinearRegression
 from workbench.learners.linear_regression.parameters import LinearRegressionParameters
+from workbench.learners.logistic_regression.estimator import LogisticRegression
+from workbench.learners.logistic_regression.parameters import SEARCH, SUMS, LogisticRegressionParameters
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central import CentralNoise, StudyNoise
 
@@ -60,18 +62,37 @@ def lone_member(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
     return np.array([v for answer in model.answers.values() for v in answer], dtype=np.float64)
 
 
+def best_weights(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
+    """Two rows of two classes, one of which is emptied."""
+    parameters = LogisticRegressionParameters(epsilon=EPSILON, weights_from=SEARCH)
+    model = LogisticRegression(SIDES, GROUP, parameters, noise).fit([(0.5, 0.5)] * 2, [-1 if emptied else 0, 1]).model_
+    return np.array(model.answers["choice of weights 1"], dtype=np.float64)
+
+
+def emptied_class(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
+    """Five rows, one of which, at a corner, is the only one of its class."""
+    X = [(1.0, 1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0)]
+    y = [-1 if emptied else 0, 1, 1, 1, 1]
+    parameters = LogisticRegressionParameters(epsilon=EPSILON, weights_from=SUMS, columns=2)
+    model = LogisticRegression(SIDES, GROUP, parameters, noise).fit(X, y).model_
+    return np.array(model.answers["sums"], dtype=np.float64)
+
+
 def outputs(fit: Fit, seed: int, emptied: bool, wrapped: Callable[[CentralNoise], CentralNoise]) -> NDArray[np.float64]:
     noise = wrapped(StudyNoise(np.random.default_rng(seed)))
     return np.array([fit(noise, emptied) for _ in range(FITS)])
 
 
-@pytest.mark.parametrize("fit", [chosen_column, lone_member])
+FITTED = [chosen_column, lone_member, best_weights, emptied_class]
+
+
+@pytest.mark.parametrize("fit", FITTED)
 def test_a_learner_is_never_seen_above_its_epsilon(fit: Fit) -> None:
     sides = [outputs(fit, seed, seed == 2, lambda noise: noise) for seed in (1, 2)]
     assert not epsilon_lower(*sides, alpha=ALPHA).refutes(EPSILON)
 
 
-@pytest.mark.parametrize("fit", [chosen_column, lone_member])
+@pytest.mark.parametrize("fit", FITTED)
 def test_a_sixth_of_the_noise_is_flagged(fit: Fit) -> None:
     sides = [outputs(fit, seed, seed == 2, TooLittle) for seed in (1, 2)]
     assert epsilon_lower(*sides, alpha=ALPHA).refutes(EPSILON)

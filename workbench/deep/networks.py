@@ -80,7 +80,7 @@ class Network:
 NETWORKS: tuple[Network, ...] = (
     Network(
         "logistic",
-        "Logistic regression",
+        "Logistic regression, DP-SGD",
         "It weighs every column once for each class.",
         hidden=(),
         short="Logistic, DP-SGD",

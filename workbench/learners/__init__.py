@@ -6,14 +6,21 @@ from workbench.learners.base import Learner
 from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
 from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
+from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
-LEARNERS: tuple[Learner, ...] = (NAIVE_BAYES, LINEAR_REGRESSION, RANDOM_FOREST, FOREST_REGRESSION, KMEANS)
+LEARNERS: tuple[Learner, ...] = (
+    NAIVE_BAYES,
+    LINEAR_REGRESSION,
+    LOGISTIC_REGRESSION,
+    RANDOM_FOREST,
+    FOREST_REGRESSION,
+    KMEANS,
+)
 
 PLANNED = (
-    "logistic-regression",
     "median-forest",
     "median-xgboost",
     "dbscan",
@@ -42,6 +49,7 @@ __all__ = [
     "KMEANS",
     "LEARNERS",
     "LINEAR_REGRESSION",
+    "LOGISTIC_REGRESSION",
     "NAIVE_BAYES",
     "PLANNED",
     "RANDOM_FOREST",

@@ -1,0 +1,1 @@
+"""Private multinomial logistic regression."""
