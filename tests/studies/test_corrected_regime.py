@@ -150,7 +150,7 @@ DIABETES = {
 
 @pytest.mark.slow
 def test_the_diabetes_table_on_8_cells(shared_data: Path) -> None:
-    """Four attributes that a physician would name, each on 8 cells: sanitised, it is below the majority up to ε = 10."""
+    """Four attributes that a physician would name, each on 8 cells."""
     columns = [
         Column(name=name, kind="real", lower=float(low), upper=float(high), cells=8, mechanism="grr")
         for name, (low, high) in DIABETES.items()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Doubles = NDArray[np.float64]
 
-STEPS = 40
+STEPS = 100
 MOST_GROUPS = 64
 """True cells that are told apart by their frequencies; within a group they count as equally frequent."""
 
@@ -46,6 +46,7 @@ MOST_GROUPS = 64
 _SPREADS = np.array([0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0, 2.0, 4.0])
 _USUAL = 0.5
 _PRIOR_FEATURES = 3.0  # how many features the prior counts for
+_ROUNDS = 40
 _TINY = 1e-12
 
 
@@ -230,18 +231,24 @@ class Differences:
         lost = 1 - scores.kept[:, None] * classes.kept
         return cls(values, variances, variances * np.maximum(lost, 0.0))
 
+    def only(self, feature: int) -> Differences:
+        """Return those of one feature."""
+        rows = slice(feature, feature + 1)
+        return Differences(self.values[rows], self.variances[rows], self.added[rows])
+
     @classmethod
     def joined(cls, parts: list[Differences]) -> Differences:
         """Return the differences of several columns as those of one."""
-        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("values", "variances", "added")))
+        names = ("values", "variances", "added")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def weights(differences: Differences) -> tuple[Doubles, Doubles]:
     """Return (r, c) the part of each difference to believe, and (r, c) the variance that is then left in it.
 
     The true differences of a feature scatter about 0 with one of the deviations :data:`_SPREADS`; how common each of
-    them is among the features is estimated from all of them and a prior (empirical Bayes: Robbins 1956). A feature whose classes
-    differ no more than noise explains gets the small ones, and is as good as left out.
+    them is among the features is estimated from all of them and a prior (empirical Bayes: Robbins 1956). A feature
+    whose classes differ no more than noise explains gets the small ones, and is as good as left out.
     """
     values, variances, added = differences.values, differences.variances, differences.added
     free = (values.shape[1] - 1) / values.shape[1]  # the differences of a feature sum to 0
@@ -252,7 +259,7 @@ def weights(differences: Differences) -> tuple[Doubles, Doubles]:
     prior = 1 / (1 + (_SPREADS / _USUAL) ** 2)
     prior /= prior.sum()
     common = prior
-    for _ in range(STEPS):
+    for _ in range(_ROUNDS):
         chance = np.exp(evidence) * common[:, None]
         chance /= chance.sum(axis=0)
         common = (chance.sum(axis=1) + _PRIOR_FEATURES * prior) / (chance.sum() + _PRIOR_FEATURES)

@@ -2,7 +2,8 @@
 
 The densities are those of the ordinary model, and so are its figures where the tables change nothing. Otherwise they
 begin from what all rows have in common; of each difference between classes the model takes the part that is more than
-noise (:mod:`workbench.learners.public_tables`), and adds to a density the variance that is left in its mean.
+noise (:mod:`workbench.learners.public_tables`), and adds to a density the variance that is left in its mean. Variances
+are drawn to the common one of all classes, and that to the one of all rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.learners.base import checked_columns, checked_schema
-from workbench.learners.denoise import Doubles
+from workbench.learners.denoise import Doubles, positive_mean
 from workbench.learners.naive_bayes.likelihood import (
     LEAST_VARIANCE,
     CellDensity,
@@ -39,10 +40,8 @@ from workbench.learners.public_tables import (
 MOST_NAMES = 512
 """A column of more names than this is left out: its public table would hide all but a few of them anyway."""
 
-_LEAST_WITHIN = 0.1  # of the variance of all rows: noisy differences of classes cannot explain more than the rest
-
-_Part = tuple[Doubles, Doubles]
-"""(r, c) the part of each difference that is believed, in the feature's unit, and the variance left in it."""
+_USUAL = NaiveBayesParameters()
+_PLACE, _WIDTH, _MISSING = 0, 1, 2  # features of a number, in the order of its scores
 
 
 class CorrectedNaiveBayes:
@@ -86,34 +85,50 @@ class CorrectedNaiveBayes:
             differences[j] = Differences.of(scores[j], known, together)
         self.densities_: dict[int, Density] = {}
         self.believed_: dict[int, float] = {}
-        for j, (part, weight) in _believed(self.tables, scores, differences).items():
-            self.densities_[j] = self._density(j, scores[j], part, weight)
-            self.believed_[j] = float(weight[: 1 if self.tables[j].cells.numeric else None].max())
+        for j, (values, left, weight) in _believed(self.tables, scores, differences).items():
+            table = self.tables[j]
+            self.believed_[j] = float(weight.max())
+            if table.cells.numeric:
+                self.densities_[j] = self._line(table, scores[j], differences[j], values, left, weight)
+            else:
+                self.densities_[j] = self._names(table, scores[j], values)
         return self
 
-    def _density(self, j: int, scores: Scores, part: _Part, weight: Doubles) -> Density:
-        table, smoothing = self.tables[j], NaiveBayesParameters().smoothing
-        attribute, (values, left) = table.attribute, part
-        if not table.cells.numeric:
-            cells = np.maximum(scores.means[:, None] + values, 0.0).T
-            cells /= np.maximum(cells.sum(axis=1, keepdims=True), LEAST_VARIANCE)
-            return CellDensity(attribute, smoothed(cells, self.class_sizes_, smoothing))
+    def _names(self, table: PublicTable, scores: Scores, values: Doubles) -> Density:
+        cells = np.maximum(scores.means[:, None] + values, 0.0).T
+        cells /= np.maximum(cells.sum(axis=1, keepdims=True), LEAST_VARIANCE)
+        return CellDensity(table.attribute, smoothed(cells, self.class_sizes_, _USUAL.smoothing))
+
+    def _line(
+        self,
+        table: PublicTable,
+        scores: Scores,
+        differences: Differences,
+        values: Doubles,
+        left: Doubles,
+        weight: Doubles,
+    ) -> Density:
         shares = self.class_sizes_ / self.class_sizes_.sum()
-        spread = scores.variances[0]
         presence, here = None, np.ones(len(shares))
         if table.cells.missing:
             missing = np.clip(scores.means[2] + values[2], 0.0, 1.0)
-            presence = smoothed(np.column_stack([1 - missing, missing]), self.class_sizes_, smoothing)
+            presence = smoothed(np.column_stack([1 - missing, missing]), self.class_sizes_, _USUAL.smoothing)
             here = np.maximum(1 - missing, LEAST_VARIANCE)
-            spread = spread / max(1 - scores.means[2], LEAST_VARIANCE)
         offset = np.clip(values[0] / here, -2.0, 2.0)
-        common = max(spread - float((shares * offset**2).sum()), _LEAST_WITHIN * spread)
-        own = (scores.means[1] + values[1]) / here - offset**2
-        # Each class has its own variance as far as the differences of the variances are believed.
-        within = common + weight[1] * (own - common)
-        within = np.maximum(within, _LEAST_WITHIN * spread * (1 - weight[1])) + left[0]
+        # Each class's mean square about the common mean, and how far noise may have moved it and the squared offset.
+        squares = scores.means[1] + differences.values[1] * np.sqrt(scores.variances[1])
+        own = squares / here - offset**2
+        moved = scores.variances[1] * differences.added[1] + 4 * offset**2 * left[0]
+        moved += scores.variances[1] * (1 - scores.kept[1]) / (scores.kept[1] * self.class_sizes_.sum())
+        # Where that is all noise, a class is as wide as all rows together.
+        prior = max(float(scores.means[1]), LEAST_VARIANCE)
+        common = np.maximum(
+            positive_mean((shares * own).sum(), np.sqrt((shares**2 * moved).sum()), prior), LEAST_VARIANCE
+        )
+        own = positive_mean(own, np.sqrt(moved), common)
+        within = common + weight[_WIDTH] * (own - common) + left[_PLACE]
         means = np.clip(scores.means[0] + offset, -1.0, 1.0)
-        return GaussianDensity(attribute, means, np.maximum(within, LEAST_VARIANCE), presence)
+        return GaussianDensity(table.attribute, means, np.maximum(within, LEAST_VARIANCE), presence)
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
@@ -127,33 +142,27 @@ class CorrectedNaiveBayes:
 
 def _believed(
     tables: Sequence[PublicTable], scores: dict[int, Scores], differences: dict[int, Differences]
-) -> dict[int, tuple[_Part, Doubles]]:
-    """Return for each column what is believed of its differences, and the weights (r, c).
+) -> dict[int, tuple[Doubles, Doubles, Doubles]]:
+    """Return for each column the believed differences (r, c) in the feature's unit, their variances, and the weights.
 
     Where classes lie and how wide they are, are two kinds of differences: each kind is judged by its own.
     """
-    kinds: dict[tuple[int, int], bool] = {}
-    for j in differences:
-        for r in range(len(scores[j].means)):
-            absent = tables[j].cells.numeric and r == 2 and not tables[j].cells.missing
-            if not absent:
-                kinds[j, r] = tables[j].cells.numeric and r == 1
     out = {
-        j: ((np.zeros_like(d.values), np.zeros_like(d.values)), np.zeros_like(d.values)) for j, d in differences.items()
+        j: (np.zeros_like(d.values), np.zeros_like(d.values), np.zeros_like(d.values)) for j, d in differences.items()
     }
-    for kind in (False, True):
-        asked = [key for key, found in kinds.items() if found is kind]
+    for wide in (False, True):
+        asked = [
+            (j, r)
+            for j in differences
+            for r in range(len(scores[j].means))
+            if (tables[j].cells.numeric and r == _WIDTH) == wide
+            and (not tables[j].cells.numeric or r != _MISSING or tables[j].cells.missing)
+        ]
         if not asked:
             continue
-        pooled = Differences.joined(
-            [
-                Differences(*(getattr(differences[j], name)[r : r + 1] for name in ("values", "variances", "added")))
-                for j, r in asked
-            ]
-        )
-        weight, left = weights(pooled)
-        for (j, r), w, remains, value in zip(asked, weight, left, pooled.values, strict=True):
-            (values, variances), kept = out[j]
+        pooled = Differences.joined([differences[j].only(r) for j, r in asked])
+        for (j, r), weight, left, value in zip(asked, *weights(pooled), pooled.values, strict=True):
             deviation = np.sqrt(scores[j].variances[r])
-            values[r], variances[r], kept[r] = w * value * deviation, remains * deviation**2, w
+            for kept, found in zip(out[j], (weight * value * deviation, left * deviation**2, weight), strict=True):
+                kept[r] = found
     return out
