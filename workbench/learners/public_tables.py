@@ -138,36 +138,42 @@ def frequencies(lens: Lens, counts: Doubles) -> Doubles:
 
 def number_scores(table: PublicTable, counts: Doubles) -> Scores:
     """Return the scores of a number about its mean, of its squared distance from it, and of being missing."""
-    lens, share = table.lens, counts / counts.sum()
-    behind = np.einsum("g,pgk->pk", frequencies(lens, counts), lens.moments)
-    _, one, two, three, four = moments = behind / np.maximum(behind[0], _TINY)
-    missing = np.zeros(counts.shape)
-    if table.cells.missing:
-        missing = _posterior(lens, counts)[-1]
-    here = moments[0] - missing
+    share = counts / counts.sum()
+    (_, one, two, three, four), posterior = behind(table, counts)
+    missing = posterior[-1] if table.cells.missing else np.zeros(counts.shape)
+    here = 1 - missing
     centre = float(share @ one / max(share @ here, _TINY))
     square = two - 2 * centre * one + centre**2 * here
     fourth = four - 4 * centre * three + 6 * centre**2 * two - 4 * centre**3 * one + centre**4 * here
     spread, gone = float(share @ square), float(share @ missing)
     values = np.stack([one - centre * here, square - spread, missing - gone])
     variances = np.array([spread, share @ fourth - spread**2, gone * (1 - gone)])
-    return _scores(values, variances, np.array([centre, spread, gone]), share)
+    return scores_of(values, variances, np.array([centre, spread, gone]), share)
 
 
 def name_scores(table: PublicTable, counts: Doubles) -> Scores:
     """Return the scores of being each value of a column of names, a missing one last."""
     share = counts / counts.sum()
-    posterior = _posterior(table.lens, counts)
+    posterior = behind(table, counts)[1]
     means = posterior @ share
-    return _scores(posterior - means[:, None], means * (1 - means), means, share)
+    return scores_of(posterior - means[:, None], means * (1 - means), means, share)
 
 
-def _posterior(lens: Lens, counts: Doubles) -> Doubles:
-    joint = frequencies(lens, counts)[:, None] * lens.chances
-    return np.asarray(joint / np.maximum(joint.sum(axis=0), _TINY))
+def behind(table: PublicTable, counts: Doubles) -> tuple[Doubles, Doubles]:
+    """Return what stands behind each answer: E[z^p | answer] (5, k), and the chance of each group of cells (g, k).
+
+    Args:
+        table: the public table.
+        counts: of the answers (k,).
+    """
+    found = frequencies(table.lens, counts)
+    joint = found[:, None] * table.lens.chances
+    whole = np.maximum(joint.sum(axis=0), _TINY)
+    return np.einsum("g,pgk->pk", found, table.lens.moments) / whole, joint / whole
 
 
-def _scores(values: Doubles, variances: Doubles, means: Doubles, share: Doubles) -> Scores:
+def scores_of(values: Doubles, variances: Doubles, means: Doubles, share: Doubles) -> Scores:
+    """Return scores whose ``kept`` follows from the ``share`` (k,) of each answer."""
     variances = np.maximum(variances, _TINY)
     kept = np.clip(values**2 @ share / variances, _TINY, 1.0)
     return Scores(values, variances, means, kept)
