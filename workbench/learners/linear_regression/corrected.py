@@ -30,6 +30,9 @@ from workbench.learners.public_tables import (
 )
 from workbench.learners.tasks import REGRESSION
 
+MOST_NAMES = 512
+"""A column of more names than this is left out: its public table would hide all but a few of them anyway."""
+
 _FLAT = 1e-9
 _MOST_CORRELATION = 1.0
 
@@ -62,8 +65,12 @@ class CorrectedLinearRegression:
         answers = np.column_stack([cells, numbers])
         checked_answers_of((*self.tables, self.target), answers)
         rows = len(answers)
+        used = [j for j, table in enumerate(self.tables) if table.cells.numeric or table.cells.total <= MOST_NAMES]
+        answers = answers[:, [*used, -1]]
+        tables = [*(self.tables[j] for j in used), self.target]
         found = [
-            _encoded(t, np.bincount(a, minlength=t.randomiser.outputs).astype(float)) for t, a in self._each(answers)
+            _encoded(table, np.bincount(column, minlength=table.randomiser.outputs).astype(np.float64))
+            for table, column in zip(tables, answers.T, strict=True)
         ]
         scores = np.concatenate([s.values[:, a] for (s, _), a in zip(found, answers.T, strict=True)])
         variances, means, kept = (
@@ -86,11 +93,12 @@ class CorrectedLinearRegression:
             correlation[np.ix_(at, at)] = covariance / np.outer(deviations[at], deviations[at])
         goal, noise = _believed(correlations[:-1, -1][with_target], added[:-1, -1], rows)
         slopes = _solved(correlation, goal, remains, noise)
-        self.line_ = Line(means[:-1], float(means[-1]), slopes * deviations[-1] / deviations[:-1])
+        # A column that is left out has no slope.
+        there = np.isin(self.encoding.sources, used)
+        centre, whole = np.zeros(len(there)), np.zeros(len(there))
+        centre[there], whole[there] = means[:-1], slopes * deviations[-1] / deviations[:-1]
+        self.line_ = Line(centre, float(means[-1]), whole)
         return self
-
-    def _each(self, answers: NDArray[np.int64]) -> list[tuple[PublicTable, NDArray[np.int64]]]:
-        return list(zip((*self.tables, self.target), answers.T, strict=True))
 
     def predict(self, X: ArrayLike) -> Doubles:
         """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
