@@ -60,6 +60,33 @@ def unfinished() -> list[Path]:
     return list((user_data() / "unfinished").glob("*"))
 
 
+def test_the_corrected_table_stands_in_csv_text_and_plot(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = made / "curve.svg"
+    asked = ("--regimes", "sanitized:grr,corrected:grr,corrected:plan", "--epsilons", "3,300", "--repeats", "2")
+    assert main(words(made, *asked, "--jobs", "1", "--plot", str(plot))) == 0
+    said = capsys.readouterr().out
+    assert "corrected:grr" in said
+    assert "corrected:plan" in said
+    with (made / "out.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {r["regime"] for r in rows} == {"sanitized:grr", "corrected:grr", "corrected:plan"}
+    assert len(rows) == 3 * 2 * 2 * 4
+    last = {(r["regime"], r["repeat"]): r["value"] for r in rows if (r["epsilon"], r["metric"]) == ("300", "accuracy")}
+    assert all(last["sanitized:grr", repeat] == last["corrected:grr", repeat] for repeat in "01")
+    assert plot.stat().st_size > 1000
+
+
+def test_a_model_without_a_corrected_form_says_so(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words(made, "--regimes", "corrected:grr"), "--model", "kmeans"]) == 2
+    assert "knowing the public tables" in capsys.readouterr().err
+    assert left(made) == []
+
+
+def test_help_names_the_corrected_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["curve", "--help"]) == 0
+    assert "corrected:MECHANISM" in capsys.readouterr().out
+
+
 def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot = made / "curve.png"
     assert (

@@ -268,6 +268,14 @@ def test_ways_that_a_learner_does_not_have_are_not_offered(iris, press, qtbot, m
     assert iris.page.setup.value().regimes == ("private",)
     qtbot.keyClick(model, Qt.Key.Key_Up)
     assert all(box.isEnabled() and box.isChecked() for box in ways.values())
+    corrected = iris.findChild(QWidget, "regime_corrected")
+    assert (corrected.isEnabled(), corrected.isChecked()) == (True, False)
+    press(iris, "regime_corrected")
+    qtbot.keyClick(model, Qt.Key.Key_Down)  # the toy says nothing of a corrected form
+    assert (corrected.isEnabled(), corrected.isChecked()) == (False, False)
+    assert "knowing the public tables" in corrected.toolTip()
+    qtbot.keyClick(model, Qt.Key.Key_Up)
+    assert (corrected.isEnabled(), corrected.isChecked()) == (True, True)
     with pytest.raises(ParameterError, match="no ordinary model"):
         CurvePlan(model="bin-means")
 

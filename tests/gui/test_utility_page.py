@@ -329,3 +329,39 @@ def test_a_figure_without_bands_and_baselines_keeps_its_lines():
     bare = shown(FIGURE, bands=False, baselines=False)
     assert [s.mean for s in bare.series] == [s.mean for s in FIGURE.series]
     assert bare.baselines == ()
+
+
+def test_the_corrected_table_is_asked_for_by_a_tick_and_drawn_beside_the_sanitised_one(utility, qtbot, press, idle):
+    tick = utility.findChild(QWidget, "regime_corrected")
+    assert (tick.isVisible(), tick.isChecked(), tick.isEnabled()) == (True, False, True)
+    press(utility, "regime_corrected")
+    page = ran(utility, qtbot, press, idle, epsilons="1, 100")
+    assert page.setup.value().regimes == ("none", "sanitized:plan", "corrected:plan", "private")
+    names = ["sanitised, then trained", "sanitised, corrected", "private model"]
+    assert [s.name for s in page.figure.series] == names
+    assert [s.style for s in page.figure.series] == ["sanitized", "corrected", "private"]
+    assert "(sanitised, corrected)" in utility.findChild(QLabel, "curve_words").text()
+    offered = utility.findChild(QWidget, "curve_take")
+    assert offered.isVisible()
+    assert offered.text() == "Plan the table at ε = 100"
+    # A point of its line belongs to a sanitised table: its ε goes into the plan.
+    qtbot.mouseClick(page.plot.view.viewport(), Qt.MouseButton.LeftButton, pos=point_at(page, 1, 1))
+    assert utility.session.plan.epsilon == 100
+    # A study of it alone goes through the same mechanism.
+    for other in ("regime_none", "regime_sanitized", "regime_private"):
+        press(utility, other)
+    assert page.setup.value().regimes == ("corrected:plan",)
+
+
+def test_of_a_corrected_line_alone_the_plan_takes_the_epsilon():
+    x = (1.0, 10.0)
+    figure = CurveFigure(
+        title="Accuracy against ε",
+        subtitle="",
+        x_label="ε",
+        y_label="accuracy",
+        series=(Series("sanitised, corrected", "corrected", x, (0.5, 0.79), (0.5, 0.79), (0.5, 0.79)),),
+        baselines=(Baseline("no privacy", "no-privacy", 0.8), Baseline("majority", "majority", 0.6)),
+    )
+    assert worth_taking(figure, "sanitized") == 10.0
+    assert worth_taking(figure, "private") is None

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import declare
 from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
+
+if TYPE_CHECKING:
+    from workbench.learners.public_tables import PublicTable
 
 NOISES = ("released", "study", "none")
 """The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
@@ -40,6 +43,9 @@ class Learner:
         estimator: makes the private model; a class with ``fit``, ``predict`` and what :class:`PrivateEstimator` asks.
         ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
             where there is none.
+        corrected: makes the model that learns from sanitised cells, knowing the public tables of the attributes and
+            of the target: ``fit(cells, target cells)``, then ``predict`` of rows as the others take them; ``None``
+            where there is none.
         kinds: the kinds of columns that it can learn from.
         short: the title where there is little room.
         relation: the neighbours that its cost is stated for.
@@ -52,6 +58,7 @@ class Learner:
     parameters: type[Parameters]
     estimator: type[PrivateEstimator]
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
+    corrected: Callable[[Sequence[PublicTable], PublicTable], Any] | None = None
     kinds: tuple[str, ...] = KINDS
     short: str = ""
     relation: str = "zero-out"

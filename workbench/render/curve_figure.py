@@ -72,7 +72,7 @@ def _series(name: str, style: str, points: list[Point]) -> Series:
 
 
 def _styles(ways: list[Regime]) -> dict[str, str]:
-    """Return a style for each regime: its own, and free ones for further sanitised regimes."""
+    """Return a style for each regime: its own, and free ones for further sanitised or corrected regimes."""
     free = iter(FREE_STYLES)
     out: dict[str, str] = {}
     for way in ways:
@@ -84,7 +84,9 @@ def _styles(ways: list[Regime]) -> dict[str, str]:
 def _name(way: Regime, ways: list[Regime]) -> str:
     if way.kind == "private":
         return "private model"
-    alone = sum(other.kind == "sanitized" for other in ways) == 1
+    alone = sum(other.kind == way.kind for other in ways) == 1
+    if way.kind == "corrected":
+        return "sanitised, corrected" if alone else f"corrected: {way.mechanism}"
     return "sanitised, then trained" if alone else f"sanitised: {way.mechanism}"
 
 

@@ -38,6 +38,8 @@ STYLES: dict[str, SeriesStyle] = {
     "majority": SeriesStyle("#566070", "#9AA5B4", dash="dotted"),
     "sanitized": SeriesStyle("#D55E00", "#F0772B", "circle"),
     "private": SeriesStyle("#0072B2", "#4FA8E0", "square"),
+    # The same rows as the sanitised line, and so its colour: what differs is what the model makes of them.
+    "corrected": SeriesStyle("#D55E00", "#F0772B", "triangle", "dashed"),
     "third": SeriesStyle("#009E73", "#2BBF94", "triangle"),
     "fourth": SeriesStyle("#CC79A7", "#DD94BC", "diamond"),
     "fifth": SeriesStyle("#56B4E9", "#8CCBF2", "triangle-down"),

@@ -1,4 +1,4 @@
-"""Utility against ε: the same splits trained without privacy, on a sanitised table and with a private learner.
+"""Utility against ε: the same splits without privacy, on a sanitised table (corrected or not), with a private learner.
 
 A study is private: its figures come from held-out private rows, its draws from seeded generators that no release
 uses, and nothing of it can be released.
@@ -45,7 +45,8 @@ class CurvePlan(Parameters):
         default=("none", "sanitized:staircase", "private"),
         shortest=1,
         most=MOST_REGIMES,
-        help="ways of training: none, sanitized:MECHANISM, private",
+        help="ways of training: none, sanitized:MECHANISM, corrected:MECHANISM (its rows, and a model that "
+        "knows the public tables they went through), private; MECHANISM may also be plan or auto",
     )
     epsilons: tuple[float, ...] = levels(
         default=(0.1, 0.3, 1.0, 3.0, 10.0),
@@ -69,6 +70,11 @@ class CurvePlan(Parameters):
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
                 "sanitised rows",
                 mend="choose the regime private alone",
+            )
+        if chosen.corrected is None and any(way.kind == "corrected" for way in ways):
+            raise ParameterError(
+                f"{chosen.name} cannot learn from a sanitised table knowing the public tables it went through",
+                mend="leave out the regimes corrected:MECHANISM",
             )
         if self.evaluate == SANITIZED and not any(way.kind == "sanitized" for way in ways):
             raise ParameterError(
@@ -178,7 +184,7 @@ def run_curve(
     cancel = cancel or CancelToken()
     fits = plan.fits()
     for way in plan.ways:
-        if way.kind == "sanitized":
+        if way.on_a_table:
             for epsilon in plan.epsilons:
                 data.plan(way, epsilon)  # report a share that is too small before any work
     figures: dict[Fit, Figures] = {}

@@ -1,4 +1,4 @@
-"""The ways of training that a study compares: without privacy, on a sanitised table, with a private learner."""
+"""The ways of training that a study compares: no privacy, a sanitised table (corrected or not), a private learner."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.data.columns.matrix import matrix
 from workbench.data.table import Table
 from workbench.learners import Learner
+from workbench.learners.public_tables import PublicTable
 from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import InputError, ParameterError
 from workbench.params.field import did_you_mean
@@ -24,7 +25,9 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.held_out import HeldOut
 from workbench.studies.splits import seed_of
 
-Kind = Literal["none", "sanitized", "private"]
+Kind = Literal["none", "sanitized", "corrected", "private"]
+ON_A_TABLE = ("sanitized", "corrected")
+"""The kinds that train on a sanitised table, and so name its mechanism."""
 
 PLANNED = "plan"
 """In place of a mechanism: each column goes through the mechanism that the plan names for it."""
@@ -36,7 +39,8 @@ class Regime:
 
     Attributes:
         name: as the person wrote it, and as it stands in the CSV.
-        kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``private``.
+        kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``corrected`` (on the same
+            rows, a model that knows the public tables they went through), ``private``.
         mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.
     """
 
@@ -46,24 +50,30 @@ class Regime:
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Return the regime called ``none``, ``private`` or ``sanitized:MECHANISM``.
+        """Return the regime called ``none``, ``private``, ``sanitized:MECHANISM`` or ``corrected:MECHANISM``.
 
         Raises:
             ParameterError: there is no such regime or mechanism.
         """
         kind, colon, mechanism_name = name.partition(":")
-        if kind == "sanitized":
+        if kind in ON_A_TABLE:
             if not mechanism_name:
-                raise ParameterError(f"the regime {name!r} names no mechanism", mend="write sanitized:staircase")
+                raise ParameterError(f"the regime {name!r} names no mechanism", mend=f"write {kind}:staircase")
             if mechanism_name not in (AUTO, PLANNED):
                 mechanism(mechanism_name)
-            return cls(name, "sanitized", mechanism_name)
+            return cls(name, "sanitized" if kind == "sanitized" else "corrected", mechanism_name)
         if colon or kind not in ("none", "private"):
-            near = did_you_mean(kind, ("none", "sanitized", "private"))
+            near = did_you_mean(kind, ("none", *ON_A_TABLE, "private"))
             raise ParameterError(
-                f"the regime {name!r} is not known{near}", mend="choose none, sanitized:MECHANISM or private"
+                f"the regime {name!r} is not known{near}",
+                mend="choose none, sanitized:MECHANISM, corrected:MECHANISM or private",
             )
         return cls(name, "none" if kind == "none" else "private")
+
+    @property
+    def on_a_table(self) -> bool:
+        """Whether it trains on a sanitised table."""
+        return self.kind in ON_A_TABLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +147,35 @@ class StudyData:
 
     def sanitised(self, regime: Regime, epsilon: float, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return one seeded draw of the whole table, as (X, y) on the public grid."""
-        entropy = SeededEntropy(seed)
         drawn = np.empty(self.cells.shape)
+        answers = self.sanitised_cells(regime, epsilon, seed)
         for j, column in enumerate(_calibrated((*self.columns, self.target), regime.mechanism, epsilon)):
-            cells = column.randomiser.sample(self.cells[:, j], entropy)
-            drawn[:, j] = column.grid.numbers_of(cells) if column.column.numeric else cells
+            cells = answers[:, j]
+            drawn[:, j] = column.grid.numbers_of(cells.astype(np.uint32)) if column.column.numeric else cells
         return drawn[:, :-1], drawn[:, -1].astype(self.y.dtype)
+
+    def sanitised_cells(self, regime: Regime, epsilon: float, seed: int) -> NDArray[np.int64]:
+        """Return the same draw as cells, (n, d + 1)."""
+        entropy = SeededEntropy(seed)
+        protected = _calibrated((*self.columns, self.target), regime.mechanism, epsilon)
+        drawn = [column.randomiser.sample(self.cells[:, j], entropy) for j, column in enumerate(protected)]
+        return np.column_stack(drawn).astype(np.int64)
+
+    def public_tables(self, regime: Regime, epsilon: float) -> tuple[PublicTable, ...]:
+        """Return the public table that each attribute went through, and last the target."""
+        return _public_tables((*self.columns, self.target), regime.mechanism, epsilon)
 
 
 # One: fits come grouped by ε, and a column of 4,096 cells needs 256 MB.
 @lru_cache(maxsize=1)
 def _calibrated(columns: tuple[Column, ...], chosen: str, epsilon: float) -> tuple[ProtectedColumn, ...]:
     return protected_columns(_plan(columns, chosen, epsilon))
+
+
+@lru_cache(maxsize=1)
+def _public_tables(columns: tuple[Column, ...], chosen: str, epsilon: float) -> tuple[PublicTable, ...]:
+    protected = _calibrated(columns, chosen, epsilon)
+    return tuple(PublicTable(p.column.facts(), p.grid.cells, p.randomiser) for p in protected)
 
 
 def _plan(columns: tuple[Column, ...], chosen: str, epsilon: float) -> Plan:
@@ -210,15 +237,27 @@ def predictions(
         training: indices of the training rows.
         held_out: indices of the other rows.
         seed: the study's seed; every fit has draws of its own, which no release ever uses.
-        sanitised_truth: whether the held-out rows of a sanitised regime are the sanitised ones.
+        sanitised_truth: whether the held-out rows of a sanitised regime are the sanitised ones; a corrected model is
+            one of the rows as they are, and is asked about those.
     """
-    drawn = seed_of(seed, fit.regime.name, fit.epsilon, fit.repeat)
-    X, y = data.X, data.y
+    # The corrected model learns from the very rows of the sanitised regime: what differs is what it makes of them.
+    rows_of = f"sanitized:{fit.regime.mechanism}" if fit.regime.kind == "corrected" else fit.regime.name
+    drawn = seed_of(seed, rows_of, fit.epsilon, fit.repeat)
+    X: NDArray[Any] = data.X
+    y = data.y
     estimator: Any
     if fit.regime.kind == "private":
         parameters = model.parameters.from_plain({"epsilon": fit.epsilon})
         noise = StudyNoise(np.random.Generator(np.random.PCG64(drawn)))
         estimator = model.private(data.columns, data.target, parameters, noise)
+    elif fit.regime.kind == "corrected":
+        assert fit.epsilon is not None
+        assert model.corrected is not None  # the curve's plan has asked
+        model.require(data.columns, data.target)
+        *tables, of_target = data.public_tables(fit.regime, fit.epsilon)
+        answers = data.sanitised_cells(fit.regime, fit.epsilon, drawn)
+        estimator, X, y = model.corrected(tables, of_target), answers[:, :-1], answers[:, -1]
+        sanitised_truth = False
     else:
         model.require(data.columns, data.target)
         assert model.ordinary is not None  # the curve's plan has asked

@@ -31,6 +31,7 @@ from workbench.learners.base import (
     table_shape,
 )
 from workbench.learners.encoding import grid_of
+from workbench.learners.linear_regression.corrected import CorrectedLinearRegression
 from workbench.learners.linear_regression.parameters import ADAPTIVE, LinearRegressionParameters
 from workbench.learners.linear_regression.setting import Setting
 from workbench.learners.linear_regression.solve import Line, adaptive_line, functional_line
@@ -208,4 +209,5 @@ LINEAR_REGRESSION = Learner(
     parameters=LinearRegressionParameters,
     estimator=LinearRegression,
     ordinary=_ordinary,
+    corrected=CorrectedLinearRegression,
 )

@@ -41,13 +41,16 @@ from workbench.learners.base import (
     table_shape,
 )
 from workbench.learners.denoise import class_sizes
+from workbench.learners.naive_bayes.corrected import CorrectedNaiveBayes
 from workbench.learners.naive_bayes.likelihood import (
     CellDensity,
     ClassSizes,
     Density,
     GaussianDensity,
+    class_chances,
     gaussian_moments,
     histogram_cells,
+    joint_log_likelihood,
     present_sizes,
     smoothed,
 )
@@ -189,19 +192,12 @@ class NaiveBayesModel:
     def joint_log_likelihood(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return log P(class) + Σ log p(x_j | class) of each row (n, k)."""
         columns = checked_columns(X, self._schema.attributes)
-        prior = np.log(self.class_sizes_ / self.class_sizes_.sum())
-        total = np.tile(prior, (len(columns), 1))
-        for column, density in self.densities_.items():
-            total += density.log_density(columns[:, column])
-        return total
+        return joint_log_likelihood(self.class_sizes_, self.densities_, columns)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | row) (n, k); a row that is impossible in every class gets the class sizes."""
-        joint = self.joint_log_likelihood(X)
-        impossible = ~np.isfinite(joint).any(axis=1)
-        joint[impossible] = np.log(self.class_sizes_)
-        odds = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        columns = checked_columns(X, self._schema.attributes)
+        return class_chances(self.class_sizes_, self.densities_, columns)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the most probable class code of each row (n,)."""
@@ -355,4 +351,5 @@ NAIVE_BAYES = Learner(
     parameters=NaiveBayesParameters,
     estimator=NaiveBayes,
     ordinary=_ordinary,
+    corrected=CorrectedNaiveBayes,
 )

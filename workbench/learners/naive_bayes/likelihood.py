@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,3 +133,20 @@ def present_sizes(classes: ClassSizes, presence: Doubles | None, variance: float
 
 
 Density = GaussianDensity | CellDensity
+
+
+def class_chances(sizes: Doubles, densities: Mapping[int, Density], columns: Doubles) -> Doubles:
+    """Return P(class | row) (n, k); a row that is impossible in every class gets the class sizes."""
+    joint = joint_log_likelihood(sizes, densities, columns)
+    impossible = ~np.isfinite(joint).any(axis=1)
+    joint[impossible] = np.log(sizes)
+    odds = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def joint_log_likelihood(sizes: Doubles, densities: Mapping[int, Density], columns: Doubles) -> Doubles:
+    """Return log P(class) + Σ log p(x_j | class) of each row (n, k)."""
+    total = np.tile(np.log(sizes / sizes.sum()), (len(columns), 1))
+    for column, density in densities.items():
+        total += density.log_density(columns[:, column])
+    return total

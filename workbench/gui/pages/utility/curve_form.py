@@ -14,13 +14,14 @@ from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
-from workbench.studies.regimes import PLANNED
+from workbench.studies.regimes import ON_A_TABLE, PLANNED
 
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
 TIPS = {
     "none": "An ordinary model on the rows as they are",
     "sanitized": "An ordinary model on a sanitised table",
+    "corrected": "The same sanitised rows, and a model that knows the public tables they went through",
     "private": "A model that adds noise to what it learns",
 }
 AS_PLANNED = (
@@ -28,8 +29,9 @@ AS_PLANNED = (
     "shares keep their part of it"
 )
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
+NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
 
-LEAST_LETTERS, WIDEST_LIST = 14, 260
+LEAST_LETTERS, WIDEST_LIST = 11, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 
@@ -54,8 +56,10 @@ class CurveSetup(Card):
         self._regimes = {
             "none": _check("no privacy", "regime_none", TIPS["none"]),
             "sanitized": _check("sanitised by", "regime_sanitized", TIPS["sanitized"]),
-            "private": _check("private model", "regime_private", TIPS["private"]),
+            "corrected": _check("corrected", "regime_corrected", TIPS["corrected"]),
+            "private": _check("private", "regime_private", TIPS["private"]),
         }
+        self._regimes["corrected"].setChecked(False)  # a fourth line is asked for
         self.mechanism = named(ChoiceBox(), "regime_mechanism", "Mechanism of the sanitised table", AS_PLANNED)
         self.mechanism.addItem("the plan", PLANNED)
         self.mechanism.setItemData(0, AS_PLANNED, TOOLTIP)
@@ -78,6 +82,7 @@ class CurveSetup(Card):
         self._problem = label("", "problem", wrap=True, name="curve_problem")
         self._problem.hide()
         self._misfit = ""
+        self._taken: dict[str, bool] = {}  # ways that this model lacks, and whether they were ticked before it
         self._arrange()
         self._follow_model()
         self.model.currentIndexChanged.connect(self._follow_model)
@@ -92,14 +97,14 @@ class CurveSetup(Card):
         self.baselines.toggled.connect(self.look_changed)
 
     def _arrange(self) -> None:
-        none, sanitized, private = self._regimes.values()
+        none, sanitized, corrected, private = self._regimes.values()
         upper, lower = QWidget(), QWidget()
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
         for combo in (self.model, self.mechanism):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             combo.setMinimumContentsLength(LEAST_LETTERS)
             combo.setMaximumWidth(WIDEST_LIST)
-        first = row(self.model, 8, none, 8, sanitized, self.mechanism, 8, private)
+        first = row(self.model, 8, none, 8, sanitized, self.mechanism, corrected, 8, private)
         first.addStretch(1)
         first.setStretch(first.indexOf(self.mechanism), 100)
         upper.setLayout(first)
@@ -126,16 +131,21 @@ class CurveSetup(Card):
             self.measure.addItem(entry.title, entry.name)
         self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
         self.measure.blockSignals(False)
-        for key in ("none", "sanitized"):
+        for key, there, refusal in (
+            ("none", chosen.ordinary is not None, NO_ORDINARY),
+            ("sanitized", chosen.ordinary is not None, NO_ORDINARY),
+            ("corrected", chosen.corrected is not None, NO_CORRECTED),
+        ):
             box = self._regimes[key]
             box.blockSignals(True)
-            if chosen.ordinary is None:
+            if not there:
+                self._taken.setdefault(key, box.isChecked())
                 box.setChecked(False)
-            elif not box.isEnabled():  # it was taken away by the model that was chosen before
-                box.setChecked(True)
+            elif key in self._taken:  # by the model that was chosen before
+                box.setChecked(self._taken.pop(key))
             box.blockSignals(False)
-            box.setEnabled(chosen.ordinary is not None)
-            box.setToolTip(TIPS[key] if chosen.ordinary is not None else NO_ORDINARY)
+            box.setEnabled(there)
+            box.setToolTip(TIPS[key] if there else refusal)
 
     def value(self) -> CurvePlan | None:
         """Return what to compute, or ``None`` while a field is refused; the reason stands below."""
@@ -151,8 +161,10 @@ class CurveSetup(Card):
                 mark_wrong(field, wrong=True)
                 problem = problem or sentence(error)
         if not problem:
-            names = {"sanitized": f"sanitized:{self.mechanism.currentData()}"}
-            regimes = tuple(names.get(key, key) for key, box in self._regimes.items() if box.isChecked())
+            by = self.mechanism.currentData()
+            regimes = tuple(
+                f"{key}:{by}" if key in ON_A_TABLE else key for key, box in self._regimes.items() if box.isChecked()
+            )
             try:
                 if not regimes:
                     raise ParameterError("no way of training is chosen", mend="tick at least one")

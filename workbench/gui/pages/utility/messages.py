@@ -11,8 +11,10 @@ from workbench.gui.widgets.formatting import at_most
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.render.values import CurveFigure, Series
 from workbench.studies.metrics import Metric, measured
+from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
+OF_KIND = {"sanitized": ON_A_TABLE}
 
 
 def shown(figure: CurveFigure, *, bands: bool, baselines: bool) -> CurveFigure:
@@ -35,7 +37,10 @@ def near_no_privacy(figure: CurveFigure, series: Series, metric: Metric = USUAL)
 
 
 def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> float | None:
-    """Return the least such ε of the lines of ``kind`` (sanitized or private); ``None`` where none is of use."""
+    """Return the least such ε of the lines of ``kind`` (sanitized or private); ``None`` where none is of use.
+
+    A corrected model is one of a sanitised table, so that its lines count as such.
+    """
     if not predictable(figure, metric):
         return None
     level, constant = _level(figure, "no-privacy"), _level(figure, "majority")
@@ -45,7 +50,11 @@ def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> floa
     def of_use(value: float) -> bool:
         return metric.close(value, level) and (constant is None or metric.better(value, constant))
 
-    starts = (_from_where(s, [of_use(value) for value in s.mean]) for s in figure.series if s.style == kind)
+    starts = (
+        _from_where(s, [of_use(value) for value in s.mean])
+        for s in figure.series
+        if s.style in OF_KIND.get(kind, (kind,))
+    )
     return min((start for start in starts if start is not None), default=None)
 
 

@@ -73,7 +73,7 @@ class UtilityPage(RunPage):
         for part in (*self._switch.values(), self._copy, self._save):
             self.header.addWidget(part)
         self._words = label("", wrap=True, name="curve_words")
-        tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z takes it back"
+        tip = "The least tested ε from which a model of the sanitised table is near no privacy; Ctrl+Z undoes it"
         self._take = button("", "curve_take", tip=tip)
         self._take.clicked.connect(lambda: self._take_best("sanitized"))
         tip = "The least tested ε from which the private model is near no privacy; the table's plan stays as it is"

@@ -78,7 +78,7 @@ def studied(session: Session, plan: CurvePlan | None = None) -> object:
     own; of a locked share it is the part of ε that counts.
     """
     draft = session.plan
-    planned = plan is not None and f"sanitized:{AS_PLANNED}" in plan.regimes
+    planned = plan is not None and any(way.on_a_table and way.mechanism == AS_PLANNED for way in plan.ways)
     columns = tuple(
         dataclasses.replace(
             column,

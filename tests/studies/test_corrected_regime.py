@@ -1,0 +1,171 @@
+"""The corrected table: the sanitised rows, and a model that knows the public tables they went through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import ArrayLike, NDArray
+
+from workbench import learners
+from workbench.data.read import read_table
+from workbench.data.table import Table
+from workbench.learners import NAIVE_BAYES
+from workbench.learners.public_tables import PublicTable
+from workbench.processes.executor import cores
+from workbench.sanitize.plan import Column, Plan
+from workbench.studies.curve import CurvePlan, identity, run_curve
+from workbench.studies.journal import Journal
+from workbench.studies.regimes import Regime, StudyData
+from workbench.studies.results import Row, Tally
+
+BOUNDS = Plan(
+    epsilon=2.0,
+    columns=(
+        Column(name="Size", kind="real", lower=0.0, upper=10.0, cells=21, mechanism="grr"),
+        Column(name="Colour", kind="category", domain=("red", "green", "blue")),
+        Column(name="Kind", kind="category", domain=("a", "b"), mechanism="grr"),
+    ),
+)
+PLAN = CurvePlan(epsilons=(0.5, 5.0, 1000.0), repeats=6, regimes=("none", "sanitized:plan", "corrected:plan"))
+
+
+@pytest.fixture(scope="module")
+def data() -> StudyData:
+    generator = np.random.default_rng(1)
+    y = (generator.random(600) < 0.35).astype(int)
+    size = np.clip(generator.normal(3 + 4 * y, 1.5), 0, 10).round(1)
+    colour = np.where(generator.random(600) < 0.6, y, 2)
+    frame = {
+        "Size": [str(v) for v in size],
+        "Colour": [("red", "green", "blue")[c] for c in colour],
+        "Kind": ["ab"[c] for c in y],
+    }
+    return StudyData.read(Table(pl.DataFrame(frame), "made up"), BOUNDS, "Kind")
+
+
+def figures(rows: tuple[Row, ...], metric: str = "accuracy") -> dict[tuple[str, float], float]:
+    return {(p.regime, p.epsilon): p.mean for p in Tally(rows).points() if p.metric == metric}
+
+
+def test_it_is_better_than_the_sanitised_table_and_the_same_where_nothing_was_flipped(data: StudyData) -> None:
+    rows = run_curve(PLAN, data).rows
+    got = figures(rows)
+    assert got["corrected:plan", 5.0] > got["sanitized:plan", 5.0] + 0.02
+    assert got["corrected:plan", 5.0] > 0.8
+    # ε = 1000 leaves every cell as it is: both are the ordinary model on the public grid.
+    for metric in ("accuracy", "f1", "balanced_accuracy"):
+        same = figures(rows, metric)
+        assert same["corrected:plan", 1000.0] == pytest.approx(same["sanitized:plan", 1000.0], abs=1e-12)
+    assert run_curve(PLAN, data, jobs=2).rows == rows
+
+
+def test_it_learns_from_the_very_rows_of_the_sanitised_regime(data: StudyData) -> None:
+    seen: list[NDArray[np.int64]] = []
+
+    class Watching(NAIVE_BAYES.corrected):  # type: ignore[misc, name-defined]
+        def fit(self, cells: NDArray[np.int64], classes: NDArray[np.int64]) -> Self:
+            seen.append(np.column_stack([cells, classes]))
+            return super().fit(cells, classes)  # type: ignore[no-any-return]
+
+    class Ordinary:
+        def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Self:
+            codes = np.rint(X[:, 0] * 2)  # 21 cells from 0 to 10
+            seen.append(np.column_stack([codes, X[:, 1], y]).astype(np.int64))
+            return self
+
+        def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+            return np.zeros(len(np.asarray(X)), dtype=np.int64)
+
+    both = replace(NAIVE_BAYES, corrected=Watching, ordinary=lambda *_: Ordinary())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learners, "LEARNERS", (both,))
+        run_curve(replace(PLAN, regimes=("sanitized:grr", "corrected:grr"), epsilons=(1.0,), repeats=2), data)
+    assert len(seen) == 4
+    assert np.array_equal(seen[0], seen[2])
+    assert np.array_equal(seen[1], seen[3])
+    assert not np.array_equal(seen[0], seen[1])
+
+
+def test_it_is_asked_about_rows_as_they_are_even_if_others_are_asked_about_sanitised_ones(data: StudyData) -> None:
+    raw = figures(run_curve(PLAN, data).rows)
+    other = figures(run_curve(replace(PLAN, evaluate="sanitized"), data).rows)
+    assert other["corrected:plan", 0.5] == raw["corrected:plan", 0.5]
+    assert other["sanitized:plan", 0.5] != raw["sanitized:plan", 0.5]
+
+
+def test_a_stopped_study_goes_on_with_it(data: StudyData, tmp_path: Path) -> None:
+    short = replace(PLAN, repeats=2)
+    with Journal.open(tmp_path, identity(PLAN, data)) as journal:
+        run_curve(short, data, journal=journal)
+    with Journal.open(tmp_path, identity(PLAN, data)) as journal:
+        assert any(name.startswith("corrected:plan at epsilon 5") for name in journal.done)
+        assert run_curve(PLAN, data, journal=journal).rows == run_curve(PLAN, data).rows
+
+
+def test_a_learner_says_by_its_descriptor_alone_how_it_is_corrected(
+    data: StudyData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Commonest:
+        """Names the class that the inverse of the target's table makes the largest."""
+
+        def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
+            assert [table.attribute.name for table in tables] == ["Size", "Colour"]
+            self.target = target
+
+        def fit(self, cells: NDArray[np.int64], classes: NDArray[np.int64]) -> Self:
+            assert cells.shape == (len(classes), 2)
+            counts = np.bincount(classes, minlength=2) @ self.target.inverse
+            self.said = int(counts.argmax())
+            return self
+
+        def predict(self, X: ArrayLike) -> NDArray[Any]:
+            return np.full(len(np.asarray(X)), self.said)
+
+    monkeypatch.setattr(learners, "LEARNERS", (replace(NAIVE_BAYES, name="toy", corrected=Commonest),))
+    plan = CurvePlan(model="toy", regimes=("corrected:grr",), epsilons=(30.0,), repeats=3)
+    result = run_curve(plan, data)
+    assert figures(result.rows) == {("corrected:grr", 30.0): pytest.approx(result.levels["accuracy"])}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("corrected:plan", "corrected"), ("sanitized:auto", "sanitized")])
+def test_regimes_of_a_table(name: str, kind: str) -> None:
+    way = Regime.parse(name)
+    assert (way.name, way.kind, way.on_a_table) == (name, kind, True)
+    assert not Regime.parse("private").on_a_table
+
+
+DIABETES = {
+    "Pregnancies": (0, 20),
+    "Glucose": (0, 250),
+    "BMI": (0, 70),
+    "Age": (18, 100),
+}
+
+
+@pytest.mark.slow
+def test_the_diabetes_table_on_8_cells(shared_data: Path) -> None:
+    """Four attributes that a physician would name, each on 8 cells."""
+    columns = [
+        Column(name=name, kind="real", lower=float(low), upper=float(high), cells=8, mechanism="grr")
+        for name, (low, high) in DIABETES.items()
+    ]
+    target = Column(name="Outcome", kind="category", domain=("0", "1"), mechanism="grr")
+    table = read_table(shared_data / "diabetes.csv")
+    read = StudyData.read(table, Plan(epsilon=1, columns=(*columns, target)), "Outcome")
+    plan = CurvePlan(regimes=("sanitized:plan", "corrected:plan"), epsilons=(1.0, 3.0, 10.0), repeats=60)
+    result = run_curve(plan, read, jobs=cores())
+    got = {(p.regime, p.epsilon): p for p in result.points if p.metric == "accuracy"}
+    majority = result.levels["accuracy"]
+    for epsilon in plan.epsilons:
+        assert got["corrected:plan", epsilon].mean > got["sanitized:plan", epsilon].mean
+    # At ε = 1 one class in four times seems the larger one: no method can know better (see KNOWN-LIMITS.md).
+    for epsilon in (3.0, 10.0):
+        point = got["corrected:plan", epsilon]
+        assert point.mean > majority - 2 * point.standard_error
+    assert got["corrected:plan", 10.0].mean >= 0.73

@@ -1,0 +1,157 @@
+"""Linear regression from a sanitised table, knowing the public tables that its values went through.
+
+The tables of two columns work independently: the mean product of their scores is the covariance of the true columns
+times the part of each that its table left (:mod:`workbench.learners.public_tables`). Divided by these it is unbiased
+where the scores lie on straight lines; of each correlation the model takes the part that is more than noise. With
+tables that change nothing these are the ordinary moments, and the line is the ordinary one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import OWN_VALUE
+from workbench.learners.base import checked_schema
+from workbench.learners.denoise import Doubles
+from workbench.learners.encoding import encoding, grid_of
+from workbench.learners.linear_regression.solve import Line
+from workbench.learners.public_tables import (
+    Differences,
+    PublicTable,
+    Scores,
+    behind,
+    checked_answers_of,
+    scores_of,
+    weights,
+)
+from workbench.learners.tasks import REGRESSION
+
+MOST_NAMES = 512
+"""A column of more names than this is left out: its public table would hide all but a few of them anyway."""
+
+_FLAT = 1e-9
+_MOST_CORRELATION = 1.0
+
+
+class CorrectedLinearRegression:
+    """The line; it is fitted to cells of a sanitised table, and asked about rows as they are.
+
+    Attributes:
+        tables: the public table of each column of the rows, in order.
+        target: the one of the numbers that are predicted.
+        line_: the prediction on the encoded scale.
+    """
+
+    def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
+        self.tables, self.target = tuple(tables), target
+        attributes = [table.attribute for table in tables]
+        checked_schema(attributes, target.attribute, REGRESSION)
+        self.encoding = encoding(attributes)
+
+    def fit(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> Self:
+        """Learn from sanitised rows.
+
+        Args:
+            cells: (n, d) cells of the columns.
+            numbers: (n,) cells of the target.
+
+        Raises:
+            InputError: a cell is none of its column's.
+        """
+        answers = np.column_stack([cells, numbers])
+        checked_answers_of((*self.tables, self.target), answers)
+        rows = len(answers)
+        used = [j for j, table in enumerate(self.tables) if table.cells.numeric or table.cells.total <= MOST_NAMES]
+        answers = answers[:, [*used, -1]]
+        tables = [*(self.tables[j] for j in used), self.target]
+        found = [
+            _encoded(table, np.bincount(column, minlength=table.randomiser.outputs).astype(np.float64))
+            for table, column in zip(tables, answers.T, strict=True)
+        ]
+        scores = np.concatenate([s.values[:, a] for (s, _), a in zip(found, answers.T, strict=True)])
+        variances, means, kept = (
+            np.concatenate([getattr(s, name) for s, _ in found]) for name in ("variances", "means", "kept")
+        )
+        deviations = np.sqrt(variances)
+        left = np.outer(kept, kept)
+        correlations = scores @ scores.T / rows / left / np.outer(deviations, deviations)
+        source = np.repeat(np.arange(len(found)), [len(s.means) for s, _ in found])
+        own = source[:, None] == source
+        among, with_target = ~own[:-1, :-1], np.ones(len(source) - 1, dtype=bool)
+        correlation, remains = np.eye(len(source) - 1), 0.0
+        added = (1 / left - 1) / rows
+        if among.any():
+            correlation[among], noise = _believed(correlations[:-1, :-1][among], added[:-1, :-1][among], rows)
+            remains = float(noise.mean())
+        # Columns of one attribute went through one table together: their covariance comes with the frequencies.
+        for j, (_, covariance) in enumerate(found[:-1]):
+            at = np.flatnonzero(source == j)
+            correlation[np.ix_(at, at)] = covariance / np.outer(deviations[at], deviations[at])
+        goal, noise = _believed(correlations[:-1, -1][with_target], added[:-1, -1], rows)
+        slopes = _solved(correlation, goal, remains, noise)
+        # A column that is left out has no slope.
+        there = np.isin(self.encoding.sources, used)
+        centre, whole = np.zeros(len(there)), np.zeros(len(there))
+        centre[there], whole[there] = means[:-1], slopes * deviations[-1] / deviations[:-1]
+        self.line_ = Line(centre, float(means[-1]), whole)
+        return self
+
+    def predict(self, X: ArrayLike) -> Doubles:
+        """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
+        size = grid_of(1)
+        height = (self.line_.at(self.encoding.encode(X, size) / size) + 1) / 2
+        lower, upper = self.target.attribute.bounds()
+        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+
+
+def _encoded(table: PublicTable, counts: Doubles) -> tuple[Scores, Doubles]:
+    """Return the scores of a column's encoded columns (r of them), and their covariance (r, r)."""
+    share = counts / counts.sum()
+    moments, posterior = behind(table, counts)
+    if table.cells.numeric:
+        first, products = [moments[1]], [[moments[2]]]
+        if table.attribute.missing == OWN_VALUE:
+            first.append(posterior[-1])
+            products = [[moments[2], np.zeros_like(share)], [np.zeros_like(share), posterior[-1]]]
+        values, square = np.stack(first), np.array(products)
+    else:
+        of_cell = _codes(table)
+        values = of_cell @ posterior
+        square = np.einsum("ag,bg,gk->abk", of_cell, of_cell, posterior)
+    means = values @ share
+    covariance = square @ share - np.outer(means, means)
+    return scores_of(values - means[:, None], np.diagonal(covariance).copy(), means, share), covariance
+
+
+def _codes(table: PublicTable) -> Doubles:
+    """Return what each cell of a column of names is in its encoded columns, (r, g)."""
+    attribute, size = table.attribute, 1 << 10
+    cells = np.arange(table.cells.total, dtype=np.float64)[:, None]
+    return np.asarray(encoding([attribute]).encode(cells, size).T / size)
+
+
+def _believed(correlations: Doubles, added: Doubles, rows: int) -> tuple[Doubles, Doubles]:
+    """Return of correlations (p,) the part that is more than noise, and the variance that is left in each."""
+    both = np.array([1.0, -1.0])  # a difference of two sides that sum to 0, as between two classes
+    found = Differences(correlations[:, None] * both, (added + 1 / rows)[:, None] * both**2, added[:, None] * both**2)
+    weight, left = weights(found)
+    return np.clip(correlations * weight[:, 0], -_MOST_CORRELATION, _MOST_CORRELATION), left[:, 0]
+
+
+def _solved(correlation: Doubles, goal: Doubles, remains: float, noise: Doubles) -> Doubles:
+    """Return the slopes between columns of deviation 1, with the penalty and the caution that the noise asks for.
+
+    As in :func:`workbench.learners.linear_regression.solve.adaptive_line`: eigenvalues below 0 can only be noise, the
+    penalty is their usual size, and the slopes are multiplied by 1 less the part that noise alone would explain.
+    """
+    values, vectors = np.linalg.eigh(correlation)
+    values = np.clip(values, 0.0, None) + np.sqrt(remains * len(goal)) + _FLAT
+    slopes = vectors @ ((vectors.T @ goal) / values)
+    explained = float(goal @ slopes)
+    by_noise = float(((vectors.T**2 @ noise) / values).sum())
+    kept = max(0.0, 1 - by_noise / explained) if explained > 0 else 0.0
+    return np.asarray(slopes * kept)
