@@ -44,7 +44,7 @@ LONG = "5000"
 """Repeats of a curve that is still being computed when the test has seen enough of it."""
 
 
-def on_utility(window, qtbot, press, idle, tmp_path: Path, repeats: str = "100") -> tuple[str, str]:
+def on_utility(window, qtbot, press, idle, tmp_path: Path, repeats: str = "40") -> tuple[str, str]:
     press(window, "sample_iris")
     idle(window)
     press(window, "rail_utility")

@@ -138,6 +138,7 @@ def start_training(window, qtbot, press, answer) -> list[str]:
     return asked
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer, idle, tmp_path):
     cancelled = cancel_at(network, "Training", None)
@@ -192,6 +193,7 @@ def test_a_training_that_another_table_has_stopped_tells_its_charge_though_the_n
     assert {path.name for path in tmp_path.iterdir()} == {"bayes"}
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_training_that_is_cancelled_in_its_last_steps_tells_what_came_of_it(
     network, qtbot, press, answer, idle, tmp_path

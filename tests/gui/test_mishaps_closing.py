@@ -20,7 +20,7 @@ needs_torch = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(params=["close", "keys"])
+@pytest.fixture(params=["close", pytest.param("keys", marks=pytest.mark.slow)])
 def end(request, qtbot):
     """Close a window by its frame or by Ctrl+Q; the call itself must not block."""
 

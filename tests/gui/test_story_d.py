@@ -116,6 +116,7 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
         assert said(network, "train_notice") == "No GPU was found; training runs on the processor."
 
 
+@pytest.mark.slow
 def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(network, qtbot, press, idle, tmp_path):
     retype(network, qtbot, "train_logistic_noise", "4")
     retype(network, qtbot, "train_logistic_epochs", "200")

@@ -74,6 +74,7 @@ def test_releases_never_show_more_than_epsilon(numeric: bool) -> None:
     assert found.epsilon > 0.3  # the audit is not blind: see also the next test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numeric", [False, True])
 def test_too_little_noise_is_seen(numeric: bool) -> None:
     assert audited(numeric, True).refutes(EPSILON)

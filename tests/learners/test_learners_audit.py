@@ -93,6 +93,7 @@ def test_a_learner_is_never_seen_above_its_epsilon(fit: Fit) -> None:
 
 
 @pytest.mark.parametrize("fit", FITTED)
+@pytest.mark.slow
 def test_a_sixth_of_the_noise_is_flagged(fit: Fit) -> None:
     sides = [outputs(fit, seed, seed == 2, TooLittle) for seed in (1, 2)]
     assert epsilon_lower(*sides, alpha=ALPHA).refutes(EPSILON)

@@ -33,6 +33,7 @@ def looked_at(pictures: list[Path]) -> list[str]:
     return [path.stem[3:] for path in pictures]
 
 
+@pytest.mark.slow
 def test_the_tour_of_the_people_sample_reaches_a_verified_release(tmp_path):
     names = looked_at(take("people", tmp_path))
     assert names[0] == "start"
