@@ -97,7 +97,7 @@ MOST_SPREAD = 1.8
 LEAST_SHARE = 0.5
 """How far a column of words gives way to figures before the table is scrolled."""
 
-PADDING = 28
+PADDING = 24
 """Room left and right of a figure."""
 
 
