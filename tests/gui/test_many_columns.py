@@ -307,10 +307,11 @@ def test_errors_are_sorted_by_what_is_left_of_each_column(ready, qtbot):
     type_fact_row = ready.page.shares.index(LAST, SHARE)
     ready.page.table.setCurrentIndex(type_fact_row)
     ready.page.table.setFocus()
+    qtbot.waitUntil(ready.page.table.hasFocus)
     type_fact(ready, qtbot, "share_editor", "0.6")
     heads = ready.page.table.horizontalHeader()
     heads.setSortIndicator(SHARE, Qt.SortOrder.DescendingOrder)
-    assert shown(ready)[0] == "score_5"
+    qtbot.waitUntil(lambda: shown(ready)[0] == "score_5")
     ready.findChild(QLineEdit, "share_table_filter").setText("score")
     assert shown(ready)[0] == "score_5"
     assert set(shown(ready)) == set(SCORES)
