@@ -25,6 +25,7 @@ from workbench.learners.logistic_regression.search import (
     wrong_rows,
 )
 from workbench.learners.logistic_regression.statistics import class_sums, norms, weighted
+from workbench.learners.plain import Facts
 from workbench.learners.selection import SENSITIVITY
 from workbench.learners.tasks import EMPTY
 
@@ -212,7 +213,7 @@ def test_too_many_candidates_lead_to_sums() -> None:
         attributes = tuple(Attribute(name=f"x{j}", kind="real", lower=0, upper=1) for j in range(columns))
         target = Attribute(name="y", kind="category", domain=tuple(f"c{c}" for c in range(classes)))
         parameters = LogisticRegressionParameters(epsilon=epsilon)
-        return settings.Setting(settings.Facts(attributes, target, parameters, 100, True))
+        return settings.Setting(Facts(attributes, target, parameters, 100, True))
 
     assert setting(30, 2, 1.0).searches
     assert setting(30, 2, 1.0).pairs

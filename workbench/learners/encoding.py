@@ -10,7 +10,6 @@ Every rule here depends on the declared facts alone, so that one row is encoded 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -124,11 +123,6 @@ class Encoding:
                 out[:, j] = places[:, at : at + len(attribute.values())].argmax(axis=1)
             at += self._width(attribute)
         return out
-
-
-def encoding(attributes: Sequence[Attribute]) -> Encoding:
-    """Return the encoding of a table's columns."""
-    return Encoding(tuple(attributes))
 
 
 def _two_sided(attribute: Attribute) -> bool:

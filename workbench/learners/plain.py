@@ -1,13 +1,16 @@
-"""The part of a model's file that is the same for all learners: the public facts, written and read."""
+"""The public facts of a fit, which are the same for all learners: what follows from them, and their place in a file."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import NOISES, checked_schema, plain_part
+from workbench.learners.encoding import Encoding
 from workbench.params import ParameterError, Parameters
 
 _MOST_ROWS = 2**49
@@ -32,6 +35,56 @@ class Facts(Generic[Chosen]):
     parameters: Chosen
     rows: int
     private: bool
+
+
+@dataclass(frozen=True)
+class FitSetting(Generic[Chosen]):
+    """The public facts of a fit; a learner adds what follows from them: queries, shares of ε, sensitivities.
+
+    Attributes:
+        facts: columns, parameters and public n.
+    """
+
+    facts: Facts[Chosen]
+
+    @property
+    def parameters(self) -> Chosen:
+        """The declared parameters."""
+        return self.facts.parameters
+
+    @property
+    def rows(self) -> int:
+        """Public n."""
+        return self.facts.rows
+
+    @property
+    def private(self) -> bool:
+        """Whether there is noise."""
+        return self.facts.private
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How the columns are encoded."""
+        return Encoding(self.facts.attributes)
+
+    @cached_property
+    def width(self) -> int:
+        """D, the number of encoded columns."""
+        return len(self.encoding.labels)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ε of the fit; infinite without noise.
+
+        Raises:
+            ParameterError: there is noise, and nobody has said how much.
+        """
+        if not self.private:
+            return math.inf
+        given: float | None = getattr(self.parameters, "epsilon", None)
+        if given is None:
+            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
+        return given
 
 
 def facts_to_plain(learner: str, version: int, noise: str, facts: Facts[Any]) -> dict[str, Any]:

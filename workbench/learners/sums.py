@@ -16,6 +16,7 @@ of one contribution.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from workbench.params import ParameterError
 _FINEST_BITS = 30
 _SUM_BITS = 60
 _NOISE_BITS = 54
+_SAFETY = 1 - 2.0**-40
 
 
 def grid_size(rows: int, epsilon: float) -> int:
@@ -79,6 +81,41 @@ def moment_sums(
     np.add.at(sums, classes, cells)
     np.add.at(complements, classes, squares)
     return [int(s) for s in sums] + ([int(t) for t in complements] if per_class else [int(complements.sum())])
+
+
+def within_limit(
+    rows: NDArray[np.int64],
+    norms: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    limit: int,
+    *,
+    squared: bool = False,
+) -> NDArray[np.int64]:
+    """Return the rows; one whose norm is above ``limit`` is multiplied by the number below 1 that brings it there.
+
+    Parts are cut towards 0, so that rounding never adds to a norm.
+
+    Args:
+        rows: whole numbers (n, m).
+        norms: gives the norm of each row (n,): what it adds to the query at most, in L1.
+        limit: the public limit, which is the query's sensitivity.
+        squared: whether the norm grows with the square of a row's factor, as it does for sums of products.
+    """
+    found = norms(rows)
+    large = found > limit
+    out = rows.copy()
+    factor = limit / found[large]
+    # Not a power: a root is rounded alike at every place of an array, so that a row hangs on itself alone.
+    factor = (np.sqrt(factor) if squared else factor) * _SAFETY
+    out[large] = np.trunc(rows[large] * factor[:, None]).astype(np.int64)
+    # The margin makes this impossible; the sensitivity does not rest on how a double was rounded.
+    out[norms(out) > limit] = 0
+    return out
+
+
+def l1_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum of the absolute parts of each row (n,)."""
+    total: NDArray[np.int64] = np.abs(rows).sum(axis=1)
+    return total
 
 
 def histogram(codes: NDArray[np.int64], classes: NDArray[np.int64], count: int, cells: int) -> list[int]:

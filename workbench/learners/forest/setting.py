@@ -13,8 +13,7 @@ from workbench.learners.base import discrete_laplace_variance, split_epsilon
 from workbench.learners.forest.columns import Columns, Split
 from workbench.learners.forest.goals import UNIT, Goal
 from workbench.learners.forest.parameters import ForestParameters
-from workbench.learners.plain import Facts
-from workbench.params import ParameterError
+from workbench.learners.plain import FitSetting
 from workbench.privacy.accounting.event import exact, floor_double
 
 
@@ -52,30 +51,8 @@ _NUMBERS_NEED = 2.5  # how many times as much n·ε numbers need as classes: the
 _COLUMNS_PART = {True: 2, False: 3}  # each level of several trees looks at one column in two (without noise in three)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities.
-
-    Attributes:
-        facts: columns, parameters and public n.
-    """
-
-    facts: Facts[ForestParameters]
-
-    @property
-    def parameters(self) -> ForestParameters:
-        """The declared parameters."""
-        return self.facts.parameters
-
-    @property
-    def rows(self) -> int:
-        """Public n."""
-        return self.facts.rows
-
-    @property
-    def private(self) -> bool:
-        """Whether there is noise."""
-        return self.facts.private
+class Setting(FitSetting[ForestParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     @property
     def goal(self) -> Goal:
@@ -86,15 +63,6 @@ class Setting:
     def columns(self) -> Columns:
         """How the columns are read."""
         return Columns(self.facts.attributes)
-
-    @property
-    def epsilon(self) -> float:
-        """ε of the fit; infinite without noise."""
-        if not self.private:
-            return math.inf
-        if self.parameters.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
-        return self.parameters.epsilon
 
     @property
     def shape(self) -> Shape:

@@ -39,6 +39,7 @@ from workbench.learners.kmeans.places import FIGURES, diagonal, figures, mean_de
 from workbench.learners.kmeans.setting import CHOICE, MEAN, PLACE, SCATTER, UNIT, WIDTH, Setting
 from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
 from workbench.learners.queries import checked_whole_numbers
+from workbench.learners.sums import l1_norms, within_limit
 from workbench.learners.tasks import CLUSTERING, EMPTY
 from workbench.params import ParameterError
 from workbench.privacy.accounting.event import Charge, Cost, PureDp
@@ -100,7 +101,7 @@ class _Rows:
 
     def __init__(self, encoded: NDArray[np.int64], setting: Setting) -> None:
         self._setting = setting
-        self._encoded = _limited(encoded, math.floor(setting.limit * setting.size))
+        self._encoded = within_limit(encoded, l1_norms, math.floor(setting.limit * setting.size))
         self._place = encoded / setting.size
         self._height = encoded.sum(axis=1) / (setting.size * setting.width)  # of whole numbers: exact for each row
 
@@ -128,15 +129,6 @@ class _Rows:
         """Return the sum of each row's least squared distance, a whole number in [0, UNIT] a row."""
         least = squared_distances(self._place, centres).min(axis=1) / self._setting.width
         return int((np.minimum(least, 1.0) * UNIT).astype(np.int64).sum())
-
-
-def _limited(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Return the rows, those with an L1 norm above ``limit`` brought down to it by one factor."""
-    norms = np.abs(rows).sum(axis=1)
-    factor = np.minimum(1.0, limit / np.maximum(norms, 1)) * (1 - 2.0**-40)
-    out = np.where((norms > limit)[:, None], np.trunc(rows * factor[:, None]).astype(np.int64), rows)
-    out[np.abs(out).sum(axis=1) > limit] = 0  # impossible by the margin; the sensitivity does not rest on doubles
-    return out
 
 
 class KMeansModel:

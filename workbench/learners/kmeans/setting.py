@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
 from workbench.learners.base import discrete_laplace_variance, split_epsilon
-from workbench.learners.encoding import Encoding, grid_of
+from workbench.learners.encoding import grid_of
 from workbench.learners.kmeans.parameters import KMeansParameters
-from workbench.learners.plain import Facts
-from workbench.params import ParameterError
+from workbench.learners.plain import FitSetting
 from workbench.privacy.accounting.event import exact, floor_double
 
 UNIT = 1 << 15
@@ -26,54 +24,13 @@ _SINGLE = (PLACE, WIDTH, SCATTER, CHOICE)  # one number, to which a row adds at 
 _FIGURE = {MEAN: 0.24, SCATTER: 0.06, CHOICE: 0.1}
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities.
-
-    Attributes:
-        facts: columns, parameters and public n.
-    """
-
-    facts: Facts[KMeansParameters]
-
-    @cached_property
-    def parameters(self) -> KMeansParameters:
-        """The declared parameters."""
-        return self.facts.parameters
-
-    @cached_property
-    def rows(self) -> int:
-        """Public n."""
-        return self.facts.rows
-
-    @cached_property
-    def private(self) -> bool:
-        """Whether there is noise."""
-        return self.facts.private
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """How the columns are encoded."""
-        return Encoding(self.facts.attributes)
-
-    @cached_property
-    def width(self) -> int:
-        """D, the number of encoded columns."""
-        return len(self.encoding.labels)
+class Setting(FitSetting[KMeansParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     @cached_property
     def groups(self) -> int:
         """K."""
         return self.parameters.groups or len(self.facts.target.values())
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ε of the fit; infinite without noise."""
-        if not self.private:
-            return math.inf
-        if self.parameters.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
-        return self.parameters.epsilon
 
     @cached_property
     def known(self) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from workbench.data.schema import OWN_VALUE
 from workbench.learners.base import checked_schema
 from workbench.learners.denoise import Doubles
-from workbench.learners.encoding import encoding, grid_of
+from workbench.learners.encoding import Encoding, grid_of
 from workbench.learners.linear_regression.solve import Line
 from workbench.learners.public_tables import (
     Differences,
@@ -50,7 +50,7 @@ class CorrectedLinearRegression:
         self.tables, self.target = tuple(tables), target
         attributes = [table.attribute for table in tables]
         checked_schema(attributes, target.attribute, REGRESSION)
-        self.encoding = encoding(attributes)
+        self.encoding = Encoding(tuple(attributes))
 
     def fit(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> Self:
         """Learn from sanitised rows.
@@ -131,7 +131,7 @@ def _codes(table: PublicTable) -> Doubles:
     """Return what each cell of a column of names is in its encoded columns, (r, g)."""
     attribute, size = table.attribute, 1 << 10
     cells = np.arange(table.cells.total, dtype=np.float64)[:, None]
-    return np.asarray(encoding([attribute]).encode(cells, size).T / size)
+    return np.asarray(Encoding((attribute,)).encode(cells, size).T / size)
 
 
 def _believed(correlations: Doubles, added: Doubles, rows: int) -> tuple[Doubles, Doubles]:

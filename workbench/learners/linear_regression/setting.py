@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
 from workbench.learners.base import discrete_laplace_variance, split_epsilon
-from workbench.learners.encoding import Encoding, grid_of
+from workbench.learners.encoding import grid_of
 from workbench.learners.linear_regression.parameters import FUNCTIONAL, LinearRegressionParameters
 from workbench.learners.linear_regression.statistics import functional_sensitivity, largest_norm
-from workbench.learners.plain import Facts
-from workbench.params import ParameterError
+from workbench.learners.plain import FitSetting
 from workbench.privacy.accounting.event import exact, floor_double
 
 _COLUMNS_RATE = 0.06
@@ -22,49 +20,13 @@ _LEAST_KNOWN = 100
 """With less n·ε than this every column would be lost in noise, and none is used."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities.
-
-    Attributes:
-        facts: columns, parameters and public n.
-    """
-
-    facts: Facts[LinearRegressionParameters]
-
-    @cached_property
-    def parameters(self) -> LinearRegressionParameters:
-        """The declared parameters."""
-        return self.facts.parameters
-
-    @cached_property
-    def rows(self) -> int:
-        """Public n."""
-        return self.facts.rows
-
-    @cached_property
-    def private(self) -> bool:
-        """Whether there is noise."""
-        return self.facts.private
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """How the columns are encoded."""
-        return Encoding(self.facts.attributes)
+class Setting(FitSetting[LinearRegressionParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     @cached_property
     def functional(self) -> bool:
         """Whether the functional mechanism is asked for."""
         return self.parameters.method == FUNCTIONAL
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ε of the fit; infinite without noise."""
-        if not self.private:
-            return math.inf
-        if self.parameters.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
-        return self.parameters.epsilon
 
     @cached_property
     def used(self) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_SAFETY = 1 - 2.0**-40
+from workbench.learners.sums import within_limit
 
 
 def pairs(parts: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -49,14 +49,7 @@ def weighted(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
 
     Products are cut towards 0, so that rounding never adds to a norm.
     """
-    found = norms(rows)
-    large = found > limit
-    out = rows.copy()
-    factor = np.sqrt(limit / found[large]) * _SAFETY
-    out[large] = np.trunc(rows[large] * factor[:, None]).astype(np.int64)
-    # The margin makes this impossible; the sensitivity does not rest on how a double was rounded.
-    out[norms(out) > limit] = 0
-    return out
+    return within_limit(rows, norms, limit, squared=True)
 
 
 def products(rows: NDArray[np.int64]) -> list[int]:

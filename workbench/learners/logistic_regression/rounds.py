@@ -16,13 +16,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.learners.sums import l1_norms, within_limit
+
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _FINE = 1 << 14
 _FAR = 30
 _BLOCK = 1 << 20  # numbers held at a time
-_SAFETY = 1 - 2.0**-40
 
 
 @lru_cache(maxsize=1)
@@ -65,12 +66,7 @@ def gradients(places: Doubles, classes: Whole, weights: Doubles, size: int, limi
     rest[np.arange(len(classes)), classes] -= 1
     z = np.column_stack([np.ones(len(places)), places])
     parts = np.rint(rest[:, :, None] * z[:, None, :] * size).astype(np.int64).reshape(len(places), -1)
-    norms = np.abs(parts).sum(axis=1)
-    large = norms > limit
-    factor = limit / norms[large] * _SAFETY
-    parts[large] = np.trunc(parts[large] * factor[:, None]).astype(np.int64)
-    parts[np.abs(parts).sum(axis=1) > limit] = 0  # impossible by the margin; the proof does not rest on doubles
-    return parts
+    return within_limit(parts, l1_norms, limit)
 
 
 def improved(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
 from workbench.learners.base import discrete_laplace_variance, split_epsilon
-from workbench.learners.encoding import Encoding, grid_of
+from workbench.learners.encoding import grid_of
 from workbench.learners.logistic_regression.parameters import BY_SIZE, SUMS, LogisticRegressionParameters
 from workbench.learners.logistic_regression.search import MOST_CANDIDATES, Pattern
-from workbench.learners.plain import Facts
-from workbench.params import ParameterError
+from workbench.learners.plain import FitSetting
 from workbench.privacy.accounting.event import exact, floor_double
 
 SUMS_LABEL = "sums"
@@ -32,54 +30,13 @@ _ROUNDS_WITHOUT_NOISE = 300
 _NORM_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities.
-
-    Attributes:
-        facts: columns, parameters and public n.
-    """
-
-    facts: Facts[LogisticRegressionParameters]
-
-    @property
-    def parameters(self) -> LogisticRegressionParameters:
-        """The declared parameters."""
-        return self.facts.parameters
-
-    @property
-    def rows(self) -> int:
-        """Public n."""
-        return self.facts.rows
-
-    @property
-    def private(self) -> bool:
-        """Whether there is noise."""
-        return self.facts.private
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """How the columns are encoded."""
-        return Encoding(self.facts.attributes)
-
-    @cached_property
-    def width(self) -> int:
-        """D, the number of encoded columns."""
-        return len(self.encoding.labels)
+class Setting(FitSetting[LogisticRegressionParameters]):
+    """The public facts of a fit, and what follows from them: queries, shares of ε, sensitivities."""
 
     @cached_property
     def classes(self) -> int:
         """K, the number of declared classes."""
         return len(self.facts.target.values())
-
-    @property
-    def epsilon(self) -> float:
-        """ε of the fit; infinite without noise."""
-        if not self.private:
-            return math.inf
-        if self.parameters.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
-        return self.parameters.epsilon
 
     @property
     def known(self) -> float:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.learners.denoise import class_means, class_sizes
+from workbench.learners.sums import within_limit
 
 Doubles = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_SAFETY = 1 - 2.0**-40
 _SPREAD = 0.4  # prior deviation of class means about the common mean, in half-ranges
 _FLAT = 1e-4
 _TINY = 1e-9
@@ -41,14 +41,7 @@ def _complements(rows: Whole) -> Whole:
 
 def weighted(rows: Whole, limit: int) -> Whole:
     """Return the rows (n, m + 1), those with a norm above ``limit`` brought down to it by one factor for the row."""
-    found = norms(rows)
-    large = found > limit
-    out = rows.copy()
-    factor = np.sqrt(limit / found[large]) * _SAFETY
-    out[large] = np.trunc(rows[large] * factor[:, None]).astype(np.int64)
-    # The margin makes this impossible; the sensitivity does not rest on how a double was rounded.
-    out[norms(out) > limit] = 0
-    return out
+    return within_limit(rows, norms, limit, squared=True)
 
 
 def class_sums(rows: Whole, classes: Whole, count: int) -> list[int]:
