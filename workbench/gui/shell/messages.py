@@ -40,7 +40,7 @@ class Messages(QObject):
             self._banner.show_text(level, text)
 
     def tell_step(self, what: str, edit: str) -> None:
-        """Say that ``edit`` was undone or done again; its own message is over."""
+        """Tell that an edit was undone or done again, and end the message that it had."""
         self._show(f"{what}: {edit}" if edit else "")
         self._of_step = True
 

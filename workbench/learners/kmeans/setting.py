@@ -29,7 +29,7 @@ class Setting(FitSetting[KMeansParameters]):
 
     @cached_property
     def groups(self) -> int:
-        """K."""
+        """k, the number of groups."""
         return self.parameters.groups or len(self.facts.target.values())
 
     @cached_property
@@ -83,7 +83,7 @@ class Setting(FitSetting[KMeansParameters]):
 
     @cached_property
     def size(self) -> int:
-        """K."""
+        """k, the number of groups."""
         least = min((self.budget(label) for label in self.labels), default=math.inf)
         return grid_of(self.rows, self.limit + 1, least)
 

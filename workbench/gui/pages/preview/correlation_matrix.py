@@ -1,4 +1,4 @@
-"""How the columns go together before and after the draw: two triangles of cells with one pair marked in both.
+"""The correlations between columns before and after the draw: two triangles of cells with one pair marked in both.
 
 Painted here and no pyqtgraph plots, which take 150 ms to be made and painted first; this takes 12 ms
 (``tests/benchmarks/results/painting.md``).
