@@ -59,6 +59,8 @@ def run(environment: Environment, pytest_arguments: Sequence[str]) -> int:
     variables.setdefault("QT_QPA_PLATFORM", "offscreen")
     # The checks print file names and symbols; Windows' own encoding cannot hold them.
     variables["PYTHONUTF8"] = "1"
+    # The tests start hundreds of processes: what is compiled is kept, or each of them compiles the workbench again.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     failed = [step[0] for step in checks(environment) if not passes(step, environment, variables)]
     if failed:
         say(f"faults found by: {', '.join(failed)} (above); the tests follow all the same")

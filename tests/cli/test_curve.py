@@ -201,7 +201,9 @@ def wait_for_fits(process: subprocess.Popen[str], count: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of one process are a POSIX matter")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 4), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("number", "code"), [pytest.param(signal.SIGINT, 4, marks=pytest.mark.slow), (signal.SIGKILL, -9)]
+)
 def test_a_stopped_run_is_completed_by_the_next(made: Path, number: int, code: int) -> None:
     import psutil
 

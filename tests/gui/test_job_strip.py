@@ -62,8 +62,17 @@ def on_release(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
     return "release_now", "release_cancel"
 
 
-@pytest.mark.parametrize("prepare", [on_train, on_utility, on_release])
-@pytest.mark.parametrize("by_keys", [False, True])
+@pytest.mark.parametrize(
+    ("prepare", "by_keys"),
+    [
+        (on_train, False),
+        (on_train, True),
+        (on_utility, False),
+        pytest.param(on_utility, True, marks=pytest.mark.slow),
+        (on_release, False),
+        pytest.param(on_release, True, marks=pytest.mark.slow),
+    ],
+)
 def test_the_button_stays_where_it_is_while_its_job_runs(
     window, qtbot, press, idle, answer, standstill, tmp_path, monkeypatch, prepare, by_keys
 ):

@@ -156,6 +156,7 @@ def test_a_training_is_cancelled_before_its_charge(network, qtbot, press, answer
     assert statuses()[-1] in ("charged", "settled")
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer, idle, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "3000")

@@ -20,7 +20,7 @@ from workbench.paths import user_data
 CTRL = Qt.KeyboardModifier.ControlModifier
 PATIENT = 600_000
 EPSILONS = (0.1, 0.215443469, 0.464158883, 1.0, 2.15443469, 4.64158883, 10.0)
-REPEATS = 10
+REPEATS = 6
 MODELS = REPEATS * (1 + 2 * len(EPSILONS))
 BADGE = "# private – not for release"
 

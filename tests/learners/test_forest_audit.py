@@ -67,7 +67,7 @@ def audited(numeric: bool, faulty: bool) -> LowerBound:
     return epsilon_lower(told(numeric, True, faulty), told(numeric, False, faulty))
 
 
-@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("numeric", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_releases_never_show_more_than_epsilon(numeric: bool) -> None:
     found = audited(numeric, False)
     assert not found.refutes(EPSILON)

@@ -212,6 +212,12 @@ class TestVerification:
         verification.run(Environment(ROOT), [])
         assert self.variables["QT_QPA_PLATFORM"] == "xcb"
 
+    @pytest.mark.usefixtures("ran")
+    def test_what_the_tests_compile_is_kept(self, monkeypatch):
+        monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        verification.run(Environment(ROOT), [])
+        assert "PYTHONDONTWRITEBYTECODE" not in self.variables
+
     def test_a_check_that_finds_a_fault_shows_what_it_printed(self, capsys):
         faulty = [sys.executable, "-c", "print('planted'); raise SystemExit(1)"]
         assert not verification.passes(("check", faulty), Environment(ROOT), dict(os.environ))

@@ -231,6 +231,14 @@ def test_outputs_that_cannot_be_audited_are_refused(
         epsilon_lower(one, other, alpha=alpha, delta=delta)
 
 
+def test_outputs_of_which_few_come_twice_are_audited_by_their_tails() -> None:
+    """Gaussian outputs to seven digits: σ is exact, so at least 0.5 is proved but with odds far below 1e-6."""
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        present, absent = (np.round(generator.normal(mean, 1, 8_000), 7) for mean in (1.24, 0))
+        assert 0.5 < epsilon_lower(present, absent, delta=0.1).epsilon < 2.2
+
+
 def test_names_can_be_audited() -> None:
     names = np.array(["no", "yes"])
     generator = np.random.default_rng(8)

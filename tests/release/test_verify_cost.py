@@ -56,6 +56,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is told otherwise there")
+@pytest.mark.slow
 def test_the_largest_tables_are_rebuilt_within_half_a_gigabyte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Every value stays as it is: the samplers of such tables would take most of the time of this test.
     monkeypatch.setattr(MechanismTable, "sample", lambda table, cells, entropy: cells)

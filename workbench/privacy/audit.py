@@ -164,7 +164,9 @@ def _chosen(p: Outputs, q: Outputs, alpha: float, delta: float, name: str) -> tu
     learn = len(p) // 2
     atoms, (known_p, known_q, seen_p, seen_q) = _counted(p[:learn], q[:learn], p[learn:], q[learn:])
     ascending = np.arange(len(atoms))
-    likeliest = np.argsort(-np.log((known_p + 0.5) / (known_q + 0.5)), kind="stable")
+    # Without the values that were not learned of: those of a continuous output never come again.
+    known = np.flatnonzero(known_p + known_q)
+    likeliest = known[np.argsort(-np.log((known_p + 0.5) / (known_q + 0.5))[known], kind="stable")]
     found: list[tuple[float, _Event]] = []
     for kind, order in (("at most", ascending), ("at least", ascending[::-1]), ("one of", likeliest)):
         promised = _promised(np.cumsum(seen_p[order]), np.cumsum(seen_q[order]), len(p) - learn, alpha, delta)
