@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -87,7 +87,16 @@ class BinMeans(PrivateEstimator):
         return np.array(self.means_)[self._bins(X)]
 
     def to_plain(self) -> dict[str, Any]:
-        return {"learner": TOY.name, "noise": noise_kind(self.noise), "means": self.means_}
+        facts = {"attributes": [a.to_plain() for a in self.attributes], "target": self.target.to_plain()}
+        return {"learner": TOY.name, "noise": noise_kind(self.noise), "means": self.means_, **facts}
+
+    @staticmethod
+    def from_plain(values: Mapping[str, Any]) -> BinMeans:
+        attributes = [Attribute.from_plain(a, "toy") for a in values["attributes"]]
+        parameters = BinParameters(epsilon=1.0, bins=len(values["means"]))
+        again = BinMeans(attributes, Attribute.from_plain(values["target"], "toy"), parameters, NoNoise())
+        again.means_ = values["means"]
+        return again
 
 
 def ordinary(attributes: Sequence[Attribute], target: Attribute) -> BinMeans:

@@ -17,6 +17,7 @@ COMMANDS: tuple[str, ...] = (
     "curve",
     "fit",
     "dpsgd",
+    "predict",
     "budget",
     "audit",
     "ledger",
@@ -25,7 +26,6 @@ COMMANDS: tuple[str, ...] = (
 )
 
 LATER: tuple[str, ...] = (
-    "predict",
     "grid",
     "memory",
     "anonymity",

@@ -77,6 +77,13 @@ class TrainedModel:
         """Return one number for each row and class, shape (n, k), of X (n, d) as :meth:`Features.encode` takes it."""
         return self._logits(self.features.encode(X))
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return P(class | row) (n, k): the softmax of the logits."""
+        logits = self.logits(X).astype(np.float64)
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        chances: NDArray[np.float64] = odds / odds.sum(axis=1, keepdims=True)
+        return chances
+
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the code of the likeliest class of each row, shape (n,)."""
         codes: NDArray[np.int64] = np.argmax(self.logits(X), axis=1)

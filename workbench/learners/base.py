@@ -158,6 +158,11 @@ class PrivateEstimator(ABC):
     def to_plain(self) -> dict[str, Any]:
         """Return the fitted model as JSON holds it."""
 
+    @staticmethod
+    @abstractmethod
+    def from_plain(values: Mapping[str, Any]) -> Any:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+
     @property
     def releasable(self) -> bool:
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""

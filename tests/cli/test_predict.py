@@ -1,0 +1,161 @@
+"""``workbench predict``: a released model applied to a table, with nothing charged and nothing half-written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_cases import Run
+
+from workbench.data.columns.matrix import matrix
+from workbench.data.samples.sample_tables import sample_table
+from workbench.learners import LEARNERS
+from workbench.release.model.card import CARD
+from workbench.release.model.open_model import open_model
+from workbench.release.table.certificate import checksum
+
+TARGETS = {"regression": "petal_width"}
+"""The column of iris to predict by task; of all others it is the species."""
+
+CHANCES = {"naive-bayes", "logistic-regression", "random-forest"}
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+    """A folder of its own to stand in, with a plan for iris and a naive Bayes model of its species."""
+    monkeypatch.chdir(tmp_path)
+    assert run("plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", "plan.toml").code == 0
+    trained(run, "naive-bayes")
+    return tmp_path
+
+
+def trained(run: Run, model: str, target: str = "species", epsilon: str = "5") -> None:
+    words = ("--target", target, "--model", model, "--epsilon", epsilon, "--bounds", "plan.toml")
+    assert run("fit", "sample:iris", *words, "-o", f"{model}-model", "--ledger", f"{model}.sqlite").code == 0
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda entry: entry.name)
+def test_each_model_predicts_each_row_of_a_table(made: Path, run: Run, learner) -> None:
+    target = TARGETS.get(learner.task, "species")
+    if learner.name != "naive-bayes":
+        trained(run, learner.name, target)
+    answer = run("predict", "sample:iris", "--model", f"{learner.name}-model", "-o", "out.csv", "--json").json
+    assert answer["rows"] == 150
+    assert answer["private"] is True
+    header, *rows = lines_of(made / "out.csv")
+    assert header == ["row", *answer["columns"]]
+    assert [row[0] for row in rows] == [str(i) for i in range(1, 151)]
+
+    opened = open_model(made / f"{learner.name}-model")
+    predicted = opened.model.predict(matrix(sample_table("iris"), opened.attributes))
+    if learner.task == "regression":
+        np.testing.assert_allclose([float(row[1]) for row in rows], predicted, rtol=1e-9)
+    elif learner.task == "clustering":
+        assert [int(row[1]) for row in rows] == list(predicted)
+    else:
+        assert [row[1] for row in rows] == [opened.target.values()[code] for code in predicted]
+    if learner.name in CHANCES:
+        assert header[2:] == [f"probability of {name}" for name in opened.target.values()]
+        np.testing.assert_allclose([sum(map(float, row[2:])) for row in rows], 1, atol=1e-5)
+
+
+def test_nothing_is_charged_and_the_file_is_the_owners_alone(made: Path, run: Run) -> None:
+    before = (made / "naive-bayes.sqlite").read_bytes()
+    answer = run("predict", "sample:iris", "--model", "naive-bayes-model", "-o", "out.csv")
+    assert answer.code == 0
+    assert "nothing is charged" in answer.out
+    assert "not for release" in answer.out
+    assert (made / "naive-bayes.sqlite").read_bytes() == before
+    if sys.platform != "win32":
+        assert stat.S_IMODE((made / "out.csv").stat().st_mode) == 0o600
+
+
+def table(folder: Path, *rows: str, header: str = "sepal_length,sepal_width,petal_length,petal_width") -> str:
+    (folder / "new.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return "new.csv"
+
+
+def test_a_table_without_the_target_is_enough(made: Path, run: Run) -> None:
+    data = table(made, "5.0,3.4,1.5,0.2", "6.5,3.0,5.5,2.0")
+    assert run("predict", data, "--model", "naive-bayes-model", "-o", "out.csv").code == 0
+    assert [row[1] for row in lines_of(made / "out.csv")[1:]] == ["setosa", "virginica"]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("sepal_length,sepal_width,petal_length", "5,3,1", "petal_width"),
+        ("sepal_length,sepal_width,petal_length,petal_width", "5,3,1,wide", "petal_width"),
+        ("sepal_length,sepal_width,petal_length,petal_width", "5,,1,0.2", "sepal_width"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence_and_no_file(
+    made: Path, run: Run, header: str, row: str, said: str
+) -> None:
+    data = table(made, row, header=header)
+    assert said in run("predict", data, "--model", "naive-bayes-model", "-o", "out.csv").error()
+    assert not (made / "out.csv").exists()
+
+
+def test_a_model_that_was_changed_is_refused(made: Path, run: Run) -> None:
+    path = made / "naive-bayes-model" / "model.json"
+    path.write_text(path.read_text().replace('"rows": 150', '"rows": 151'))
+    said = run("predict", "sample:iris", "--model", "naive-bayes-model", "-o", "out.csv").error()
+    assert "model.json was changed after its release" in said
+    assert not (made / "out.csv").exists()
+
+
+def test_a_card_of_a_model_that_is_not_known_is_refused(made: Path, run: Run) -> None:
+    path = made / "naive-bayes-model" / CARD
+    card = {**json.loads(path.read_text()), "model": "os.system"}
+    path.write_text(json.dumps({**card, "checksum": checksum(card)}))
+    run("predict", "sample:iris", "--model", "naive-bayes-model", "-o", "out.csv").error()
+    assert not (made / "out.csv").exists()
+
+
+@pytest.mark.parametrize("model", ["nowhere", "plan.toml"])
+def test_what_is_no_model_is_refused(made: Path, run: Run, model: str) -> None:
+    assert model in run("predict", "sample:iris", "--model", model, "-o", "out.csv").error()
+
+
+def test_the_table_itself_is_never_overwritten(made: Path, run: Run) -> None:
+    data = table(made, "5.0,3.4,1.5,0.2")
+    before = (made / data).read_bytes()
+    assert "replace" in run("predict", data, "--model", "naive-bayes-model", "-o", data).error()
+    assert (made / data).read_bytes() == before
+
+
+def test_cells_that_cannot_be_used_are_replaced_where_that_is_asked_for(made: Path, run: Run) -> None:
+    plan = (made / "plan.toml").read_text()
+    (made / "plan.toml").write_text(plan.replace("[[column]]", 'invalid = "replace"\n[[column]]', 1))
+    words = ("--target", "species", "--model", "naive-bayes", "--epsilon", "5", "--bounds", "plan.toml")
+    assert run("fit", "sample:iris", *words, "-o", "total", "--ledger", "total.sqlite").code == 0
+    data = table(made, "5.0,3.4,wide,0.2", "", "600,3.0,5.5,2.0")
+    assert "petal_length" in run("predict", data, "--model", "total", "-o", "out.csv").error()
+    assert run("predict", data, "--model", "total", "-o", "out.csv", "--replace-invalid").code == 0
+    assert len(lines_of(made / "out.csv")) == 4, "a blank line is a row, too"
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch")
+def test_a_network_predicts(made: Path, run: Run) -> None:
+    words = ("--target", "species", "--bounds", "plan.toml", "--network", "logistic", "--epsilon", "5")
+    more = ("--delta", "1e-3", "--batch", "50", "--epochs", "3", "--lr", "1", "--clip", "1")
+    assert run("dpsgd", "sample:iris", *words, *more, "-o", "net", "--ledger", "net.sqlite").code == 0
+    assert run("predict", "sample:iris", "--model", "net", "-o", "out.csv").code == 0
+    header, *rows = lines_of(made / "out.csv")
+    assert header[:3] == ["row", "predicted species", "probability of setosa"]
+    for row in rows:
+        chances = [float(cell) for cell in row[2:]]
+        assert sum(chances) == pytest.approx(1, abs=1e-5)
+        assert header[2 + int(np.argmax(chances))] == f"probability of {row[1]}"

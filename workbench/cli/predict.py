@@ -1,0 +1,70 @@
+"""``workbench predict``: a released model applied to a table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, read_options
+from workbench.cli.tables import add_data, add_output, keep_inputs
+from workbench.data.read import ReadOptions, read_table
+from workbench.release.model.open_model import open_model, write_predictions
+from workbench.signals import Notice
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--model", required=True, type=Path, metavar="DIR", help="the folder of a released model")
+    add_output(parser, "the predictions (CSV): one line a row, in the order of DATA")
+    parser.add_argument(
+        "--replace-invalid",
+        action="store_true",
+        help="take a cell that cannot be used as missing, and a number outside the bounds as the nearest bound",
+    )
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    keep_inputs(options.output, options.data, options.model)
+    opened = open_model(options.model)
+    table = read_table(
+        options.data,
+        read_options(options, ReadOptions),
+        [a.name for a in opened.attributes],
+        cancel=context.cancel,
+        replace_invalid=options.replace_invalid,
+    )
+    for sentence in table.notices:
+        context.emit(Notice("info", sentence))
+    if options.replace_invalid:
+        table = table.with_invalid_replaced()
+    rows = write_predictions(opened, table, options.output, context.emit, context.cancel)
+    return {
+        "rows": rows,
+        "model": opened.card["model"],
+        "target": opened.target.name,
+        "columns": list(opened.header),
+        "output": str(options.output),
+        "private": True,
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return (
+        f"{result['rows']} predictions in {result['output']}: {', '.join(result['columns'])}\n"
+        "nothing is charged, as the model is released; each line follows from one row of DATA (private – not for "
+        "release)"
+    )
+
+
+COMMAND = Command(
+    name="predict",
+    help="apply a released model to a table",
+    example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
+    "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o predictor --ledger predict.sqlite && "
+    "workbench predict sample:iris --model predictor -o predicted.csv",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

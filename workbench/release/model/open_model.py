@@ -1,0 +1,165 @@
+"""A released model, opened from its folder and applied to a table; nothing is charged, as a model is public."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workbench import learners
+from workbench.data.columns.matrix import matrix
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING
+from workbench.params import InputError
+from workbench.params.codec import read_json
+from workbench.release.atomic import PartFile, write_error
+from workbench.release.model.card import read_card, verify_model
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+MODEL = "model.json"
+_ROWS_AT_ONCE = 20_000
+
+
+class Predictor(Protocol):
+    """What a fitted model can do."""
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the prediction for each row, shape (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OpenModel:
+    """A released model that is ready to predict.
+
+    Attributes:
+        folder: where it is.
+        card: its card.
+        title: its name for a person.
+        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
+        attributes: the public facts about the columns that it reads.
+        target: the same of the column that it predicts.
+        model: the model itself.
+    """
+
+    folder: Path
+    card: dict[str, Any]
+    title: str
+    task: str
+    attributes: tuple[Attribute, ...]
+    target: Attribute
+    model: Predictor
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns of a prediction."""
+        if self.task == CLUSTERING:
+            return ("group",)
+        predicted = f"predicted {self.target.name}"
+        if not self._tells_chances:
+            return (predicted,)
+        return (predicted, *(f"probability of {name}" for name in self.target.values()))
+
+    @property
+    def _tells_chances(self) -> bool:
+        return self.task == CLASSIFICATION and hasattr(self.model, "predict_proba")
+
+    def predict(self, table: Table, emit: Emit = ignore, cancel: CancelToken | None = None) -> Iterator[list[str]]:
+        """Yield the cells of :attr:`header` for each row of ``table``.
+
+        They are functions of the rows: private, as the table is.
+
+        Raises:
+            InputError: a column is missing, or a cell does not fit what the card declares; row and column are named.
+            CancelledError: ``cancel`` was set.
+        """
+        table.require([a.name for a in self.attributes])
+        X = matrix(table, self.attributes)
+        names: Sequence[str] = () if self.target.numeric else self.target.values()
+        for begin in range(0, len(X), _ROWS_AT_ONCE):
+            if cancel is not None:
+                cancel.check()
+            emit(Progress(begin, len(X), "Predicting"))
+            rows = X[begin : begin + _ROWS_AT_ONCE]
+            yield from self._cells(rows, names)
+        emit(Progress(len(X), len(X), "Predicting"))
+
+    def _cells(self, rows: NDArray[np.float64], names: Sequence[str]) -> Iterator[list[str]]:
+        if self._tells_chances:
+            chances: NDArray[np.float64] = self.model.predict_proba(rows)  # type: ignore[attr-defined]
+            for best, chance in zip(chances.argmax(axis=1), chances, strict=True):
+                yield [names[best], *(f"{c:.6g}" for c in chance)]
+            return
+        for value in self.model.predict(rows):
+            yield [names[value] if self.task == CLASSIFICATION else _number(value)]
+
+
+def open_model(folder: Path) -> OpenModel:
+    """Open the model in ``folder``.
+
+    Raises:
+        InputError: it is no released model, was changed after its release, or its files cannot be read.
+        ParameterError: its facts are not those of a model of this version.
+    """
+    card = read_card(folder)
+    problems = verify_model(folder)
+    if problems:
+        raise InputError(
+            f"the model is not what its card says: {problems[0]}", str(folder), "give it as it was released"
+        )
+    name = card["model"]
+    if name in (known.name for known in learners.LEARNERS):
+        chosen = learners.learner(name)
+        values = read_json(folder / MODEL, "model")
+        if not isinstance(values, dict):
+            raise InputError("this is no model", str(folder / MODEL), "give the folder as it was released")
+        facts = [Attribute.from_plain(a, str(folder)) for a in card["inputs"]]
+        return OpenModel(
+            folder, card, chosen.title, chosen.task, tuple(facts[:-1]), facts[-1], chosen.estimator.from_plain(values)
+        )
+    from workbench.deep.model import TrainedModel  # only a network needs what it loads
+
+    network = TrainedModel.load(folder, card["training"], card["inputs"])
+    features = network.features
+    return OpenModel(folder, card, network.network.title, CLASSIFICATION, features.attributes, features.target, network)
+
+
+def write_predictions(
+    opened: OpenModel, table: Table, output: Path, emit: Emit = ignore, cancel: CancelToken | None = None
+) -> int:
+    """Write the predictions for ``table`` as CSV, which its owner alone can read; return the number of rows.
+
+    The rows are in the order of the table, numbered from 1; no value of the table is repeated.
+
+    Raises:
+        InputError: a cell does not fit, or the file cannot be written; then there is none.
+        CancelledError: ``cancel`` was set; then there is none.
+    """
+    written = 0
+    with PartFile(output, private=True) as part:
+        try:
+            stream = io.TextIOWrapper(part.stream, encoding="utf-8", newline="", write_through=True)
+            writer = csv.writer(stream)
+            writer.writerow(["row", *opened.header])
+            for cells in opened.predict(table, emit, cancel):
+                written += 1
+                writer.writerow([written, *cells])
+            stream.flush()
+            stream.detach()
+            part.publish()
+        except OSError as error:
+            raise write_error(error, output) from None
+    return written
+
+
+def _number(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float | np.floating) else str(value)
