@@ -1,0 +1,174 @@
+"""The learners as scikit-learn estimators: its own tools work, and nothing leaves without a charge and a card."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from workbench import api
+from workbench.api.models import classes
+from workbench.learners import LEARNERS
+from workbench.params import InputError, ParameterError
+from workbench.release.ledger.ledger import Ledger
+
+SPECIES = ["setosa", "versicolor", "virginica"]
+NAMES = [chosen.estimator.__name__ for chosen in LEARNERS]
+
+
+def arguments(name: str, **more):
+    """What each class needs for iris, by its task."""
+    task = next(chosen.task for chosen in LEARNERS if chosen.estimator.__name__ == name)
+    told = {
+        "classification": {"classes": SPECIES},
+        "regression": {"target_bounds": (0, 3)},
+        "clustering": {"groups": 3},
+    }
+    return {"epsilon": 20, "bounds": (0, 10), "random_state": 0, **told[task], **more}
+
+
+def numbered(X: pd.DataFrame, y: pd.Series, name: str):
+    """X and y of the task of the class called ``name``: regression predicts the last column."""
+    if is_regressor(getattr(api, name)()):
+        return X.iloc[:, :3], X.iloc[:, 3]
+    return X, y
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_learner_is_an_estimator_of_its_kind(name: str, iris) -> None:
+    X, y = numbered(*iris, name)
+    model = getattr(api, name)(**arguments(name))
+    assert [is_classifier(model), is_regressor(model), is_clusterer(model)].count(True) == 1
+    again = clone(model)
+    assert again.get_params() == model.get_params()
+    assert "epsilon" in inspect.signature(type(model)).parameters
+    assert name in repr(model)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.warns(api.PrivateStudyWarning):
+        model.fit(X, y)
+    with pytest.warns(api.PrivateStudyWarning):
+        again.fit(X, y)
+    predicted, repeated = model.predict(X), again.predict(X)
+    np.testing.assert_array_equal(predicted, repeated)
+    assert len(predicted) == len(X)
+    if is_classifier(model):
+        assert set(predicted) <= set(SPECIES)
+        assert model.score(X, y) > 0.8
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    elif is_regressor(model):
+        assert model.score(X, y) > 0.3
+    else:
+        assert set(predicted) <= {0, 1, 2}
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+@pytest.mark.parametrize("name", ["NaiveBayes", "LinearRegression"])
+def test_cross_validation_and_pipelines_work(name: str, iris) -> None:
+    X, y = numbered(*iris, name)
+    model = make_pipeline(FunctionTransformer(lambda rows: rows), getattr(api, name)(**arguments(name)))
+    order = np.random.default_rng(0).permutation(len(X))
+    scores = cross_val_score(model, X.iloc[order], y.iloc[order], cv=3)
+    assert scores.mean() > 0.3
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_arrays_and_classes_of_any_type_are_taken(iris) -> None:
+    X, _ = iris
+    y = np.repeat([1, 2, 3], 50)
+    model = api.NaiveBayes(epsilon=20, bounds=([0, 0, 0, 0], [10, 5, 8, 3]), classes=[1, 2, 3], random_state=0)
+    assert model.fit(X.to_numpy(), y).score(X.to_numpy(), y) > 0.8
+    assert model.predict(X.to_numpy()).dtype.kind == "i"
+    flags = api.NaiveBayes(epsilon=20, bounds=(0, 10), classes=[False, True], random_state=0).fit(X, y == 1)
+    assert flags.predict(X).dtype == bool
+
+
+@pytest.mark.filterwarnings("ignore::workbench.api.PrivateStudyWarning")
+def test_categories_missing_values_and_dates_are_taken() -> None:
+    generator = np.random.default_rng(1)
+    label = generator.choice(["no", "yes"], 300)
+    frame = pd.DataFrame(
+        {
+            "colour": np.where(label == "yes", "red", generator.choice(["red", "blue"], 300)),
+            "size": np.where(generator.random(300) < 0.1, np.nan, generator.random(300)),
+        }
+    )
+    model = api.NaiveBayes(
+        epsilon=10,
+        bounds={"size": (0, 1)},
+        domains={"colour": ["red", "blue"]},
+        missing=["size"],
+        classes=["no", "yes"],
+        random_state=0,
+    )
+    assert model.fit(frame, label).score(frame, label) > 0.6
+
+
+def test_a_released_model_is_charged_has_a_card_and_is_loaded(iris, folder: Path) -> None:
+    X, y = iris
+    model = api.NaiveBayes(epsilon=2, bounds=(0, 10), classes=SPECIES, ledger="ledger.sqlite", output="model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.release_.epsilon == Decimal(2)
+    assert api.verify("model") == []
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        (release,) = ledger.releases()
+    assert (release.status, release.epsilon) == ("charged", Decimal(2))
+    loaded = api.load_model("model")
+    assert loaded.epsilon == 2
+    told = loaded.predict(X)
+    np.testing.assert_array_equal(told["predicted species"], model.predict(X))
+    with pytest.raises(InputError, match="exists already"):
+        clone(model).fit(X, y)
+    with Ledger.open(folder / "ledger.sqlite") as ledger:
+        assert len(ledger.releases()) == 1, "cross-validation cannot spend by accident"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"classes": None}, "classes are not declared"),
+        ({"bounds": None}, "public bounds or values are not declared"),
+        ({"bounds": {"petal length (cm)": (0, 10)}}, "sepal length"),
+        ({"bounds": {"height": (0, 10)}}, "no such column"),
+        ({"bounds": 5}, "neither a mapping"),
+        ({"epsilon": None}, "epsilon is missing"),
+        ({"epsilon": -1}, "epsilon = -1"),
+        ({"output": "model"}, "ledger="),
+        ({"ledger": "l.sqlite", "random_state": None}, "output="),
+        ({"ledger": "l.sqlite", "output": "model"}, "fresh randomness"),
+    ],
+)
+def test_what_is_not_declared_is_refused_in_one_sentence(iris, folder: Path, more, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        api.NaiveBayes(**arguments("NaiveBayes", **more)).fit(*iris)
+    assert not (folder / "model").exists()
+
+
+def test_a_class_that_is_not_declared_is_told_of_with_its_row(iris) -> None:
+    X, y = iris
+    with pytest.raises(InputError, match="row 51"):
+        api.NaiveBayes(**arguments("NaiveBayes", classes=["setosa", "virginica"])).fit(X, y)
+
+
+def test_an_argument_that_is_not_known_is_refused() -> None:
+    with pytest.raises(TypeError, match="epsilons"):
+        api.NaiveBayes(epsilons=1)
+    with pytest.raises(AttributeError, match="NavieBayes"):
+        _ = api.NavieBayes
+
+
+def test_every_learner_is_listed() -> None:
+    assert set(NAMES) <= set(dir(api))
+    assert set(classes()) == set(NAMES)

@@ -1,0 +1,60 @@
+"""The workbench from Python: pandas DataFrames in and out, over the plans, ledger and models of window and terminal.
+
+Without ``ledger=`` everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
+publish it. With ``ledger=`` the result is charged to the account of the table before a row is read, written with its
+certificate or card, and may leave::
+
+    from workbench import api
+
+    plan = api.plan(epsilon=3, bounds={"age": (0, 110)}, domains={"sex": ["female", "male"]}, drop=["name"])
+    api.release(people, plan)                                              # a private study
+    api.release(people, plan, ledger="ledger.sqlite", output="people-released.csv")
+    api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
+    api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"]).fit(people[["age"]], people["sex"])
+
+The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from workbench.api.plans import plan
+from workbench.api.studies import curve
+from workbench.api.study_warning import PrivateStudyWarning
+from workbench.api.tables import estimate, release, verify
+from workbench.sanitize.plan import Plan, load_plan
+
+if TYPE_CHECKING:
+    from workbench.api.models import Released, load_model
+
+__all__ = [
+    "Plan",
+    "PrivateStudyWarning",
+    "Released",
+    "curve",
+    "estimate",
+    "load_model",
+    "load_plan",
+    "plan",
+    "release",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a model's class, such as ``NaiveBayes``; each is made from its learner, so there is no second list."""
+    # By name: `from workbench.api import models` would ask this function for it.
+    models = importlib.import_module("workbench.api.models")
+    if name in ("Released", "load_model"):
+        return getattr(models, name)
+    classes = models.classes()
+    if name in classes:
+        return classes[name]
+    raise AttributeError(f"workbench.api has no {name!r}")
+
+
+def __dir__() -> list[str]:
+    models = importlib.import_module("workbench.api.models")
+    return sorted([*__all__, *models.classes()])

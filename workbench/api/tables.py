@@ -1,0 +1,158 @@
+"""A table released, verified, and estimated from."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.api.frames import frame_of, table_of
+from workbench.api.study_warning import PRIVATE, warn_of_study
+from workbench.params import ParameterError
+from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.card import is_model, verify_model
+from workbench.release.table.before_release import check_values, destination, prepared_release
+from workbench.release.table.open_release import read_release
+from workbench.release.table.release_table import release_prepared
+from workbench.release.table.verified import verified_release
+from workbench.release.table.verify import verify_release
+from workbench.sanitize.engine import draw
+from workbench.sanitize.estimates.column import estimate_column
+from workbench.sanitize.estimates.interval import Interval
+from workbench.sanitize.forecast import outside_guarantee
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+
+Place = str | os.PathLike[str]
+
+
+def release(
+    frame: pd.DataFrame,
+    plan: Plan,
+    *,
+    ledger: Place | bool | None = None,
+    output: Place | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """Return ``frame`` sanitised as ``plan`` says, the rows in random order.
+
+    Args:
+        frame: the rows. The plan names all of its columns.
+        plan: what is done with each column.
+        ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row is read.
+            Without it the result is a private study.
+        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
+        seed: makes a study repeatable; not with ``ledger``.
+
+    Returns:
+        The released table. Of a release its ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon``
+        (charged), ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
+
+    Raises:
+        InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
+        BudgetRefusedError: the cap does not allow it; nothing was released.
+        ParameterError: the arguments contradict each other.
+    """
+    table = table_of(frame)
+    if not asked_for(ledger):
+        if output is not None:
+            raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+        drawn = draw(plan, table, study_entropy(seed))
+        warn_of_study("this table", "with ledger= and output= it is charged and may leave")
+        cells = drawn.frame()
+        return frame_of(_typed(plan, {n: cells[n].to_list() for n in cells.columns}), private=PRIVATE)
+    if seed is not None:
+        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
+    if output is None:
+        raise ParameterError("a release is a file with its certificate", "output", "give output= a name")
+    prepared = prepared_release(plan, table, destination(Path(output)))
+    check_values(prepared, CancelToken())
+    with Ledger.open(place_of(ledger)) as opened:
+        done = release_prepared(prepared, opened)
+    cells = read_release(done.output).table.frame
+    return frame_of(
+        _typed(plan, {n: cells[n].to_list() for n in cells.columns}),
+        output=str(done.output),
+        certificate=str(done.certificate),
+        release_id=done.release_id,
+        epsilon=float(done.epsilon_charged),
+        remaining=float(done.epsilon_remaining),
+        outside=list(outside_guarantee(plan)),
+    )
+
+
+def verify(path: Place) -> list[str]:
+    """Return a sentence for every fault of a released table or model; none where it is what its certificate says."""
+    place = Path(path)
+    return verify_model(place) if is_model(place) else verify_release(place)
+
+
+def estimate(path: Place, *, confidence: float = 0.95) -> pd.DataFrame:
+    """Return what a released table tells of the original: means of numbers, shares of values.
+
+    Args:
+        path: the released file, its certificate beside it.
+        confidence: of each interval.
+
+    Returns:
+        One row for each estimate: ``column``, ``of`` (``mean``, ``missing`` or a value), ``estimate`` (unadjusted),
+        ``low``, ``high``, ``consistent`` (the likeliest value that a real table could have) and ``biased``.
+
+    Raises:
+        InputError: the release is not what its certificate says.
+    """
+    released = verified_release(Path(path), None, ignore, CancelToken())
+    rows: list[dict[str, Any]] = []
+    for name in released.protected:
+        column = released.column(name)
+        counts = np.bincount(released.cells(name), minlength=column.grid.cells.total)
+        found = estimate_column(column, counts, confidence)
+        told: dict[str, Interval] = dict(found.frequencies or {})
+        for what, interval in (("mean", found.mean), ("missing", found.missing)):
+            if interval is not None:
+                told[what] = interval
+        rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in told.items()]
+    return pd.DataFrame(rows, columns=["column", "of", "estimate", "low", "high", "consistent", "biased"])
+
+
+def asked_for(ledger: Place | bool | None) -> bool:
+    """Return whether a ledger was given."""
+    return ledger is not None and ledger is not False
+
+
+def place_of(ledger: Place | bool | None) -> Path | None:
+    """Return the ledger's file; ``None`` for the user's own."""
+    return None if ledger is True or not asked_for(ledger) else Path(ledger)  # type: ignore[arg-type]
+
+
+def study_entropy(seed: int | None) -> Entropy:
+    """Return randomness that nothing can be released from."""
+    return KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
+
+
+def _typed(plan: Plan, cells: dict[str, list[str | None]]) -> dict[str, Any]:
+    """Give protected numbers and dates their types, as declared; text stays text."""
+    kinds = {c.name: c.kind for c in plan.columns if c.action == "protect"}
+    made: dict[str, Any] = {}
+    for name, values in cells.items():
+        kind = kinds.get(name)
+        if kind == "integer" and None not in values:
+            made[name] = [int(v) for v in values if v is not None]
+        elif kind in ("integer", "real"):
+            made[name] = [_number(v) for v in values]
+        elif kind == "date":
+            made[name] = pd.to_datetime(pd.Series(values, dtype="object"))
+        else:
+            made[name] = values
+    return made
+
+
+def _number(text: str | None) -> float:
+    """Return the number that a released cell holds; NaN where it is missing."""
+    return float("nan") if text is None else float(text)
