@@ -122,6 +122,8 @@ class LinesTable(QTableView):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW)
         self.horizontalHeader().setHighlightSections(False)
+        # Qt stretches the last column from its usual size and never below it: a table without rows would be scrolled.
+        self.horizontalHeader().setDefaultSectionSize(PADDING)
         # Words take what is left over; a figure on the right would be torn from its line.
         self.horizontalHeader().setStretchLastSection(not self.lines.is_figure(len(headings) - 1))
 
