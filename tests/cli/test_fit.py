@@ -44,8 +44,8 @@ def test_a_released_model_predicts_and_is_charged(tmp_path: Path, bounds: Path, 
     model = NaiveBayes.from_plain(json.loads((tmp_path / "model" / "model.json").read_text()))
     assert model.releasable
     iris = sample_table("iris")
-    X = matrix(iris, model._schema.attributes)
-    accuracy = np.mean(model.predict(X) == codes(iris, model._schema.target))
+    X = matrix(iris, model.setting.attributes)
+    accuracy = np.mean(model.predict(X) == codes(iris, model.setting.target))
     assert accuracy > 0.5  # chance is a third; at ε = 2 the mean is 0.9
 
 

@@ -69,9 +69,12 @@ def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
     assert cost.epsilon == Decimal("0.7")
     assert cost.delta == 0
     assert isinstance(cost.event, Composed)
-    assert cost.event.events == fitted.events() == fitted.events(400)
+    assert cost.event.events == fitted.events(400)
     assert sum((e.epsilon for e in fitted.events()), Decimal(0)) == Decimal("0.7")
-    assert [e.label for e in fitted.events()] == [
+    all_of_them = learner(ReleasedNoise(), epsilon=7.0, charge=paid.append).fit(X, y)
+    assert all_of_them.events() == all_of_them.events(400)
+    assert sum((e.epsilon for e in all_of_them.events()), Decimal(0)) == 7
+    assert [e.label for e in all_of_them.events()] == [
         "class sizes",
         "age: sums",
         "income: presence",
@@ -79,7 +82,7 @@ def test_the_charge_is_epsilon_with_one_event_a_query() -> None:
         "colour: histogram",
         "smoker: histogram",
     ]
-    for query in fitted.model_.queries:
+    for query in all_of_them.model_.queries:
         assert query.share is not None
         assert Decimal(query.epsilon) <= query.share
 
@@ -153,11 +156,12 @@ def test_values_outside_the_bounds_are_clamped() -> None:
     np.testing.assert_array_equal(one.predict_proba(wild), two.predict_proba(tame))
 
 
-def test_at_small_epsilon_only_the_first_attributes_are_asked() -> None:
+def test_the_smaller_epsilon_is_the_fewer_attributes_are_asked() -> None:
     X, y = people(200)
-    used = [learner(study(), epsilon=e).fit(X, y).model_.attributes_used for e in (0.01, 0.08, 1.0)]
-    assert used == [("age",), ("age", "income"), ("age", "income", "colour", "smoker")]
-    assert [e.label for e in learner(study(), epsilon=0.01).events(200)] == ["class sizes", "age: sums"]
+    used = [len(learner(study(), epsilon=e).fit(X, y).attributes_used) for e in (0.01, 1.0, 3.0)]
+    assert used == [1, 2, 4]
+    told = ["choice of attributes, 1", "class sizes", "chosen attribute 1"]
+    assert [e.label for e in learner(study(), epsilon=0.01).events(200)] == told
 
 
 def test_mixed_attributes_beat_the_largest_class_in_private() -> None:

@@ -43,7 +43,7 @@ def asked(rows: tuple[Record, ...], epsilon: float) -> list[tuple[tuple[int, ...
     table = PLAN.rows_of(Table(frame, "made"))
     noise = RecordingNoise()
     facts = [c.facts() for c in FEATURES]
-    fitted = NaiveBayes(facts, TARGET.facts(), NaiveBayesParameters(epsilon=epsilon), noise)
+    fitted = NaiveBayes(facts, TARGET.facts(), NaiveBayesParameters(epsilon=epsilon, noise_limit=1e6), noise)
     fitted.fit(matrix(table, FEATURES), classes_of(table, TARGET))
     return noise.asked
 

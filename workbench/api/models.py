@@ -242,8 +242,6 @@ class _Regressor(PrivateModel):
 class _Clusterer(PrivateModel):
     """A model that finds groups; it needs no y."""
 
-    groups: int | None
-
     @property
     def labels_(self) -> NDArray[Any]:
         """There are none: the group of a training row is private; call ``predict``."""
@@ -254,7 +252,7 @@ class _Clusterer(PrivateModel):
         return self.fit(X).predict(X)
 
     def _target(self, frame: pd.DataFrame, y: Any) -> tuple[str, Any, dict[str, Any]]:
-        if self.groups is None:
+        if "groups" in self.learner.parameters.declared() and getattr(self, "groups", None) is None:
             raise ParameterError("the number of groups is missing", type(self).__name__, "give groups= a number")
         return super()._target(frame, ["0"] * len(frame))
 

@@ -71,6 +71,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "epsilon_remaining": float(done.remaining),
         "release_id": done.release_id,
         "output": str(done.output),
+        **({"uses": done.uses} if done.uses else {}),
     }
 
 
@@ -78,7 +79,7 @@ def _text(result: Mapping[str, Any]) -> str:
     return (
         f"released {result['model']} to {result['output']}\n"
         f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-        f"(release {result['release_id']})"
+        f"(release {result['release_id']})" + (f"\n{result['uses']}" if "uses" in result else "")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
+from workbench.learners.dbscan.estimator import DBSCAN
 from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
 from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
@@ -18,12 +19,12 @@ LEARNERS: tuple[Learner, ...] = (
     RANDOM_FOREST,
     FOREST_REGRESSION,
     KMEANS,
+    DBSCAN,
 )
 
 PLANNED = (
     "median-forest",
     "median-xgboost",
-    "dbscan",
     "pca",
 )
 
@@ -45,6 +46,7 @@ def learner(name: str) -> Learner:
 
 
 __all__ = [
+    "DBSCAN",
     "FOREST_REGRESSION",
     "KMEANS",
     "LEARNERS",

@@ -164,6 +164,11 @@ class PrivateEstimator(ABC):
         """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
 
     @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the fitted model looks at: all of them, unless it chooses."""
+        return tuple(a.name for a in self.attributes)
+
+    @property
     def releasable(self) -> bool:
         """Whether the result of ``fit`` may be released: only with cryptographic noise."""
         return self.noise.releasable

@@ -10,6 +10,7 @@ Every rule here depends on the declared facts alone, so that one row is encoded 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +70,10 @@ class Encoding:
         """Return for each encoded column the attribute that it comes from, (D,)."""
         widths = [self._width(attribute) for attribute in self.attributes]
         return tuple(j for j, width in enumerate(widths) for _ in range(width))
+
+    def names_of(self, columns: Iterable[int]) -> tuple[str, ...]:
+        """Return the names of the attributes that encoded columns come from, each once."""
+        return tuple(dict.fromkeys(self.attributes[self.sources[j]].name for j in columns))
 
     @staticmethod
     def _width(attribute: Attribute) -> int:

@@ -6,7 +6,11 @@ A table is a list of n rows; how the bytes of a file become rows is stated publi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.sanitize.plan import Plan
+
+_MOST_NAMED = 8
 
 VALID_ONLY = (
     "It holds among tables of n rows, n public, whose every cell is valid under the plan: an invalid cell is refused, "
@@ -55,6 +59,16 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
         f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released models and cards "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
     )
+
+
+def columns_used_statement(used: Sequence[str] | None, of: int) -> str:
+    """Return which of ``of`` columns a model looks at, in a sentence; empty where it looks at all or is not known."""
+    if used is None or len(used) >= of:
+        return ""
+    if not used:
+        return f"It looks at none of the {of} columns: it always says the same."
+    shown = ", ".join(used[:_MOST_NAMED]) + (f" and {len(used) - _MOST_NAMED} more" if len(used) > _MOST_NAMED else "")
+    return f"At this epsilon it looks at {len(used)} of {of} columns: {shown}."
 
 
 def domain(replaces_invalid: bool) -> str:

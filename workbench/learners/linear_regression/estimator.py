@@ -85,6 +85,11 @@ class LinearRegressionModel:
         labels = self.setting.encoding.labels
         return tuple(labels[j] for j in self.chosen)
 
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that are used, those found first at the front."""
+        return self.setting.encoding.names_of(self.chosen)
+
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,), within the declared bounds."""
         size = grid_of(1)
@@ -181,6 +186,11 @@ class LinearRegression(PrivateEstimator):
         answer = self.noise.integers(exact_sums, setting.sensitivity, budgets[-1])
         self.model_ = LinearRegressionModel(setting, noise_kind(self.noise), chosen, answer)
         return self
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the fitted model looks at, those found first at the front."""
+        return self.model_.attributes_used
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,)."""

@@ -181,6 +181,11 @@ class LogisticRegressionModel:
         size = grid_of(1)
         return probabilities(heights(self.setting.encoding.encode(X, size) / size, self.weights_))
 
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that are used, those found first at the front."""
+        return self.setting.encoding.names_of(self._used)
+
     def predict(self, X: ArrayLike) -> Whole:
         """Return the most probable class code of each row (n,)."""
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
@@ -293,6 +298,11 @@ class LogisticRegression(PrivateEstimator):
     def classes_(self) -> NDArray[np.int64]:
         """Class codes (k,)."""
         return self.model_.classes_
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the fitted model looks at, those found first at the front."""
+        return self.model_.attributes_used
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the most probable class code of each row (n,)."""

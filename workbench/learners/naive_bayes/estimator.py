@@ -2,6 +2,7 @@
 
 The queries (pure ε, zero-out neighbours, discrete Laplace noise on integers):
 
+* where ε and the rows do not allow all attributes, which ones are used (:mod:`workbench.learners.naive_bayes.setting`);
 * the size of each class, L1 sensitivity 1;
 * for each numeric attribute the sum of the values of each class and the sum of squares (of each class where the noise
   allows it, else of all rows) about a public centre, as one vector with the L1 sensitivity of the values alone
@@ -18,10 +19,7 @@ on a private n, the sum of squares is free, and estimates are shrunk to public p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -37,7 +35,6 @@ from workbench.learners.base import (
     checked_schema,
     noise_kind,
     plain_part,
-    split_epsilon,
     table_shape,
 )
 from workbench.learners.denoise import class_sizes
@@ -55,83 +52,23 @@ from workbench.learners.naive_bayes.likelihood import (
     smoothed,
 )
 from workbench.learners.naive_bayes.parameters import NaiveBayesParameters
-from workbench.learners.queries import Query, checked_answers, events
-from workbench.learners.sums import grid_size
+from workbench.learners.naive_bayes.setting import Setting
+from workbench.learners.queries import checked_answers, events
+from workbench.learners.selection import choose
 from workbench.learners.tasks import CLASSIFICATION, EMPTY
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Charge, Cost, PureDp, exact, floor_double
+from workbench.privacy.accounting.event import Charge, Cost, PureDp, floor_double
 from workbench.privacy.central import CentralNoise, NoNoise
 
-_FORMAT = 1
-_PRESENCE_PART = 0.25  # of the share of a numeric attribute that may be missing: two cells need less than its sums
-_SQRT2 = math.sqrt(2)
-
-
-@dataclass(frozen=True)
-class _Schema:
-    """The public facts that queries and model follow from."""
-
-    attributes: tuple[Attribute, ...]
-    target: Attribute
-    parameters: NaiveBayesParameters
-    rows: int
-    private: bool
-
-    @property
-    def classes(self) -> int:
-        """Number of declared classes."""
-        return len(self.target.values())
-
-    def queries(self) -> tuple[Query, ...]:
-        """Return the queries in order, with shares that sum to ε exactly."""
-        k, p = self.classes, self.parameters
-        if self.private and p.epsilon is None:
-            raise ParameterError("epsilon is not given", mend="give epsilon = NUMBER above 0")
-        epsilon = p.epsilon if self.private and p.epsilon is not None else math.inf
-        used = self._used(epsilon)
-        each = (1 - p.count_share) / used
-        # √8·k/(n·ε_j) is the deviation of the noise of one class's variance when classes are equally large.
-        per_class = 2 * _SQRT2 * k / (self.rows * each * epsilon) < p.separate_below
-
-        asked: list[tuple[float, str, str, int, int]] = [(p.count_share, "class sizes", "sizes", -1, k)]
-        for j, attribute in enumerate(self.attributes[:used]):
-            may_miss = attribute.missing == "own-value"
-            if attribute.numeric:
-                sums = each * (1 - _PRESENCE_PART) if may_miss else each
-                if may_miss:
-                    asked.append((each * _PRESENCE_PART, f"{attribute.name}: presence", "histogram", j, 2 * k))
-                asked.append((sums, f"{attribute.name}: sums", "moments", j, 2 * k if per_class else k + 1))
-            else:
-                cells = len(attribute.values()) + may_miss
-                asked.append((each, f"{attribute.name}: histogram", "histogram", j, cells * k))
-        shares: tuple[Decimal | None, ...] = (None,) * len(asked)
-        if self.private:
-            shares = split_epsilon(exact(epsilon), [weight for weight, *_ in asked])
-        return tuple(
-            Query(
-                label,
-                form,
-                column,
-                length,
-                grid_size(self.rows, math.inf if share is None else floor_double(share)) if form == "moments" else 1,
-                share,
-                per_class and form == "moments",
-            )
-            for share, (_, label, form, column, length) in zip(shares, asked, strict=True)
-        )
-
-    def _used(self, epsilon: float) -> int:
-        """Return how many attributes are used: the most whose class means keep noise below the limit."""
-        p, all_of_them = self.parameters, len(self.attributes)
-        # √2·k·used/(n·(1−share)·ε) is the deviation of a class mean's noise when classes are equally large.
-        most = p.noise_limit * (1 - p.count_share) * epsilon * self.rows / (_SQRT2 * self.classes)
-        return all_of_them if most >= all_of_them else max(1, int(most))
+_FORMAT = 2
 
 
 class NaiveBayesModel:
     """The released numbers, and the classifier made from them.
 
     Attributes:
+        setting: the public facts.
+        chosen: indices of the attributes that are used, in the order in which they were found.
         queries: the queries.
         answers: the noisy integers, one list a query.
         noise: one of ``released``, ``study`` and ``none``.
@@ -141,15 +78,16 @@ class NaiveBayesModel:
         densities_: the class-conditional density of each used attribute, by column index.
     """
 
-    def __init__(self, schema: _Schema, noise: str, answers: Sequence[Sequence[int]]) -> None:
-        self._schema = schema
+    def __init__(self, setting: Setting, noise: str, chosen: Sequence[int], answers: Sequence[Sequence[int]]) -> None:
+        self.setting = setting
         self.noise = noise
-        self.queries = schema.queries()
+        self.chosen = tuple(chosen)
+        self.queries = setting.queries(self.chosen)
         self.answers = tuple(tuple(int(v) for v in vector) for vector in answers)
-        self.class_names = schema.target.values()
+        self.class_names = setting.target.values()
         self.classes_ = np.arange(len(self.class_names))
         sizes = self.queries[0]
-        self._classes = ClassSizes(*class_sizes(np.array(self.answers[0], float), schema.rows, sizes.variance))
+        self._classes = ClassSizes(*class_sizes(np.array(self.answers[0], float), setting.rows, sizes.variance))
         self.class_sizes_ = self._classes.sizes
         self.densities_ = self._densities()
 
@@ -160,15 +98,15 @@ class NaiveBayesModel:
 
     @property
     def attributes_used(self) -> tuple[str, ...]:
-        """Names of the attributes that are used; the others would have been too noisy at this ε."""
-        return tuple(self._schema.attributes[j].name for j in self.densities_)
+        """Names of the attributes that are used, those chosen first at the front; more would be too noisy at this ε."""
+        return tuple(self.setting.attributes[j].name for j in self.densities_)
 
     def _densities(self) -> dict[int, Density]:
-        p, found = self._schema.parameters, dict[int, Density]()
+        p, found = self.setting.parameters, dict[int, Density]()
         presence: NDArray[np.float64] | None = None
         presence_variance = 0.0
         for query, noisy in zip(self.queries[1:], self.answers[1:], strict=True):
-            attribute = self._schema.attributes[query.column]
+            attribute = self.setting.attributes[query.column]
             if query.form == "histogram":
                 cells = histogram_cells(noisy, self._classes, query.variance)
                 if attribute.numeric:
@@ -191,12 +129,12 @@ class NaiveBayesModel:
 
     def joint_log_likelihood(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return log P(class) + Σ log p(x_j | class) of each row (n, k)."""
-        columns = checked_columns(X, self._schema.attributes)
+        columns = checked_columns(X, self.setting.attributes)
         return joint_log_likelihood(self.class_sizes_, self.densities_, columns)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | row) (n, k); a row that is impossible in every class gets the class sizes."""
-        columns = checked_columns(X, self._schema.attributes)
+        columns = checked_columns(X, self.setting.attributes)
         return class_chances(self.class_sizes_, self.densities_, columns)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
@@ -205,7 +143,7 @@ class NaiveBayesModel:
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return the accuracy on the rows that have a class; it is computed exactly, so it is private itself."""
-        classes = checked_classes(y, self._schema.target)
+        classes = checked_classes(y, self.setting.target)
         here = classes != EMPTY
         if not here.any():
             raise ParameterError("no row has a class to be compared with")
@@ -213,19 +151,20 @@ class NaiveBayesModel:
 
     def events(self) -> tuple[PureDp, ...]:
         """Return one event a query, with shares that sum to ε exactly; none without noise."""
-        return events(self.queries)
+        return (*self.setting.choices(), *events(self.queries))
 
     def to_plain(self) -> dict[str, Any]:
         """Return public facts and noisy integers as JSON holds them; the rest follows from these."""
-        schema = self._schema
+        setting = self.setting
         return {
             "learner": NAIVE_BAYES.name,
             "format": _FORMAT,
             "noise": self.noise,
-            "rows": schema.rows,
-            "parameters": schema.parameters.to_plain(),
-            "attributes": [a.to_plain() for a in schema.attributes],
-            "target": schema.target.to_plain(),
+            "rows": setting.rows,
+            "parameters": setting.parameters.to_plain(),
+            "attributes": [a.to_plain() for a in setting.attributes],
+            "target": setting.target.to_plain(),
+            "used": list(self.attributes_used),
             "answers": {q.label: list(v) for q, v in zip(self.queries, self.answers, strict=True)},
         }
 
@@ -245,16 +184,27 @@ class NaiveBayesModel:
         attributes = plain_part(values, "attributes", list)
         if not all(isinstance(a, dict) for a in attributes):
             raise ParameterError("the key 'attributes' is not a list of tables", "the model")
-        schema = _Schema(
+        setting = Setting(
             tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1)),
             Attribute.from_plain(plain_part(values, "target", dict), "the target"),
             NaiveBayesParameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters"),
             rows,
             values["noise"] != "none",
         )
-        checked_schema(schema.attributes, schema.target)
-        answers = checked_answers(plain_part(values, "answers", dict), schema.queries())
-        return cls(schema, values["noise"], answers)
+        checked_schema(setting.attributes, setting.target)
+        chosen = _chosen(plain_part(values, "used", list), setting)
+        answers = checked_answers(plain_part(values, "answers", dict), setting.queries(chosen))
+        return cls(setting, values["noise"], chosen, answers)
+
+
+def _chosen(used: list[Any], setting: Setting) -> list[int]:
+    """Return the indices of the attributes that a file names, or raise :class:`ParameterError`."""
+    names = [a.name for a in setting.attributes]
+    if not all(isinstance(name, str) and name in names for name in used) or len(set(used)) != len(used):
+        raise ParameterError("the key 'used' does not name attributes of this model", "the model")
+    if len(used) != setting.used:
+        raise ParameterError(f"the key 'used' names {len(used)} attributes, not {setting.used}", "the model")
+    return [names.index(name) for name in used]
 
 
 class NaiveBayes(PrivateEstimator):
@@ -281,13 +231,13 @@ class NaiveBayes(PrivateEstimator):
         super().__init__(attributes, target, parameters, noise, charge)
         self.parameters: NaiveBayesParameters = parameters
 
-    def _schema(self, rows: int) -> _Schema:
+    def _setting(self, rows: int) -> Setting:
         checked_schema(self.attributes, self.target)
-        return _Schema(tuple(self.attributes), self.target, self.parameters, rows, noise_kind(self.noise) != "none")
+        return Setting(tuple(self.attributes), self.target, self.parameters, rows, noise_kind(self.noise) != "none")
 
     def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
-        return events(self.model_.queries if rows is None else self._schema(rows).queries())
+        return self.model_.events() if rows is None else self._setting(rows).planned()
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
@@ -301,15 +251,26 @@ class NaiveBayes(PrivateEstimator):
             InputError: a value that the column's declaration does not allow, naming row and column.
         """
         rows = table_shape(X, y, self.attributes)
-        schema = self._schema(rows)
+        setting = self._setting(rows)
         self._pay(self.cost(rows))
-        columns, classes = checked_columns(X, schema.attributes), checked_classes(y, schema.target)
+        columns, classes = checked_columns(X, setting.attributes), checked_classes(y, setting.target)
+        chosen = list(range(len(setting.attributes)))
+        if setting.selects:
+            budgets = [floor_double(event.epsilon) for event in setting.choices()]
+            chosen = choose(setting.losses(columns, classes), budgets, self.noise)
         answers = [
-            self.noise.integers(q.answer(columns, classes, schema.attributes, schema.classes), q.sensitivity, q.epsilon)
-            for q in schema.queries()
+            self.noise.integers(
+                q.answer(columns, classes, setting.attributes, setting.classes), q.sensitivity, q.epsilon
+            )
+            for q in setting.queries(chosen)
         ]
-        self.model_ = NaiveBayesModel(schema, noise_kind(self.noise), answers)
+        self.model_ = NaiveBayesModel(setting, noise_kind(self.noise), chosen, answers)
         return self
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the fitted model looks at, those found first at the front."""
+        return self.model_.attributes_used
 
     @property
     def classes_(self) -> NDArray[np.int64]:

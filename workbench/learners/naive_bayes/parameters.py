@@ -45,14 +45,22 @@ class NaiveBayesParameters(Parameters):
         help="extra rows counted for each value of a category, so that none has probability 0",
         seldom=True,
     )
-    # Ten noisy attributes are less useful than two clear ones: at small ε only the first ones are used.
     noise_limit: float = real(
-        default=0.4,
+        default=0.05,
         above=0,
         upto=1e6,
         title="noise limit of means",
         unit="half-ranges",
-        help=f"if the class means would be noisier than this, only the first attributes are used{_HALF}",
+        help=f"if the class means would be noisier than this, only the most telling attributes are used{_HALF}",
+        seldom=True,
+    )
+    choice_share: float = real(
+        default=0.25,
+        above=0,
+        below=1,
+        title="share of the choice",
+        unit="of ε",
+        help="the part of ε for finding the most telling attributes, where not all are used",
         seldom=True,
     )
     mean_spread: float = real(

@@ -32,6 +32,7 @@ from workbench.release.ledger.recover import (
 from workbench.release.model.card import CARD, FORMAT, card_problems
 from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
+from workbench.release.statements import columns_used_statement
 from workbench.release.table.certificate import VERSION, account_told, checksum
 from workbench.signals import Notice
 from workbench.signals.events import Emit, ignore
@@ -72,13 +73,18 @@ class Trained:
 
 @dataclass(frozen=True)
 class ModelRelease:
-    """A released model as the ledger records it; ε and δ are the final charge."""
+    """A released model as the ledger records it; ε and δ are the final charge.
+
+    Attributes:
+        uses: which columns it looks at, in a sentence; empty where it looks at all.
+    """
 
     release_id: str
     epsilon: Decimal
     delta: Decimal
     remaining: Decimal
     output: Path
+    uses: str = ""
 
 
 @dataclass(frozen=True)
@@ -209,7 +215,8 @@ def _released(card: dict[str, Any], ledger: Ledger, target: Path) -> ModelReleas
     assert release is not None
     remaining = ledger.account(release.dataset).remaining
     assert remaining is not None
-    return ModelRelease(release.release_id, release.epsilon, release.delta, remaining, target)
+    uses = columns_used_statement(card["training"].get("attributes_used"), len(card["inputs"]) - 1)
+    return ModelRelease(release.release_id, release.epsilon, release.delta, remaining, target, uses)
 
 
 def _files(trained: Trained, card: dict[str, Any]) -> dict[str, bytes]:

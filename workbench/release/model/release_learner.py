@@ -148,6 +148,7 @@ def _train(
         outside=outside(features, target),
         training={
             "rows_per_person": people,
+            "attributes_used": list(estimator.attributes_used),
             "queries": [{"label": e.label, "epsilon": str(e.epsilon)} for e in estimator.events()],
         },
         files={"model.json": data.encode()},

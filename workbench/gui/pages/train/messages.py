@@ -63,7 +63,7 @@ def finished(result: Any) -> str:
         told += f" {network.steps:,} steps: {WHY[network.stopped]}."
         if network.accuracy is not None:
             told += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
-    return told
+    return f"{told} {model.uses.replace('epsilon', 'ε')}".rstrip()
 
 
 def rising_words(losses: Sequence[float]) -> str:

@@ -1,0 +1,1 @@
+"""Density clustering: see :mod:`workbench.learners.dbscan.estimator`."""
