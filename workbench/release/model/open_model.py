@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,11 +135,18 @@ def open_model(folder: Path) -> OpenModel:
 
 
 def write_predictions(
-    opened: OpenModel, table: Table, output: Path, emit: Emit = ignore, cancel: CancelToken | None = None
+    opened: OpenModel,
+    table: Table,
+    output: Path,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    *,
+    seen: Counter[str] | None = None,
 ) -> int:
     """Write the predictions for ``table`` as CSV, which its owner alone can read; return the number of rows.
 
-    The rows are in the order of the table, numbered from 1; no value of the table is repeated.
+    The rows are in the order of the table, numbered from 1; no value of the table is repeated. ``seen`` counts what was
+    predicted.
 
     Raises:
         InputError: a cell does not fit, or the file cannot be written; then there is none.
@@ -152,6 +160,8 @@ def write_predictions(
             writer.writerow(["row", *opened.header])
             for cells in opened.predict(table, emit, cancel):
                 written += 1
+                if seen is not None:
+                    seen[cells[0]] += 1
                 writer.writerow([written, *cells])
             stream.flush()
             stream.detach()

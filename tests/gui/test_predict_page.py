@@ -1,0 +1,154 @@
+"""Predict: a released model, the open table, a file; nothing is charged, and nothing half-written stays."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from mishaps import retype, statuses, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QPushButton
+
+from workbench.cli import main
+from workbench.gui.pages.predict import tasks
+from workbench.params import CancelledError
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A released naive Bayes model of iris, in a ledger of its own."""
+    folder = tmp_path_factory.mktemp("model")
+    plan, out, ledger = (str(folder / name) for name in ("plan.toml", "net", "ledger.sqlite"))
+    assert main(["plan", "sample:iris", "--epsilon", "1", "--target", "species", "-o", plan]) == 0
+    words = ["--target", "species", "--model", "naive-bayes", "--epsilon", "5", "--bounds", plan]
+    assert main(["fit", "sample:iris", *words, "-o", out, "--ledger", ledger]) == 0
+    return Path(out)
+
+
+@pytest.fixture
+def iris(window, press, idle):
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_predict")
+    idle(window)
+    return window
+
+
+def take(window, qtbot, idle, model: Path) -> None:
+    """Name a model, as a person does: type the folder and press Return."""
+    retype(window, qtbot, "predict_model", model)
+    qtbot.keyClick(window.page._folder, Qt.Key.Key_Return)
+    idle(window)
+
+
+def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, qtbot, model, tmp_path):
+    assert "Choose the folder of a model" in text_of(iris, "predict_problem")
+    assert not iris.page.primary.isEnabled()
+    take(iris, qtbot, idle, model)
+    assert text_of(iris, "fact_predicts") == "species"
+    assert text_of(iris, "fact_paid").startswith("ε = 5, ")
+    output = tmp_path / "told.csv"
+    retype(iris, qtbot, "predict_output", output)
+    press(iris, "predict_run")
+    idle(iris)
+    with output.open(encoding="utf-8", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    assert header[:2] == ["row", "predicted species"]
+    assert len(rows) == 150
+    assert "150 predictions in told.csv" in text_of(iris, "predict_outcome")
+    told = {name: sum(row[1] == name for row in rows) for name in ("setosa", "versicolor", "virginica")}
+    most = max(told.values())
+    assert text_of(iris, "fact_often_0") == f"{most} rows"
+    assert statuses() == []
+
+
+def test_a_model_that_was_just_trained_is_taken(window, press, idle, qtbot, answer, tmp_path):
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_train")
+    press(window, "train_model_naive-bayes")
+    retype(window, qtbot, "train_folder", tmp_path / "net")
+    qtbot.waitUntil(window.page.primary.isEnabled)
+    answer("yes")
+    press(window, "train_start")
+    idle(window)
+    press(window, "rail_predict")
+    idle(window)
+    assert window.page._folder.text() == str(tmp_path / "net")
+    assert text_of(window, "fact_model") == "Naive Bayes"
+    assert window.page.primary.isEnabled()
+    assert "predicted" in window.page._target.text()
+
+
+def test_the_keys_and_the_dialogs_do_the_same(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *a, **k: str(model))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *a, **k: (str(tmp_path / "by-keys.csv"), ""))
+    press(iris, "predict_model_browse")
+    idle(iris)
+    press(iris, "predict_output_browse")
+    qtbot.keyClick(iris, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    idle(iris)
+    assert (tmp_path / "by-keys.csv").exists()
+
+
+def test_a_model_that_was_changed_is_refused_in_words(iris, idle, qtbot, model, tmp_path):
+    import shutil
+
+    changed = tmp_path / "changed"
+    shutil.copytree(model, changed)
+    document = json.loads((changed / "model.json").read_text())
+    (changed / "model.json").write_text(json.dumps({**document, "rows": 151}))
+    take(iris, qtbot, idle, changed)
+    assert "was changed after its release" in text_of(iris, "predict_problem")
+    assert not iris.page.primary.isEnabled()
+    take(iris, qtbot, idle, tmp_path / "nowhere")
+    assert "nowhere" in text_of(iris, "predict_problem")
+
+
+def test_a_table_without_the_columns_says_which_are_missing(window, press, idle, qtbot, model, tmp_path):
+    press(window, "sample_wine")
+    idle(window)
+    press(window, "rail_predict")
+    take(window, qtbot, idle, model)
+    retype(window, qtbot, "predict_output", tmp_path / "told.csv")
+    assert (
+        "no column sepal_length, sepal_width"
+        in window.findChild(type(window.page._note), "note_predict").accessibleName()
+    )
+    assert not window.page.primary.isEnabled()
+
+
+def test_a_prediction_is_cancelled_and_leaves_no_file(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+    take(iris, qtbot, idle, model)
+    output = tmp_path / "told.csv"
+    retype(iris, qtbot, "predict_output", output)
+
+    from workbench.release.model import open_model
+
+    written = open_model.write_predictions
+
+    def slow(*arguments, **more):
+        cancel = arguments[4]
+        while not cancel.cancelled:
+            cancel.rest(0.01) if not cancel.cancelled else None
+        return written(*arguments, **more)
+
+    monkeypatch.setattr(open_model, "write_predictions", slow)
+    press(iris, "predict_run")
+    qtbot.waitUntil(lambda: iris.findChild(QPushButton, "predict_cancel").isVisible())
+    press(iris, "predict_cancel")
+    idle(iris)
+    assert list(tmp_path.iterdir()) == []
+    assert iris.page.primary.isVisible()
+
+
+def test_a_file_that_cannot_be_written_is_told_of(iris, press, idle, qtbot, model, tmp_path):
+    take(iris, qtbot, idle, model)
+    retype(iris, qtbot, "predict_output", tmp_path / "no" / "such" / "told.csv")
+    press(iris, "predict_run")
+    idle(iris)
+    assert "folder of the output does not exist" in text_of(iris, "banner_text")
+    assert tasks.KEY_OPEN
+    assert CancelledError

@@ -1,0 +1,19 @@
+"""The Predict page: a released model applied to the table that is open."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+
+PAGE = Page(
+    name="predict",
+    title="Predict",
+    help="Apply a released model to the table that is open",
+    make="workbench.gui.pages.predict.page:PredictPage",
+    icon="M2.5 8h7 M7 5l3 3-3 3 M12.5 3v10",
+    step=False,
+    about=(
+        "A released model says for each row of the open table what it predicts. That costs nothing, because the model "
+        "was paid for when it was released. The predictions follow from the rows, so they are as private as the table."
+    ),
+    keys="Ctrl+Return predicts.",
+)

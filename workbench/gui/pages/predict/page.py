@@ -1,0 +1,225 @@
+"""Predict: which model, for which rows, into which file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.predict import PAGE
+from workbench.gui.pages.predict.tasks import Predicted, open_released, predict
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save
+from workbench.gui.widgets.formatting import at_most, count, listed
+from workbench.gui.widgets.output_name import suggest
+from workbench.gui.widgets.path_field import PathField
+from workbench.params import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.release.model.open_model import OpenModel
+
+MOST_COLUMNS = 12
+MOST_SHOWN = 6
+NO_MODEL = "Choose the folder of a model that was released: the Train page writes one."
+
+
+class PredictPage(PageFrame):
+    """A released model, the open table, and the file that the predictions are written to."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._model: OpenModel | None = None
+        self._handle: JobHandle | None = None
+        self._folder = PathField("predict_model", "Folder of the model", "The folder of a released model")
+        self._folder.editingFinished.connect(self._open)
+        browse = button("Browse…", "predict_model_browse", tip="Choose the folder of a released model")
+        browse.clicked.connect(self._browse)
+        self._facts = Facts()
+        self._problem = label(NO_MODEL, "muted", wrap=True, name="predict_problem")
+        model = Card(label("MODEL", "caption"))
+        model.body.addLayout(row(self._folder, browse))
+        model.body.addWidget(self._problem)
+        model.body.addWidget(self._facts)
+        self._rows = label("", wrap=True, name="predict_rows")
+        self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
+        save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
+        save.clicked.connect(self._save)
+        rows = Card(row_of("ROWS AND FILE"))
+        rows.body.addWidget(self._rows)
+        rows.body.addLayout(row(self._target, save))
+        self._outcome = label("", wrap=True, name="predict_outcome")
+        self._often = Facts()
+        self._told = Card(row_of("PREDICTIONS"))
+        self._told.body.addWidget(self._outcome)
+        self._told.body.addWidget(self._often)
+        self._told.hide()
+        for part in (model, rows, self._told):
+            self.body.addWidget(part)
+        self.body.addStretch(1)
+        self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
+        self._cancel.clicked.connect(self.escape)
+        self._cancel.hide()
+        self.foot.addWidget(self._cancel)
+        self.set_primary("Predict", "predict_run", self._predict, "Write the prediction for each row; costs nothing")
+        self._target.textChanged.connect(lambda: self.refresh())
+        session.table_changed.connect(self.in_sight(self._new_table))
+        session.plan_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self.in_sight(self._suggest_model))
+        self._new_table()
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The prediction that runs."""
+        return self._handle
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Look for a model of this session, and for a name for the file."""
+        super().showEvent(event)
+        self._suggest_model()
+        suggest(self.session, self.jobs, self._target, "predicted", ".csv")
+
+    def refresh(self) -> None:
+        """Show what can be done, and what stands in the way."""
+        opened, running = self.session.opened, self._handle is not None
+        self._rows.setText(
+            "No table is open: open one on the Data page."
+            if opened is None
+            else f"{opened.title}: {count(opened.rows_under(self.session.plan), 'row')}. "
+            "The predictions are as private as the table."
+        )
+        lacking = self._lacking()
+        self.set_note(
+            f"The open table has no column {listed(lacking)}, which the model reads." if lacking else "", wrapped=True
+        )
+        ready = self._model is not None and opened is not None and not lacking and bool(self._target.text().strip())
+        stopping = self._handle is not None and self._handle.stopping
+        assert self.primary is not None
+        keys = self.has_keys(self.primary, self._cancel)
+        self.primary.setEnabled(ready and not running)
+        self.primary.setVisible(not running)
+        self._cancel.setVisible(running)
+        self._cancel.setEnabled(not stopping)
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        if keys:
+            (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
+
+    def escape(self) -> bool:
+        """Stop a prediction that runs."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        self._handle.cancel()
+        self.refresh()
+        return True
+
+    def _lacking(self) -> list[str]:
+        opened = self.session.opened
+        if self._model is None or opened is None:
+            return []
+        return [a.name for a in self._model.attributes if a.name not in opened.table.names]
+
+    def _new_table(self) -> None:
+        self._told.hide()
+        if self.session.opened is not None and self.isVisible():
+            suggest(self.session, self.jobs, self._target, "predicted", ".csv")
+        self.refresh()
+
+    def _suggest_model(self) -> None:
+        """Take the newest model of this session, unless another was chosen."""
+        made = [step.files[0][1] for step in self.session.released if step.model]
+        if made and not self._folder.isModified() and self._folder.text() != str(made[-1]):
+            self._folder.setText(str(made[-1]))
+            self._open()
+
+    def _browse(self) -> None:
+        chosen = ask_for_folder(self, "The folder of a released model")
+        if chosen:
+            self._folder.choose(chosen)
+            self._open()
+
+    def _save(self) -> None:
+        chosen = ask_where_to_save(self, "Where to write the predictions", self._target.text(), "CSV (*.csv)")
+        if chosen:
+            self._target.choose(chosen)
+
+    def _open(self) -> None:
+        """Open the model that the field names."""
+        text = self._folder.text().strip()
+        if self._model is not None and str(self._model.folder) == text:
+            return
+        self._model = None
+        self._show_model()
+        if text:
+            open_released(self.jobs, Path(text), self._opened, self._refused)
+
+    def _opened(self, model: OpenModel) -> None:
+        if str(model.folder) == self._folder.text().strip():
+            self._model = model
+            self._told.hide()
+            self._show_model()
+
+    def _refused(self, error: BaseException) -> None:
+        self._show_model()
+        if isinstance(error, WorkbenchError):
+            self._problem.setText(sentence(error))
+        else:
+            self.session.tell("error", "The model could not be opened: this is a fault of the program, see the log.")
+
+    def _show_model(self) -> None:
+        model = self._model
+        self._problem.setText(NO_MODEL)
+        self._problem.setVisible(model is None)
+        self._facts.setVisible(model is not None)
+        if model is not None:
+            used = model.card["training"].get("attributes_used") or [a.name for a in model.attributes]
+            said = "groups of rows" if model.header == ("group",) else model.target.name
+            guarantee = model.card["guarantee"]
+            delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
+            self._facts.show_line("model", "Model", model.title)
+            self._facts.show_line("predicts", "Predicts", said)
+            self._facts.show_line("looks_at", "Looks at", listed(used, MOST_COLUMNS))
+            paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
+            self._facts.show_line("paid", "Paid for when it was released", paid)
+        self.refresh()
+
+    def _predict(self) -> None:
+        if self._model is None or self._handle is not None:
+            return
+        output = Path(self._target.text().strip())
+        self._told.hide()
+        self._handle = predict(self.session, self.jobs, self._model, output, self._done, self._failed)
+        self._handle.ended.connect(self._ended)
+        self.refresh()
+
+    def _ended(self) -> None:
+        self._handle = None
+        self.refresh()
+
+    def _done(self, found: Predicted) -> None:
+        self._outcome.setText(
+            f"{count(found.rows, 'prediction')} in {found.output.name}. Nothing was charged: the model is released."
+        )
+        for place in range(MOST_SHOWN):
+            self._often.hide_line(f"often_{place}")
+        for place, (name, rows) in enumerate(found.often[:MOST_SHOWN]):
+            self._often.show_line(f"often_{place}", name, count(rows, "row"))
+        self._told.show()
+        self.session.tell("info", f"Wrote {found.output.name}: private, not for release.")
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, WorkbenchError):
+            self.session.tell("error", sentence(error))
+        else:
+            self.session.tell("error", "The prediction failed: this is a fault of the program, see the log.")
+
+
+def row_of(title: str) -> QWidget:
+    """Return a caption with the badge of what follows from the rows."""
+    made = QWidget()
+    made.setLayout(row(label(title, "caption"), None, badge()))
+    return made
