@@ -103,7 +103,7 @@ def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
     for package in ("params", "signals", "processes", "privacy", "data", "learners", "sanitize", "deep", "studies"):
         (tmp_path / "workbench" / package).mkdir(parents=True)
         (tmp_path / "workbench" / package / "__init__.py").touch()
-    for package in ("render", "release", "jobs", "gui", "cli"):
+    for package in ("render", "release", "jobs", "gui", "api", "cli"):
         (tmp_path / "workbench" / package).mkdir()
         (tmp_path / "workbench" / package / "__init__.py").touch()
     for module in ("__init__", "__main__"):

@@ -76,6 +76,8 @@ WALK: list[tuple[list[str], int]] = [
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
+    (["predict", "t.csv", "--model", f"model{TURNED}", "-o", f"told{CLEAR}.csv", *READING], 0),
+    (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),

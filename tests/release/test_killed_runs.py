@@ -101,6 +101,15 @@ def kill_at_random_moments(
         wait()
         outcomes.append(check_after_a_kill(folder, target, ledger, before))
         before = statuses(ledger)
+    # A machine that has become slower since the whole run was timed: later moments, until one was late enough.
+    while set(outcomes) == {"nothing"} and len(outcomes) < 3 * kills:
+        whole *= 1.2
+        kill, wait = start(words)
+        time.sleep(whole)
+        kill()
+        wait()
+        outcomes.append(check_after_a_kill(folder, target, ledger, before))
+        before = statuses(ledger)
     start(words)[1]()
     assert statuses(ledger) == [*before, *(["charged"] if outcomes[-1] != "waits" else [])]
     assert names_in(folder) == WHOLE
@@ -140,7 +149,7 @@ def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half
 ) -> None:
     outcomes = kill_at_random_moments(source, tmp_path, 5, program)
     capsys.readouterr()
-    assert len(outcomes) == 5
+    assert len(outcomes) >= 5
 
 
 @pytest.mark.slow
