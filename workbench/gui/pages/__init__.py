@@ -29,7 +29,16 @@ another: what two of them need is a widget, a part of the session, or in the eng
 
 from __future__ import annotations
 
-from workbench.gui.pages import data, ledger, preview, protect, release, train, utility
+from workbench.gui.pages import compare, data, ledger, preview, protect, release, train, utility
 from workbench.gui.pages.base import Page
 
-PAGES: tuple[Page, ...] = (data.PAGE, protect.PAGE, preview.PAGE, utility.PAGE, train.PAGE, release.PAGE, ledger.PAGE)
+PAGES: tuple[Page, ...] = (
+    data.PAGE,
+    protect.PAGE,
+    preview.PAGE,
+    utility.PAGE,
+    train.PAGE,
+    compare.PAGE,
+    release.PAGE,
+    ledger.PAGE,
+)

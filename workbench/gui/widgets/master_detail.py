@@ -21,7 +21,14 @@ UNBOUNDED = 16_777_215
 """Qt's largest widget."""
 
 
-class DetailCard(Card):
+class Standing(Card):
+    """A card that stands beside its table or below it."""
+
+    def stand(self, *, beside: bool) -> None:
+        """Arrange what is in it for either place."""
+
+
+class DetailCard(Standing):
     """A card of words and a picture: low and broad below its table, high and narrow beside it."""
 
     def __init__(self, height: int, picture_height: int) -> None:
@@ -84,16 +91,17 @@ def scrolled_words(*parts: QWidget) -> QScrollArea:
 class MasterDetail(QWidget):
     """Holds both, and turns them when the page becomes wide or narrow."""
 
-    def __init__(self, master: QWidget, detail: DetailCard) -> None:
+    def __init__(self, master: QWidget, detail: Standing, below: tuple[int, int] = (1, 0)) -> None:
+        """Put both one below the other, sharing the height as ``below`` says."""
         super().__init__()
-        self._detail = detail
+        self._detail, self._heights = detail, below
         self._beside = False
         self._below = QSize(WIDE // 2, WIDE // 4)
         self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._line.setContentsMargins(0, 0, 0, 0)
         self._line.setSpacing(12)
-        self._line.addWidget(master, 1)
-        self._line.addWidget(detail)
+        self._line.addWidget(master, below[0])
+        self._line.addWidget(detail, below[1])
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
@@ -111,6 +119,6 @@ class MasterDetail(QWidget):
         self._beside = beside
         directions = QBoxLayout.Direction
         self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
-        self._line.setStretch(0, MASTER if beside else 1)
-        self._line.setStretch(1, DETAIL if beside else 0)
+        self._line.setStretch(0, MASTER if beside else self._heights[0])
+        self._line.setStretch(1, DETAIL if beside else self._heights[1])
         self._detail.stand(beside=beside)
