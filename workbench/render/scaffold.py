@@ -193,7 +193,8 @@ class Scaffold(QGraphicsItem):
         draw_marker(painter, label.style.marker, QPointF(box.left() + KEY / 2, middle), 8, colour)
         words = box.adjusted(KEY + GAP, 0, 0, 0)
         # Not in the series' colour: half of those are too pale for text (WCAG 2.1 asks for 4.5 : 1).
-        self._text(painter, words, label.name, self._strong, self._theme.text)
+        value = QFontMetricsF(self._body).horizontalAdvance(label.value) + GAP
+        self._text(painter, words.adjusted(0, 0, -value, 0), label.name, self._strong, self._theme.text)
         self._text(painter, words, label.value, self._body, self._theme.muted, Qt.AlignmentFlag.AlignRight)
 
     def _gutter(self) -> float:

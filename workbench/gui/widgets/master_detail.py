@@ -91,17 +91,23 @@ def scrolled_words(*parts: QWidget) -> QScrollArea:
 class MasterDetail(QWidget):
     """Holds both, and turns them when the page becomes wide or narrow."""
 
-    def __init__(self, master: QWidget, detail: Standing, below: tuple[int, int] = (1, 0)) -> None:
-        """Put both one below the other, sharing the height as ``below`` says."""
+    def __init__(
+        self,
+        master: QWidget,
+        detail: Standing,
+        heights: tuple[int, int] = (1, 0),
+        widths: tuple[int, int] = (MASTER, DETAIL),
+    ) -> None:
+        """Put both one below the other, or side by side: how they share the height, and how the width."""
         super().__init__()
-        self._detail, self._heights = detail, below
+        self._detail, self._heights, self._widths = detail, heights, widths
         self._beside = False
         self._below = QSize(WIDE // 2, WIDE // 4)
         self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._line.setContentsMargins(0, 0, 0, 0)
         self._line.setSpacing(12)
-        self._line.addWidget(master, below[0])
-        self._line.addWidget(detail, below[1])
+        self._line.addWidget(master, heights[0])
+        self._line.addWidget(detail, heights[1])
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
@@ -119,6 +125,6 @@ class MasterDetail(QWidget):
         self._beside = beside
         directions = QBoxLayout.Direction
         self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
-        self._line.setStretch(0, MASTER if beside else self._heights[0])
-        self._line.setStretch(1, DETAIL if beside else self._heights[1])
+        self._line.setStretch(0, self._widths[0] if beside else self._heights[0])
+        self._line.setStretch(1, self._widths[1] if beside else self._heights[1])
         self._detail.stand(beside=beside)

@@ -10,8 +10,8 @@ from workbench.gui.pages.compare.lines import Line, folder_of
 from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
 from workbench.studies.metrics import ACCURACY, Metric
 
-PIN, MODEL, WAY, DATASET, EPSILON, DELTA, FIGURE, REPEATS, TIME, PLACE = range(10)
-HEADINGS = ("Pin", "Model", "Way of training", "Dataset", "ε", "δ", "", "Repeats", "Time (UTC)", "Released to")
+PIN, MODEL, WAY, EPSILON, FIGURE, REPEATS, DATASET, TIME, DELTA, PLACE = range(10)
+HEADINGS = ("Pin", "Model", "Way of training", "ε", "", "Repeats", "Dataset", "Time (UTC)", "δ", "Released to")
 TIPS = {
     PIN: "Tick a line to draw it in the picture; at most seven are drawn together",
     MODEL: "What was trained",
@@ -50,8 +50,10 @@ NONE = Cell("–", look="muted")
 
 def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
     """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
-    words = (Cell(text, "", text.casefold()) for text in (line.model, line.way, line.dataset))
-    return (NONE, *words, _epsilon(line), _delta(line), _figure(line, metric, epsilon), _repeats(line), *_rest(line))
+    model, way, dataset = (Cell(text, "", text.casefold()) for text in (line.model, line.way, line.dataset))
+    figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
+    time = Cell(_moment(line.time), line.time, line.time, line.time)
+    return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
 
 
 def searched(line: Line) -> str:
@@ -68,7 +70,7 @@ def _epsilon(line: Line) -> Cell:
     if line.study.without_privacy:
         return Cell("any", "Trained without privacy: its figure is the same at every ε", look="muted")
     tested = line.study.epsilons
-    ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])} to {at_most(tested[-1])}"
+    ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
     return Cell(ends, f"Tested at ε = {_listed(tested)}", tested[0])
 
 
@@ -125,11 +127,10 @@ def _repeats(line: Line) -> Cell:
     return Cell(f"{repeats:,}", "", repeats, str(repeats))
 
 
-def _rest(line: Line) -> tuple[Cell, Cell]:
-    """Return when and where."""
-    time = Cell(_moment(line.time), line.time, line.time, line.time)
+def _place(line: Line) -> Cell:
+    """Return where a released model is, and what the ledger says of it."""
     if line.release is None:
-        return time, NONE._replace(tip="A study: nothing of it was released")
+        return NONE._replace(tip="A study: nothing of it was released")
     release, folder = line.release, folder_of(line)
     if release.status == "reserved":
         told, look = "… reserved", "warn"
@@ -139,7 +140,7 @@ def _rest(line: Line) -> tuple[Cell, Cell]:
         told, look = f"✓ {release.status}", "text"
     tip = "\n".join(filter(None, (told, release.output, "" if release.card else "Its card cannot be read there.")))
     whole = f"{told}: {folder}" if folder else told
-    return time, Cell(whole, tip, (told, folder), f"{told} {release.output}".strip(), look)
+    return Cell(whole, tip, (told, folder), f"{told} {release.output}".strip(), look)
 
 
 def _moment(time: str) -> str:

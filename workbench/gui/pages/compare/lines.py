@@ -112,15 +112,18 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
 def names_of(lines: Sequence[Line]) -> list[str]:
     """Return a short name for each of some lines that are drawn together: what they have in common is left out."""
     ways, models = [line.way for line in lines], [line.model for line in lines]
-    if len(lines) > 1 and len(set(models)) == 1:
-        names = ways
-    elif len(lines) > 1 and len(set(ways)) == 1:
-        names = models
-    else:
-        names = [f"{line.model}, {line.way}" for line in lines]
+    brief = [model.partition(",")[0] for model in models]
+    both = [f"{way}, {model}" for way, model in zip(ways, brief, strict=True)]
+    whole = [f"{way}, {model}" for way, model in zip(ways, models, strict=True)]
     # Two runs of the same: the time tells one from the other, or for want of it a number.
-    names = [f"{n}, {lines[i].time[11:16]}" if names.count(n) > 1 else n for i, n in enumerate(names)]
-    return [f"{n} ({names[:i].count(n) + 1})" if names.count(n) > 1 else n for i, n in enumerate(names)]
+    timed = [f"{name}, {line.time[11:16]}" for name, line in zip(both, lines, strict=True)]
+    counted = [f"{name} ({timed[:at].count(name) + 1})" for at, name in enumerate(timed)]
+    choices = [both, whole, timed, counted]
+    if len(lines) > 1 and len(set(models)) == 1:
+        choices.insert(0, ways)
+    if len(lines) > 1 and len(set(ways)) == 1:
+        choices.insert(0, brief)
+    return next((names for names in choices if len(set(names)) == len(lines)), counted)
 
 
 def folder_of(line: Line) -> str:

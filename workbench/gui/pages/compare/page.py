@@ -119,7 +119,7 @@ class ComparePage(PageFrame):
         inviting.setContentsMargins(48, 0, 48, 0)
         hint.setLayout(inviting)
         self._picture = _Picture(hint, self.plot)
-        self._whole = MasterDetail(table, self._picture, below=(2, 3))
+        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(6, 5))
         self._nothing = NothingYet(
             self.session, "compare_nothing", "Nothing to compare yet", "utility", "Utility →", train="Train →"
         )
@@ -203,6 +203,7 @@ class ComparePage(PageFrame):
 
     def _pin(self) -> None:
         self._pinned_by_hand = True
+        self._kept.setdefault(self.measure, self.measure.currentData())  # a new study leaves the picture as it is
         self._draw()
 
     def _draw(self) -> None:

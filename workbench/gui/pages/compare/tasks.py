@@ -74,7 +74,7 @@ def released_models(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...
             if release.status not in COUNTED or not (work == NETWORK or work.startswith(FIT)):
                 continue
             output, account = release.body.get("output", ""), known.of(release.dataset)
-            card = _card(output, release.release_id)
+            card = _card(output, release.release_id, release.body.get("certificate", ""))
             model = ReleasedModel(
                 release.release_id,
                 card.get("model", work.removeprefix(FIT) if work != NETWORK else ""),
@@ -93,9 +93,10 @@ def released_models(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...
     return tuple(found)
 
 
-def _card(output: str, release_id: str) -> dict[str, Any]:
-    """Return the card of a release; empty where its folder has gone, or holds another model by now."""
+def _card(output: str, release_id: str, certified: str) -> dict[str, Any]:
+    """Return the card of a release; empty where it has gone, is another model's, or is not as the ledger knows it."""
     from workbench.release.model.card import is_model, read_card
+    from workbench.release.table.certificate import checksum
 
     if not output or not is_model(Path(output)):
         return {}
@@ -103,7 +104,8 @@ def _card(output: str, release_id: str) -> dict[str, Any]:
         card = read_card(Path(output))
     except InputError:  # the ledger's line is shown all the same
         return {}
-    return card if card["release_id"] == release_id else {}
+    genuine = card["release_id"] == release_id and checksum(card) == (certified or card["checksum"])
+    return card if genuine else {}
 
 
 def _public_accuracy(card: dict[str, Any]) -> tuple[float, int] | None:
