@@ -2,139 +2,35 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import stat
-from decimal import Decimal
 
 import pytest
-from hands import Hands
+from comparisons import (
+    TABLE,
+    add,
+    card,
+    charged,
+    click_cell,
+    click_heading,
+    column,
+    pinned,
+    shown,
+    study,
+    with_one_study,
+)
 from mishaps import banner
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
-from workbench.gui.session.session import RunRecord
-from workbench.gui.widgets.basic import PRIVATE
-from workbench.privacy.accounting.event import Cost, PureDp
-from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.certificate import checksum
-from workbench.studies.curve import CurvePlan, CurveResult
-from workbench.studies.results import Row, Tally
 
 CTRL = Qt.KeyboardModifier.ControlModifier
-LEFT = Qt.MouseButton.LeftButton
-TABLE = "compare_table"
-REGIMES = ("none", "sanitized:staircase", "private")
-PINNED = Qt.CheckState.Checked
-
-
-def study(
-    model: str = "naive-bayes", regimes=REGIMES, epsilons=(0.1, 1.0, 10.0), repeats: int = 4, better: float = 0.0
-):
-    """A finished study, with figures made up: the mean of a line rises with its number and with ε."""
-    plan = CurvePlan(model=model, regimes=regimes, epsilons=epsilons, repeats=repeats)
-    rows = []
-    for number, regime in enumerate(regimes):
-        for place, epsilon in enumerate(epsilons):
-            for repeat in range(repeats):
-                value = 0.4 + 0.1 * number + better + 0.01 * repeat
-                value += 0.0 if regime == "none" else 0.05 * place
-                rows += [Row(regime, epsilon, repeat, m.name, value) for m in plan.measured.metrics[:2]]
-    levels = {plan.measured.main.name: 0.333}
-    return CurveResult(plan, tuple(rows), Tally(rows).points(), levels, 150)
-
-
-def add(window, result, source: str = "iris", time: str = "2026-01-02T03:04:05+00:00") -> None:
-    window.session.add_run(RunRecord("curve", "Accuracy against ε", None, result, source, time))
 
 
 @pytest.fixture
 def compare(window, press, idle):
     """A window with the iris sample and one study, on the Compare page."""
-    press(window, "sample_iris")
-    idle(window)
-    add(window, study())
-    press(window, "rail_compare")
-    idle(window)
-    return window
-
-
-def column(window, heading: str) -> int:
-    model = window.page.runs
-    heads = [model.headerData(c, Qt.Orientation.Horizontal) for c in range(model.columnCount())]
-    return heads.index(heading)
-
-
-def shown(window, heading: str) -> list[str]:
-    """The cells of a column, from top to bottom as they are seen."""
-    table, at = window.page.table, column(window, heading)
-    return [window.page.runs.index(row, at).data() for row in table.in_sight()]
-
-
-def pinned(window) -> list[int]:
-    model = window.page.runs
-    role = Qt.ItemDataRole.CheckStateRole
-    return [row for row in range(model.rowCount()) if model.index(row, 0).data(role) == PINNED]
-
-
-def click_cell(window, qtbot, row: int, at: int = 0) -> None:
-    table = window.findChild(QTableView, TABLE)
-    index = window.page.runs.index(row, at)
-    table.scrollTo(index)
-    qtbot.mouseClick(table.viewport(), LEFT, pos=table.visualRect(index).center())
-
-
-def click_heading(window, qtbot, heading: str) -> None:
-    heads = window.findChild(QTableView, TABLE).horizontalHeader()
-    at = column(window, heading)
-    place = QPoint(heads.sectionViewportPosition(at) + heads.sectionSize(at) // 2, heads.height() // 2)
-    qtbot.mouseClick(heads.viewport(), LEFT, pos=place)
-
-
-def point_at(page, series: int, index: int) -> QPoint:
-    return page.plot.place_of(series, index).toPoint()
-
-
-def charged(output, release_card=None, *, epsilon: str = "0.5", work: str = "fit naive-bayes") -> str:
-    """Charge a model to an account, and write its card into its folder."""
-    with Ledger.open() as book:
-        book.set_cap("a" * 64, Decimal(20), Decimal("0.1"))
-        cost = Cost(Decimal(epsilon), Decimal("0.00001"), PureDp(Decimal(epsilon), "a model"))
-        release_id = book.reserve("a" * 64, cost, work=work, details={"output": str(output)})
-        book.charge(release_id)
-        if release_card is not None:
-            output.mkdir()
-            release_card = {**release_card, "release_id": release_id}
-            release_card["checksum"] = checksum(release_card)
-            (output / "card.json").write_text(json.dumps(release_card), "utf-8")
-            book.certify(release_id, release_card["checksum"], "request")
-    return release_id
-
-
-def card(accuracy: float | None = None) -> dict:
-    training = {} if accuracy is None else {"accuracy": {"value": accuracy, "rows": 50, "on": "a public test table"}}
-    return {
-        "format": "privacy-workbench-model-card",
-        "version": 2,
-        "time": "2026-01-02T03:04:05Z",
-        "program": {"name": "privacy-workbench", "version": "1"},
-        "rows": 150,
-        "model": "mlp" if accuracy is not None else "naive-bayes",
-        "guarantee": {
-            "relation": "zero-out",
-            "statement": "",
-            "epsilon": "0.5",
-            "delta": "0.00001",
-            "replace_one": {"epsilon": 1, "delta": 0.0001},
-            "randomness": "",
-        },
-        "parameters": {},
-        "inputs": [],
-        "outside_guarantee": [],
-        "training": training,
-        "files": {"model.json": "0" * 64},
-    }
+    return with_one_study(window, press, idle)
 
 
 # -- what is listed ---------------------------------------------------------------------------------------------------
@@ -327,106 +223,3 @@ def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, pre
     click_cell(window, qtbot, 1, at=1)
     qtbot.keyClick(window.findChild(QTableView, TABLE), Qt.Key.Key_Space)
     assert "cannot be drawn, because its card states no accuracy" in banner(window)
-
-
-# -- points, copies, files --------------------------------------------------------------------------------------------
-
-
-def test_hover_says_the_nearest_point_and_a_click_takes_its_epsilon_into_the_plan(compare, qtbot):
-    page = compare.page
-    qtbot.mouseMove(page.plot.view.viewport(), QPoint(1, 1))
-    qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 1, 2))
-    callout = compare.findChild(QLabel, "compare_callout")
-    qtbot.waitUntil(callout.isVisible)
-    assert callout.text() == "● sanitised: staircase\nε = 10:  0.615 ± 0.006"
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 1, 2))
-    assert compare.session.plan.epsilon == 10
-    qtbot.keyClick(compare, Qt.Key.Key_Z, CTRL)
-    assert compare.session.plan.epsilon == 1
-    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 0))
-    assert compare.session.training == ("naive-bayes", Decimal("0.1")), (
-        "a private model's ε is for Train, as on Utility"
-    )
-    assert compare.session.plan.epsilon == 1
-
-
-def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
-    page = compare.page
-    page.plot.setFocus(Qt.FocusReason.TabFocusReason)
-    qtbot.keyClick(page.plot, Qt.Key.Key_Down)
-    qtbot.keyClick(page.plot, Qt.Key.Key_Return)
-    assert compare.session.plan.epsilon == Decimal("0.1")
-
-
-def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare, qtbot, press, idle, tmp_path):
-    table = compare.findChild(QTableView, TABLE)
-    click_cell(compare, qtbot, 1, at=1)
-    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
-    badge, heads, line = QGuiApplication.clipboard().text().splitlines()
-    assert badge == PRIVATE
-    assert heads.split("\t")[1:6] == ["Model", "Way of training", "ε", "Accuracy", "Repeats"]
-    assert line.split("\t")[1:4] == ["Naive Bayes", "sanitised: staircase", "0.1–10"]
-    assert float(line.split("\t")[4].split(" ± ")[0]) == pytest.approx(0.565, abs=1e-12)
-    assert len(line.split("\t")[4]) > 20
-    charged(tmp_path / "plain", card())
-    press(compare, "rail_data")
-    press(compare, "rail_compare")
-    idle(compare)
-    click_cell(compare, qtbot, 3, at=1)
-    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
-    assert PRIVATE not in QGuiApplication.clipboard().text(), "what the ledger charged is no private figure"
-
-
-def test_the_picture_is_copied_where_it_has_the_keys(compare, qtbot, press):
-    QGuiApplication.clipboard().clear()
-    compare.activateWindow()
-    compare.page.plot.setFocus()
-    qtbot.waitUntil(compare.page.plot.hasFocus)
-    qtbot.keyClick(compare.page.plot, Qt.Key.Key_C, CTRL)
-    assert not QGuiApplication.clipboard().image().isNull()
-    assert "private, not for release" in compare.statusBar().currentMessage()
-
-
-@pytest.mark.parametrize("suffix", ["png", "svg", "csv"])
-def test_what_is_drawn_is_saved_for_its_owner_alone_with_the_badge(compare, window, qtbot, idle, tmp_path, suffix):
-    path = tmp_path / f"comparison.{suffix}"
-    hands = Hands(window, qtbot)
-    hands.name_file(path)
-    hands.click("compare_save")
-    hands.idle()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    if suffix != "png":
-        text = path.read_text("utf-8")
-        assert "private – not for release" in text.lower()
-    if suffix == "csv":
-        rows = list(csv.DictReader(text.splitlines()[1:]))
-        assert len(rows) == 3 * 3 * 4 * 2
-        assert rows[0] == {
-            "dataset": "iris",
-            "model": "naive-bayes",
-            "regime": "none",
-            "epsilon": "0.1",
-            "repeat": "0",
-            "metric": "accuracy",
-            "value": "0.4",
-        }
-
-
-def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, press, idle, qtbot):
-    badges = [w for w in compare.page.findChildren(QLabel) if w.property("look") == "badge"]
-    assert not any(w.isVisible() for w in badges), "the picture has it"
-    for row in (0, 1, 2):
-        click_cell(compare, qtbot, row)
-    assert compare.page.figure is None
-    assert any(w.isVisible() for w in badges)
-    assert "Tick lines" in compare.findChild(QLabel, "compare_hint").text()
-    press(compare, "rail_data")
-    compare.session.open(compare.session.opened, compare.session.plan)
-    press(compare, "rail_compare")
-    idle(compare)
-    assert compare.findChild(QWidget, "compare_nothing").isVisible()
-
-
-def test_the_way_leads_on_to_the_release(compare, qtbot):
-    qtbot.keyClick(compare, Qt.Key.Key_Return, CTRL)
-    assert compare.page.objectName() == "page_release"

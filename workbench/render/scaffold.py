@@ -23,6 +23,9 @@ LEADER = [1.0, 4.0]
 """Dots and gaps between the last point of a line and its label."""
 
 LONGEST_LABEL = 190.0
+LABEL_SHARE = 0.28
+"""Pixels that the name of a line has at most, or the share of the width where that is more."""
+
 STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted": [1.0, 2.5]}
 """Dash and gap in multiples of the pen's width."""
 
@@ -204,7 +207,8 @@ class Scaffold(QGraphicsItem):
         names, values = QFontMetricsF(self._strong), QFontMetricsF(self._body)
         name = max(names.horizontalAdvance(label.name) for label in self._content.labels)
         value = max(values.horizontalAdvance(label.value) for label in self._content.labels)
-        return GAP + KEY + GAP + min(name, LONGEST_LABEL) + 1.5 * GAP + value
+        longest = max(LONGEST_LABEL, LABEL_SHARE * self._size.width())
+        return GAP + KEY + GAP + min(name, longest) + 1.5 * GAP + value
 
     def _text(
         self,

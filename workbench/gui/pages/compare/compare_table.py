@@ -42,15 +42,15 @@ TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of t
 NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
 WIDTHS = {
     PIN: 58,
-    MODEL: 112,
-    WAY: 150,
+    MODEL: 128,
+    WAY: 160,
     EPSILON: 74,
-    FIGURE: 124,
-    REPEATS: 80,
+    FIGURE: 150,
+    REPEATS: 98,
     DATASET: 76,
     TIME: 122,
     DELTA: 62,
-    PLACE: 160,
+    PLACE: 150,
 }
 """In a window of 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 

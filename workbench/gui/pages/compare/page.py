@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from workbench.gui.widgets.basic import Card, badge, button, label, named, row, 
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.explain import Explainable, of_one_row
+from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
 from workbench.gui.widgets.formatting import at_most, count
 from workbench.gui.widgets.master_detail import MasterDetail, Standing
 from workbench.gui.widgets.table_filter import TableFilter
@@ -75,6 +76,7 @@ class ComparePage(PageFrame):
         self.table = RunsTable(session, self.runs)
         self.plot = CurvePlot("compare", "Pinned lines against ε")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
+        Explainable(self.table, session, self._asked)
         self.filter = TableFilter(self.table, "lines", FILTER, needs=False)
         self.measure = named(ChoiceBox(), "compare_metric", "Metric", "Which figure is listed and drawn")
         tip = "The ε that the listed figures are of; the picture shows every tested one"
@@ -119,7 +121,7 @@ class ComparePage(PageFrame):
         inviting.setContentsMargins(48, 0, 48, 0)
         hint.setLayout(inviting)
         self._picture = _Picture(hint, self.plot)
-        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(6, 5))
+        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
         self._nothing = NothingYet(
             self.session, "compare_nothing", "Nothing to compare yet", "utility", "Utility →", train="Train →"
         )
@@ -252,6 +254,16 @@ class ComparePage(PageFrame):
             verb = "is" if self._left_out == 1 else "are"
             told += f" {count(self._left_out, 'pinned line')} {verb} not measured by {self.measure.currentText()}."
         self.set_note(told if self.runs.lines else "")
+
+    def _asked(self) -> Asked | None:
+        """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
+        at = self.table.currentIndex().row()
+        line = self.runs.lines[at] if 0 <= at < len(self.runs.lines) else None
+        if line is None or line.kind == "none":
+            return None
+        if line.release is not None:
+            return Asked(line.release.epsilon, line.release.delta)
+        return of_one_row(self.session, Decimal(repr(self.epsilon.currentData())))
 
     # -- the person -----------------------------------------------------------------------------------------------
 
