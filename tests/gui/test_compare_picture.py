@@ -45,6 +45,23 @@ def test_hover_says_the_nearest_point_and_a_click_takes_its_epsilon_into_the_pla
     assert compare.session.plan.epsilon == 1
 
 
+def test_a_line_without_privacy_has_no_epsilon_to_take(compare, qtbot):
+    page = compare.page
+    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 0, 2))
+    assert compare.session.plan.epsilon == 1
+    assert "it has no ε to take" in compare.statusBar().currentMessage()
+
+
+def test_every_part_is_reached_by_tab(compare, qtbot):
+    hands = Hands(compare, qtbot)
+    compare.activateWindow()
+    hands.click("compare_table_filter")
+    names = ("compare_copy", "compare_save", "compare_metric", "compare_epsilon", TABLE, "compare_plot")
+    for name in (*names, "compare_to_release"):
+        hands.tab_to(name, most=3)
+        assert hands.focus.accessibleName(), name
+
+
 def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
     page = compare.page
     page.plot.setFocus(Qt.FocusReason.TabFocusReason)

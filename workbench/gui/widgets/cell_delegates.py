@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPalette, QPen
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from workbench.gui.session.session import Session
@@ -140,7 +140,8 @@ class TickDelegate(QStyledItemDelegate):
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         """Tick by a click or by Space."""
-        clicked = event.type() == QEvent.Type.MouseButtonRelease
+        released = isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease
+        clicked = released and event.button() == Qt.MouseButton.LeftButton  # the right one opens a menu
         if index.flags() & Qt.ItemFlag.ItemIsUserCheckable and (
             clicked or (isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space)
         ):
