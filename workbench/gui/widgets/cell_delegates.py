@@ -140,8 +140,9 @@ class TickDelegate(QStyledItemDelegate):
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
     ) -> bool:
         """Tick by a click or by Space."""
-        released = isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease
-        clicked = released and event.button() == Qt.MouseButton.LeftButton  # the right one opens a menu
+        released = event.type() == QEvent.Type.MouseButtonRelease
+        # The right button opens a menu.
+        clicked = released and isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
         if index.flags() & Qt.ItemFlag.ItemIsUserCheckable and (
             clicked or (isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space)
         ):
