@@ -202,7 +202,7 @@ def test_the_same_is_done_without_a_mouse(hands, tmp_path):
     hands.tab_to("preview_column")
     hands.key(Qt.Key.Key_Down)
     hands.idle()
-    hands.key(Qt.Key.Key_6, CTRL)
+    hands.key(Qt.Key.Key_7, CTRL)
     hands.idle()
     target = tmp_path / "by-keys.csv"
     hands.tab_to("release_target")

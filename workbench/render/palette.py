@@ -50,6 +50,16 @@ STYLES: dict[str, SeriesStyle] = {
 }
 """Every style a figure may name, by role."""
 
+SIGNS: dict[Marker, str] = {
+    "circle": "●",
+    "square": "■",
+    "triangle": "▲",
+    "diamond": "◆",
+    "triangle-down": "▼",
+    "": "–",
+}
+"""The sign of each marker in a text."""
+
 FREE_STYLES = ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
 """Roles for further series, in order."""
 

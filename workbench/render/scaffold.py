@@ -23,6 +23,9 @@ LEADER = [1.0, 4.0]
 """Dots and gaps between the last point of a line and its label."""
 
 LONGEST_LABEL = 190.0
+LABEL_SHARE = 0.28
+"""Pixels that the name of a line has at most, or the share of the width where that is more."""
+
 STROKES: dict[Dash, list[float]] = {"solid": [], "dashed": [5.0, 3.0], "dotted": [1.0, 2.5]}
 """Dash and gap in multiples of the pen's width."""
 
@@ -193,7 +196,8 @@ class Scaffold(QGraphicsItem):
         draw_marker(painter, label.style.marker, QPointF(box.left() + KEY / 2, middle), 8, colour)
         words = box.adjusted(KEY + GAP, 0, 0, 0)
         # Not in the series' colour: half of those are too pale for text (WCAG 2.1 asks for 4.5 : 1).
-        self._text(painter, words, label.name, self._strong, self._theme.text)
+        value = QFontMetricsF(self._body).horizontalAdvance(label.value) + GAP
+        self._text(painter, words.adjusted(0, 0, -value, 0), label.name, self._strong, self._theme.text)
         self._text(painter, words, label.value, self._body, self._theme.muted, Qt.AlignmentFlag.AlignRight)
 
     def _gutter(self) -> float:
@@ -203,7 +207,8 @@ class Scaffold(QGraphicsItem):
         names, values = QFontMetricsF(self._strong), QFontMetricsF(self._body)
         name = max(names.horizontalAdvance(label.name) for label in self._content.labels)
         value = max(values.horizontalAdvance(label.value) for label in self._content.labels)
-        return GAP + KEY + GAP + min(name, LONGEST_LABEL) + 1.5 * GAP + value
+        longest = max(LONGEST_LABEL, LABEL_SHARE * self._size.width())
+        return GAP + KEY + GAP + min(name, longest) + 1.5 * GAP + value
 
     def _text(
         self,

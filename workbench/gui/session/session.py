@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -80,6 +81,10 @@ class OpenTable:
         return self.source.startswith("sample:")
 
 
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @dataclass(frozen=True)
 class RunRecord:
     """One finished study or training run of this session.
@@ -89,12 +94,16 @@ class RunRecord:
         title: what a person calls it.
         epsilon: the ε it is about, ``None`` for a study over several.
         result: what the engine returned.
+        source: what a person calls the table it was made from.
+        time: when it ended (UTC).
     """
 
     kind: str
     title: str
     epsilon: Decimal | None
     result: Any = field(compare=False)
+    source: str = ""
+    time: str = field(default_factory=_now, compare=False)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QPointF, Qt, QTimer
-from PySide6.QtGui import QFontMetrics, QPainter, QPalette, QPen
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPalette, QPen
 from PySide6.QtWidgets import QComboBox, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.choice_box import ChoiceBox
 
 Index = QModelIndex | QPersistentModelIndex
@@ -96,3 +97,63 @@ class ChoiceDelegate(InkDelegate):
         self.commitData.emit(combo)
         self._chosen = False
         self.closeEditor.emit(combo, QStyledItemDelegate.EndEditHint.NoHint)
+
+
+class TickDelegate(QStyledItemDelegate):
+    """Draws a tick as a box in the colours of the page, a word beside it; a click in the cell, or Space, ticks it."""
+
+    def __init__(self, session: Session, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Leave the box and the word to :meth:`paint`."""
+        super().initStyleOption(option, index)
+        option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+        option.text = ""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw one cell."""
+        super().paint(painter, option, index)
+        state = index.data(Qt.ItemDataRole.CheckStateRole)
+        if state is None:
+            return
+        theme, ticked = self._session.theme, Qt.CheckState(state) == Qt.CheckState.Checked
+        place = QRectF(option.rect)
+        box = QRectF(place.left() + 11.5, place.center().y() - 7, 14, 14)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(theme.accent if ticked else theme.muted), 1.2))
+        painter.drawRoundedRect(box, 3, 3)
+        if ticked:
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawPolyline([box.topLeft() + QPointF(*at) for at in ((3, 7), (6, 10), (11, 4))])
+            painter.setPen(index.data(Qt.ItemDataRole.ForegroundRole) or QColor(theme.text))
+            word = place.adjusted(34, 0, -4, 0)
+            if painter.fontMetrics().horizontalAdvance(index.data()) > word.width():  # the tick says it alone
+                painter.restore()
+                return
+            painter.drawText(place.adjusted(34, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
+        painter.restore()
+
+    def editorEvent(  # noqa: N802 - Qt's name
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
+    ) -> bool:
+        """Tick by a click or by Space."""
+        released = event.type() == QEvent.Type.MouseButtonRelease
+        # The right button opens a menu.
+        clicked = released and isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton
+        if index.flags() & Qt.ItemFlag.ItemIsUserCheckable and (
+            clicked or (isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space)
+        ):
+            tick(index)
+            return True
+        return False
+
+
+def tick(index: Index) -> None:
+    """Tick a cell that is free, or free one that is ticked."""
+    ticked = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole)) == Qt.CheckState.Checked
+    state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
+    model = index.model()
+    model.setData(index, state.value, Qt.ItemDataRole.CheckStateRole)

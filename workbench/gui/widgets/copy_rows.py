@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from PySide6.QtCore import QEvent, QItemSelectionRange, QObject, QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QMenu, QTableView
@@ -18,10 +20,26 @@ MOST = 100_000
 class CopyRows(QObject):
     """Gives a table the action Copy, by Ctrl+C and by its context menu, and another for all of its rows."""
 
-    def __init__(self, view: QTableView, session: Session, *, private: bool) -> None:
+    def __init__(
+        self,
+        view: QTableView,
+        session: Session,
+        *,
+        private: bool | Callable[[Sequence[int]], bool],
+        role: Qt.ItemDataRole = Qt.ItemDataRole.DisplayRole,
+    ) -> None:
+        """Watch ``view``.
+
+        Args:
+            view: the table.
+            session: is told of it.
+            private: whether its rows are, or those of some numbers.
+            role: what is copied of a cell: where figures are shown rounded, another one has all digits.
+        """
         super().__init__(view)
         view.installEventFilter(self)
-        self._view, self._session, self._private = view, session, private
+        self._view, self._session, self._role = view, session, role
+        self._private = private if callable(private) else lambda rows: private
         name = view.objectName()
         for key, words, tip in (
             ("copy", "Copy", "Copy the selected cells with the names of their columns"),
@@ -73,13 +91,14 @@ class CopyRows(QObject):
         columns = sorted({c for a in areas for c in range(a.left(), a.right() + 1)})
         chosen = {(r, c) for a in areas for r in range(a.top(), a.bottom() + 1) for c in range(a.left(), a.right() + 1)}
         heads = [str(model.headerData(c, Qt.Orientation.Horizontal) or "") for c in columns]
-        lines = [PRIVATE] if self._private else []
+        private = self._private(rows)
+        lines = [PRIVATE] if private else []
         lines.append("\t".join(map(_cell, heads)))
         for r in rows:
-            texts = [str(model.index(r, c).data() or "") if (r, c) in chosen else "" for c in columns]
+            texts = [str(model.index(r, c).data(self._role) or "") if (r, c) in chosen else "" for c in columns]
             lines.append("\t".join(map(_cell, texts)))
         QGuiApplication.clipboard().setText("\n".join(lines) + "\n")
-        told = ", which are private" if self._private else ""
+        told = ", which are private" if private else ""
         self._session.tell("info", f"Copied {count(len(rows), 'row')}{told}.")
 
 

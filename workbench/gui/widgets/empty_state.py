@@ -10,23 +10,28 @@ from workbench.gui.widgets.basic import button, label, row
 
 
 class NothingYet(QWidget):
-    """A sentence in the middle of the page and a button that leads to the page that changes it."""
+    """A sentence in the middle of the page and buttons that lead to the pages that change it."""
 
-    def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str) -> None:
+    def __init__(self, session: Session, name: str, title: str, go_to: str, go_text: str, **more: str) -> None:
+        """Make it; ``more`` names further pages, each with what stands on its button (``NAME_go_PAGE``)."""
         super().__init__()
         self.setObjectName(name)
         heading = label(title, "heading")
         heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._why = label("", "muted", wrap=True, name=f"{name}_why")
         self._why.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        go = button(go_text, f"{name}_go")
-        go.clicked.connect(lambda: session.go(go_to))
+        ways = {f"{name}_go": (go_to, go_text)} | {f"{name}_go_{page}": (page, text) for page, text in more.items()}
+        buttons = []
+        for key, (page, text) in ways.items():
+            way = button(text, key)
+            way.clicked.connect(lambda _checked, page=page: session.go(page))
+            buttons.append(way)
         whole = QVBoxLayout(self)
         whole.setSpacing(12)
         whole.addStretch(2)
         whole.addWidget(heading)
         whole.addWidget(self._why)
-        whole.addLayout(row(None, go, None))
+        whole.addLayout(row(None, *buttons, None))
         whole.addStretch(3)
 
     def say(self, why: str) -> None:

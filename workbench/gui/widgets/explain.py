@@ -234,6 +234,8 @@ class Explainable(QObject):
             menu.insertAction(others[0], action)
         else:
             menu.addAction(action)
+        if widget.contextMenuPolicy() == Qt.ContextMenuPolicy.CustomContextMenu:
+            menu.addActions(widget.actions())  # which would have stood in a menu of its own
         menu.popup(event.globalPos())
         return True
 

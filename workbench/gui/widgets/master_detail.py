@@ -21,7 +21,14 @@ UNBOUNDED = 16_777_215
 """Qt's largest widget."""
 
 
-class DetailCard(Card):
+class Standing(Card):
+    """A card that stands beside its table or below it."""
+
+    def stand(self, *, beside: bool) -> None:
+        """Arrange what is in it for either place."""
+
+
+class DetailCard(Standing):
     """A card of words and a picture: low and broad below its table, high and narrow beside it."""
 
     def __init__(self, height: int, picture_height: int) -> None:
@@ -84,16 +91,23 @@ def scrolled_words(*parts: QWidget) -> QScrollArea:
 class MasterDetail(QWidget):
     """Holds both, and turns them when the page becomes wide or narrow."""
 
-    def __init__(self, master: QWidget, detail: DetailCard) -> None:
+    def __init__(
+        self,
+        master: QWidget,
+        detail: Standing,
+        heights: tuple[int, int] = (1, 0),
+        widths: tuple[int, int] = (MASTER, DETAIL),
+    ) -> None:
+        """Put both one below the other, or side by side: how they share the height, and how the width."""
         super().__init__()
-        self._detail = detail
+        self._detail, self._heights, self._widths = detail, heights, widths
         self._beside = False
         self._below = QSize(WIDE // 2, WIDE // 4)
         self._line = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._line.setContentsMargins(0, 0, 0, 0)
         self._line.setSpacing(12)
-        self._line.addWidget(master, 1)
-        self._line.addWidget(detail)
+        self._line.addWidget(master, heights[0])
+        self._line.addWidget(detail, heights[1])
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for what the two need one below the other, so that a wide window can be made narrow again."""
@@ -111,6 +125,6 @@ class MasterDetail(QWidget):
         self._beside = beside
         directions = QBoxLayout.Direction
         self._line.setDirection(directions.LeftToRight if beside else directions.TopToBottom)
-        self._line.setStretch(0, MASTER if beside else 1)
-        self._line.setStretch(1, DETAIL if beside else 0)
+        self._line.setStretch(0, self._widths[0] if beside else self._heights[0])
+        self._line.setStretch(1, self._widths[1] if beside else self._heights[1])
         self._detail.stand(beside=beside)

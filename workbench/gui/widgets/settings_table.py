@@ -219,6 +219,12 @@ class SettingsTable(QTableView):
         self.updateEditorGeometries()
         self.viewport().update()
 
+    def sort_again(self) -> None:
+        """Keep the chosen order where the figures that it goes by are others now."""
+        heads = self.horizontalHeader()
+        if heads.sortIndicatorSection() >= 0:
+            self._sort(heads.sortIndicatorSection(), heads.sortIndicatorOrder())
+
     def _sort_by_current(self) -> None:
         """Do by a key what a click on the heading of the current cell does."""
         heads, column = self.horizontalHeader(), self.currentIndex().column()

@@ -1,4 +1,4 @@
-"""Which rows of a table of settings are in sight: those with a name, and those that need the person."""
+"""Which rows of a table are in sight: those with a name, and those that need the person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from workbench.gui.widgets.basic import label, named, row
 from workbench.gui.widgets.settings_table import SettingsTable
 
 WIDTH = 150
-TIP = "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all in sight) and edited "
+TIP = (
+    "Show only the columns whose name holds these letters. Several can be selected (Ctrl+A: all in sight) and edited "
+    "at once"
+)
 NEEDS_TIP = "Show only the columns with something open, wrong, guessed or warned of"
 
 
@@ -42,17 +45,29 @@ class _Field(QLineEdit):
 class TableFilter(QWidget):
     """A field and a box, and how many rows they leave."""
 
-    def __init__(self, table: SettingsTable) -> None:
+    def __init__(self, table: SettingsTable, what: str = "columns", tip: str = TIP, *, needs: bool = True) -> None:
+        """Make the filter of ``table``.
+
+        Args:
+            table: what is filtered.
+            what: what its rows are.
+            tip: what the field does.
+            needs: whether some rows need the person, so that there is a box for them.
+        """
         super().__init__()
         self._table = table
         name = table.objectName()
-        self.field = named(_Field(table), f"{name}_filter", "Show columns by name", f"{TIP}at once")
+        self.field = named(_Field(table), f"{name}_filter", f"Show {what} by name", tip)
         self.field.setPlaceholderText("Filter by name")
         self.field.setClearButtonEnabled(True)
         self.field.setFixedWidth(WIDTH)
-        self.needs = named(QCheckBox("needs you"), f"{name}_needs", "Only columns that need you", NEEDS_TIP)
+        self.needs = named(QCheckBox("needs you", self), f"{name}_needs", "Only columns that need you", NEEDS_TIP)
         self._count = label("", "muted", name=f"{name}_count")
-        self.setLayout(row(self._count, self.field, self.needs, spacing=12))
+        line = row(self._count, self.field, spacing=12)
+        self.setLayout(line)
+        self.needs.setVisible(needs)
+        if needs:
+            line.addWidget(self.needs)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(lambda: self.field.setFocus(Qt.FocusReason.ShortcutFocusReason))
         self.field.textChanged.connect(self._show)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from workbench.params import BudgetRefusedError
@@ -31,6 +32,15 @@ class Release:
     status: str
     time: str
     body: dict[str, Any]
+
+
+def has_output(release: Release) -> bool:
+    """Return whether anything was released, of a training that may stay charged though it was stopped."""
+    if release.body.get("work") != "dpsgd" or release.status not in ("charged", "settled"):
+        return release.status in ("charged", "settled")
+    # A release that recovery found whole has a file and no checksum of its certificate.
+    output = release.body.get("output", "")
+    return bool(release.body.get("certificate")) or not output or Path(output).exists()
 
 
 @dataclass(frozen=True)

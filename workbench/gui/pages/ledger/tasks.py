@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
@@ -15,9 +14,6 @@ from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
-
-if TYPE_CHECKING:
-    from workbench.release.ledger.records import Release
 
 KEY = "ledger"
 
@@ -73,7 +69,7 @@ def read_ledger(
 def ledger_view(emit: Emit) -> LedgerView:
     """Return the ledger's content; what killed runs left reserved is settled first."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.ledger.records import COUNTED
+    from workbench.release.ledger.records import COUNTED, has_output
     from workbench.release.ledger.recover import recover
 
     with Ledger.open() as book:
@@ -89,7 +85,7 @@ def ledger_view(emit: Emit) -> LedgerView:
                 r.delta,
                 r.status,
                 r.body.get("output", ""),
-                released=_has_output(r),
+                released=has_output(r),
             )
             for r in reversed(releases)
         ]
@@ -107,15 +103,6 @@ def ledger_view(emit: Emit) -> LedgerView:
             )
             accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts))
-
-
-def _has_output(release: Release) -> bool:
-    """Return whether anything was released, of a training that may stay charged though it was stopped."""
-    if release.body.get("work") != "dpsgd" or release.status not in ("charged", "settled"):
-        return release.status in ("charged", "settled")
-    # A release that recovery found whole has a file and no checksum of its certificate.
-    output = release.body.get("output", "")
-    return bool(release.body.get("certificate")) or not output or Path(output).exists()
 
 
 def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
-from PySide6.QtWidgets import QComboBox, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QAbstractItemModel, Qt
+from PySide6.QtWidgets import QComboBox, QLineEdit, QStyleOptionViewItem, QWidget
 
 from workbench.gui.pages.protect.share_model import ACTION, ACTIONS, ERROR, LOCK, MECHANISM, NAME, SHARE, ShareModel
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate
+from workbench.gui.widgets.cell_delegates import ChoiceDelegate, Index, InkDelegate, TickDelegate, tick
 from workbench.gui.widgets.explain import Explainable
 from workbench.gui.widgets.settings_table import SettingsTable
 
@@ -61,65 +60,6 @@ class ShareDelegate(InkDelegate):
             model.setData(index, editor.text())
 
 
-class LockDelegate(QStyledItemDelegate):
-    """Draws a lock as a box in the colours of the page; a click anywhere in the cell, or Space, ticks it."""
-
-    def __init__(self, session: Session, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._session = session
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802 - Qt's name
-        """Leave the box and the word to :meth:`paint`."""
-        super().initStyleOption(option, index)
-        option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
-        option.text = ""
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one cell."""
-        super().paint(painter, option, index)
-        state = index.data(Qt.ItemDataRole.CheckStateRole)
-        if state is None:
-            return
-        theme, locked = self._session.theme, Qt.CheckState(state) == Qt.CheckState.Checked
-        place = QRectF(option.rect)
-        box = QRectF(place.left() + 11.5, place.center().y() - 7, 14, 14)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(theme.accent if locked else theme.muted), 1.2))
-        painter.drawRoundedRect(box, 3, 3)
-        if locked:
-            painter.setPen(QPen(QColor(theme.accent), 2))
-            painter.drawPolyline([box.topLeft() + QPointF(*at) for at in ((3, 7), (6, 10), (11, 4))])
-            painter.setPen(QColor(theme.text))
-            word = place.adjusted(34, 0, -4, 0)
-            if painter.fontMetrics().horizontalAdvance(index.data()) > word.width():  # the tick says it alone
-                painter.restore()
-                return
-            painter.drawText(place.adjusted(34, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, index.data())
-        painter.restore()
-
-    def editorEvent(  # noqa: N802 - Qt's name
-        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index
-    ) -> bool:
-        """Tick by a click or by Space."""
-        clicked = event.type() == QEvent.Type.MouseButtonRelease
-        if index.flags() & Qt.ItemFlag.ItemIsUserCheckable and (
-            clicked or (isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Space)
-        ):
-            tick(index)
-            return True
-        return False
-
-
-def tick(index: Index) -> None:
-    """Lock a share that is free, or free one that is locked."""
-    ticked = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole)) == Qt.CheckState.Checked
-    state = Qt.CheckState.Unchecked if ticked else Qt.CheckState.Checked
-    model = index.model()
-    assert isinstance(model, ShareModel)
-    model.setData(index, state.value, Qt.ItemDataRole.CheckStateRole)
-
-
 class ShareTable(SettingsTable):
     """One row per attribute."""
 
@@ -136,7 +76,7 @@ class ShareTable(SettingsTable):
         self.setItemDelegateForColumn(MECHANISM, MechanismDelegate(self))
         self.setItemDelegateForColumn(SHARE, ShareDelegate(self))
         self.setItemDelegateForColumn(ERROR, InkDelegate(self))
-        self.setItemDelegateForColumn(LOCK, LockDelegate(session, self))
+        self.setItemDelegateForColumn(LOCK, TickDelegate(session, self))
         Explainable(self, session, lambda: model.asked_at(self.currentIndex().row()))
 
     def tick(self, index: Index) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
+from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
 from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.utility import PAGE
-from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, run_study, save_curve, studied
-from workbench.gui.session.draft_edits import scaled_to
+from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 MISFIT = "This model cannot learn this target: see above."
 CURVE, TABLE = "curve", "table"
-KINDS = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
 
 
 class UtilityPage(RunPage):
@@ -40,11 +40,11 @@ class UtilityPage(RunPage):
         super().__init__(session, jobs, PAGE)
         # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
         from workbench.gui.pages.utility.curve_form import CurveSetup
-        from workbench.gui.pages.utility.plot import CurvePlot
         from workbench.gui.pages.utility.results import ResultsTable
+        from workbench.gui.widgets.curve_plot import CurvePlot
 
         self.setup = CurveSetup()
-        self.plot = CurvePlot()
+        self.plot = CurvePlot("curve", "Utility against ε")
         Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
         self.table = ResultsTable()
         self._live = LiveCurve()
@@ -300,26 +300,10 @@ class UtilityPage(RunPage):
     def _take_point(self, epsilon: float, style: str) -> None:
         """Take the ε of a point where it belongs: of the private model to Train, of the sanitised table to the plan."""
         if style == "private":
-            self._train_private(epsilon)
+            assert self._asked is not None
+            train_at(self.session, self._asked.model, epsilon)
         elif style != "no-privacy":
-            self._take_epsilon(epsilon)
-
-    def _take_epsilon(self, epsilon: float) -> None:
-        scaled = scaled_to(self.session.plan, Decimal(repr(epsilon)))
-        if scaled.problems():
-            problem = scaled.problems()[0]
-            told = f"{problem.column}: {problem.text}" if problem.column else problem.text
-            self.session.tell("warning", f"The plan stays as it is: at ε = {at_most(epsilon)}, {told}.")
-            return
-        self.session.edit(f"set ε to {at_most(epsilon)}", scaled)
-        locked = any(c.epsilon is not None for c in scaled.protected)
-        kept = " Locked shares keep their part of it." if locked else ""
-        self.session.tell("info", f"The plan's ε is {at_most(epsilon)}.{kept} Ctrl+Z takes it back.")
-
-    def _train_private(self, epsilon: float) -> None:
-        assert self._asked is not None
-        self.session.ask_for_training(self._asked.model, Decimal(repr(epsilon)))
-        self.session.tell("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
+            take_epsilon(self.session, epsilon)
 
     def _take_best(self, kind: str) -> None:
         from workbench.gui.pages.utility.messages import worth_taking
@@ -339,12 +323,11 @@ class UtilityPage(RunPage):
         if self._switch[TABLE].isChecked():
             self.table.copy()
             self.session.tell("info", "Copied the figures as text: private, not for release.")
-        elif self.plot.view is not None:
-            QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
-            self.session.tell("info", "Copied the curve as an image: private, not for release.")
+        else:
+            copy_curve(self.session, self.plot)
 
     def _ask_and_save(self) -> None:
-        path = ask_where_to_save(self, "Save the curve", "curve.png", KINDS)
+        path = ask_where_to_save(self, "Save the curve", "curve.png", CURVE_FILES)
         if path:
             self.save(path)
 
@@ -352,4 +335,5 @@ class UtilityPage(RunPage):
         """Save the picture or the figures, by the suffix."""
         figure = self.figure
         if figure is not None and self._snapshot is not None:
-            save_curve(self.session, self.jobs, self._snapshot, figure, Path(path))
+            result = self._snapshot.result
+            save_curve(self.session, self.jobs, figure, partial(figures_of, result), Path(path))

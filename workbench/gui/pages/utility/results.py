@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.cell_delegates import Index
-from workbench.render.palette import STYLES
+from workbench.render.palette import SIGNS, STYLES
 from workbench.render.ticks import plain_number
 from workbench.render.values import CurveFigure
 
@@ -22,7 +22,6 @@ TIPS = (
     "Mean over the repeats on rows that were held out",
     "How much a repeat differs from the mean",
 )
-SIGNS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "triangle-down": "▼", "": "–"}
 
 
 @dataclass(frozen=True, slots=True)

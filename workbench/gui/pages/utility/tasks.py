@@ -7,7 +7,6 @@ import dataclasses
 import time
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -101,7 +100,7 @@ def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurv
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
-            session.add_run(RunRecord("curve", f"{title}: {opened.title}", None, snapshot.result))
+            session.add_run(RunRecord("curve", f"{title}: {opened.title}", None, snapshot.result, opened.title))
 
     def work(emit: Emit, cancel: CancelToken) -> Snapshot:
         return study(plan, opened.table, bounds, target, opened.title, live, emit, cancel)
@@ -189,35 +188,9 @@ def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapsh
     return Snapshot(result, figures, done, total)
 
 
-def save_curve(session: Session, jobs: JobCenter, snapshot: Snapshot, figure: CurveFigure, path: Path) -> JobHandle:
-    """Save the picture (.png, .svg) or the figures (.csv), each with its badge."""
-    theme = session.theme.name
-
-    def work(emit: Emit, cancel: CancelToken) -> Path:
-        if path.suffix.lower() == ".csv":
-            _write_csv(snapshot.result, path)
-        else:
-            from workbench.render.offscreen import write_figure
-
-            write_figure(figure, path, theme=theme)
-        return path
-
-    def apply(saved: Path) -> None:
-        session.tell("info", f"Saved {saved.name}: private, not for release.")
-
-    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)
-
-
-def _write_csv(result: CurveResult, path: Path) -> None:
-    from workbench.release.atomic import PartFile, write_error
-    from workbench.render.values import PRIVATE_BADGE
+def figures_of(result: CurveResult) -> str:
+    """Return the figures of a study as CSV."""
     from workbench.studies.curve import in_order
     from workbench.studies.results import to_csv
 
-    rows = in_order(result.plan, result.rows)
-    with PartFile(path, private=True) as part:
-        try:
-            part.stream.write(f"# {PRIVATE_BADGE}\n{to_csv(rows)}".encode())
-            part.publish()
-        except OSError as error:
-            raise write_error(error, path) from None
+    return to_csv(in_order(result.plan, result.rows))

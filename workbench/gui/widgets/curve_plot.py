@@ -10,12 +10,11 @@ from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from workbench.gui.pages.utility.results import SIGNS
 from workbench.gui.widgets.basic import label, look, named
 from workbench.gui.widgets.formatting import at_most
 from workbench.render.curve import CurveView, x_range
 from workbench.render.fonts import font
-from workbench.render.palette import STYLES, Theme
+from workbench.render.palette import SIGNS, STYLES, Theme
 from workbench.render.values import CurveFigure
 
 REACH = 28.0
@@ -114,16 +113,17 @@ class CurvePlot(QWidget):
 
     chosen = Signal(float, str)
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, accessible: str) -> None:
+        """Make the plot; its object name is ``NAME_plot``."""
         super().__init__()
-        named(self, "curve_plot", "Utility against ε", "")
+        named(self, f"{name}_plot", accessible)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._view: _View | None = None
         self._at: tuple[int, int] | None = None
-        self._callout = look(label("", name="curve_callout"), "callout")
+        self._callout = look(label("", name=f"{name}_callout"), "callout")
         self._callout.setParent(self)
         self._callout.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._callout.hide()
@@ -132,6 +132,11 @@ class CurvePlot(QWidget):
     def view(self) -> CurveView | None:
         """The figure that is shown."""
         return self._view
+
+    @property
+    def series(self) -> int | None:
+        """The number of the line whose point is looked at."""
+        return None if self._view is None or self._at is None else self._at[0]
 
     @property
     def epsilon(self) -> Decimal | None:

@@ -1,0 +1,225 @@
+"""The Compare page: studies and released models in one table, sorted, filtered and pinned by real clicks and keys."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from comparisons import (
+    TABLE,
+    add,
+    card,
+    charged,
+    click_cell,
+    click_heading,
+    column,
+    pinned,
+    shown,
+    study,
+    with_one_study,
+)
+from mishaps import banner
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QTableView, QWidget
+
+from workbench.release.table.certificate import checksum
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def compare(window, press, idle):
+    """A window with the iris sample and one study, on the Compare page."""
+    return with_one_study(window, press, idle)
+
+
+# -- what is listed ---------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_page_says_what_will_be_here_and_leads_to_where_it_comes_from(window, press, idle):
+    press(window, "rail_compare")
+    idle(window)
+    assert "will stand here" in window.findChild(QLabel, "compare_nothing_why").text()
+    assert window.rail.buttons["compare"].state == "empty"
+    press(window, "compare_nothing_go_train")
+    assert window.page.objectName() == "page_train"
+    press(window, "rail_compare")
+    press(window, "compare_nothing_go")
+    assert window.page.objectName() == "page_utility"
+
+
+def test_a_study_that_was_run_on_utility_is_listed_and_drawn_at_once(window, press, idle, qtbot):
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_utility")
+    for name, text in (("curve_epsilons", "1, 10"), ("curve_repeats", "2")):
+        field = window.findChild(QLineEdit, name)
+        field.selectAll()
+        qtbot.keyClicks(field, text)
+    press(window, "curve_run")
+    idle(window)
+    press(window, "rail_compare")
+    idle(window)
+    assert shown(window, "Way of training") == ["no privacy", "sanitised: as planned", "private model"]
+    assert shown(window, "Dataset") == ["iris"] * 3
+    assert shown(window, "ε") == ["any", "1–10", "1–10"]
+    assert [series.x for series in window.page.figure.series] == [(1.0, 10.0)] * 3
+    assert window.page.figure.badge
+    assert window.rail.buttons["compare"].state == "ready"
+
+
+def test_each_line_has_its_mean_and_standard_error_at_the_chosen_epsilon(compare, qtbot):
+    assert shown(compare, "Accuracy") == ["0.415 ± 0.006", "0.565 ± 0.006", "0.665 ± 0.006"]
+    assert shown(compare, "Repeats") == ["4"] * 3
+    box = compare.findChild(QComboBox, "compare_epsilon")
+    assert box.currentText() == "1", "the tested ε that is nearest to the plan's"
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert shown(compare, "Accuracy") == ["0.415 ± 0.006", "0.615 ± 0.006", "0.715 ± 0.006"]
+    add(compare, study(epsilons=(2.0,)))
+    assert shown(compare, "Accuracy")[1:3] == ["–", "–"], "this study was not tested at ε = 10"
+    tip = compare.page.runs.index(1, column(compare, "Accuracy")).data(Qt.ItemDataRole.ToolTipRole)
+    assert tip == "Not tested at ε = 10, only at 2"
+    assert "Private: not for release." in compare.page.runs.index(5, column(compare, "Accuracy")).data(
+        Qt.ItemDataRole.ToolTipRole
+    )
+
+
+def test_released_models_stand_beside_the_studies_with_what_is_public_of_them(compare, press, idle, tmp_path):
+    charged(tmp_path / "plain", card())
+    charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
+    charged(tmp_path / "gone")
+    press(compare, "rail_data")
+    press(compare, "rail_compare")
+    idle(compare)
+    rows = slice(3, 6)
+    assert shown(compare, "Way of training")[rows] == ["released model"] * 3
+    assert shown(compare, "ε")[rows] == ["0.5", "2.5", "0.5"]
+    assert shown(compare, "δ")[rows] == ["1e-5"] * 3
+    assert shown(compare, "Accuracy")[rows] == ["–", "0.875", "–"]
+    assert shown(compare, "Dataset")[rows] == ["aaaaaa"] * 3
+    assert shown(compare, "Released to")[rows] == ["✓ charged: gone", "✓ charged: measured", "✓ charged: plain"]
+    model, at = compare.page.runs, column(compare, "Released to")
+    assert str(tmp_path / "gone") in model.index(3, at).data(Qt.ItemDataRole.ToolTipRole)
+    assert "cannot be read" in model.index(3, at).data(Qt.ItemDataRole.ToolTipRole)
+    assert "Public" in model.index(4, column(compare, "Accuracy")).data(Qt.ItemDataRole.ToolTipRole)
+    assert "1 study, 3 released models" in compare.findChild(QWidget, "note_compare").accessibleName()
+
+
+def test_a_card_that_was_changed_after_its_release_is_not_believed(compare, press, idle, tmp_path):
+    charged(tmp_path / "measured", card(0.875), work="dpsgd")
+    path = tmp_path / "measured" / "card.json"
+    told = json.loads(path.read_text("utf-8").replace("0.875", "0.999"))
+    path.write_text(json.dumps({**told, "checksum": checksum(told)}), "utf-8")
+    press(compare, "rail_data")
+    press(compare, "rail_compare")
+    idle(compare)
+    assert shown(compare, "Accuracy")[-1] == "–"
+
+
+# -- sorted, filtered -------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_any_heading_sorts_and_a_metric_sorts_anew(compare, qtbot):
+    add(compare, study("logistic-regression", better=0.2))
+    click_heading(compare, qtbot, "Accuracy")
+    assert shown(compare, "Accuracy") == sorted(shown(compare, "Accuracy"))
+    click_heading(compare, qtbot, "Accuracy")
+    assert shown(compare, "Accuracy") == sorted(shown(compare, "Accuracy"), reverse=True)
+    box = compare.findChild(QComboBox, "compare_metric")
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert shown(compare, "Balanced accuracy")[0] == "0.865 ± 0.006"
+    for heading in ("Pin", "Model", "Way of training", "ε", "Repeats", "Dataset", "Time (UTC)", "δ", "Released to"):
+        click_heading(compare, qtbot, heading)
+        assert compare.page.table.horizontalHeader().sortIndicatorSection() == column(compare, heading), heading
+        assert len(shown(compare, "Model")) == 6
+
+
+def test_lines_are_filtered_by_typing_any_of_their_words(compare, qtbot):
+    add(compare, study("logistic-regression"))
+    qtbot.keyClick(compare, Qt.Key.Key_F, CTRL)
+    field = compare.findChild(QLineEdit, "compare_table_filter")
+    qtbot.waitUntil(field.hasFocus)
+    qtbot.keyClicks(field, "private")
+    assert shown(compare, "Way of training") == ["private model"] * 2
+    assert compare.findChild(QLabel, "compare_table_count").text() == "2 of 6"
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert len(shown(compare, "Model")) == 6
+
+
+# -- pinned and drawn -------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_pinned_by_mouse_and_keys_and_drawn_together(compare, qtbot):
+    assert pinned(compare) == [0, 1, 2]
+    click_cell(compare, qtbot, 0)
+    assert pinned(compare) == [1, 2]
+    assert [s.name for s in compare.page.figure.series] == ["sanitised: staircase", "private model"]
+    assert [s.style for s in compare.page.figure.series] == ["sanitized", "private"]
+    add(compare, study("logistic-regression"))
+    assert pinned(compare) == [4, 5], "what was chosen by hand stays"
+    table = compare.findChild(QTableView, TABLE)
+    click_cell(compare, qtbot, 2, at=1)
+    qtbot.keyClick(table, Qt.Key.Key_Space)
+    assert pinned(compare) == [2, 4, 5]
+    names = [s.name for s in compare.page.figure.series]
+    assert names == [
+        "sanitised: staircase, Naive Bayes",
+        "private model, Naive Bayes",
+        "private model, Logistic regression",
+    ]
+    assert len({s.style for s in compare.page.figure.series}) == 3
+    assert compare.page.figure.series[0].high > compare.page.figure.series[0].mean, "an error band"
+    qtbot.keyClick(table, Qt.Key.Key_Space)
+    assert pinned(compare) == [4, 5]
+
+
+def test_an_eighth_line_is_refused_in_one_sentence(compare, qtbot):
+    for _ in range(2):
+        add(compare, study())
+    for row in range(7):
+        if row not in pinned(compare):
+            click_cell(compare, qtbot, row)
+    assert len(pinned(compare)) == 7
+    assert len({s.style for s in compare.page.figure.series}) == 7
+    assert len({s.name for s in compare.page.figure.series}) == 7, "runs of the same kind can be told apart"
+    click_cell(compare, qtbot, 8)
+    assert len(pinned(compare)) == 7
+    assert banner(compare) == "At most 7 lines can be drawn together: untick one of them first."
+
+
+def test_only_lines_of_the_chosen_metric_are_drawn(compare, qtbot):
+    click_cell(compare, qtbot, 0)
+    add(compare, study("linear-regression"))
+    assert compare.page.figure.title == "Accuracy against ε", "the picture that was chosen stays"
+    click_cell(compare, qtbot, 2)
+    assert len(compare.page.figure.series) == 2
+    note = compare.findChild(QWidget, "note_compare")
+    assert "1 pinned line is not measured by Accuracy" in note.accessibleName()
+    box = compare.findChild(QComboBox, "compare_metric")
+    assert {box.itemText(i) for i in range(box.count())} == {"R²", "RMSE", "Accuracy", "Balanced accuracy"}
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Home)
+    assert compare.page.figure.title == "R² against ε"
+    assert len(compare.page.figure.series) == 1
+    assert "2 pinned lines are not measured by R²" in note.accessibleName()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    click_cell(compare, qtbot, 2)
+    assert compare.page.figure is None
+    assert compare.findChild(QLabel, "compare_hint").text() == "No pinned line is measured by RMSE."
+
+
+def test_a_released_model_is_drawn_as_a_public_point_or_says_why_not(window, press, idle, qtbot, tmp_path):
+    charged(tmp_path / "plain", card())
+    charged(tmp_path / "measured", card(0.875), epsilon="2.5", work="dpsgd")
+    press(window, "rail_compare")
+    idle(window)
+    assert window.page.figure is None
+    click_cell(window, qtbot, 0)
+    (series,) = window.page.figure.series
+    assert (series.x, series.mean) == ((2.5,), (0.875,))
+    assert window.page.figure.badge == "", "a card is public"
+    click_cell(window, qtbot, 1, at=1)
+    qtbot.keyClick(window.findChild(QTableView, TABLE), Qt.Key.Key_Space)
+    assert "cannot be drawn, because its card states no accuracy" in banner(window)

@@ -1,0 +1,190 @@
+"""What is done with the lines and the picture of the Compare page: points taken, copies, files, room for all of it."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from decimal import Decimal
+
+import pytest
+from comparisons import LEFT, TABLE, card, charged, click_cell, column, point_at, with_one_study
+from fits import misfits
+from hands import Hands
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QTableView, QWidget
+
+from workbench.gui.widgets.basic import PRIVATE
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+BESIDE = 11
+"""Pixels on either side of the words of a heading."""
+
+
+@pytest.fixture
+def compare(window, press, idle):
+    """A window with the iris sample and one study, on the Compare page."""
+    return with_one_study(window, press, idle)
+
+
+def test_hover_says_the_nearest_point_and_a_click_takes_its_epsilon_into_the_plan(compare, qtbot):
+    page = compare.page
+    qtbot.mouseMove(page.plot.view.viewport(), QPoint(1, 1))
+    qtbot.mouseMove(page.plot.view.viewport(), point_at(page, 1, 2))
+    callout = compare.findChild(QLabel, "compare_callout")
+    qtbot.waitUntil(callout.isVisible)
+    assert callout.text() == "● sanitised: staircase\nε = 10:  0.615 ± 0.006"
+    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 1, 2))
+    assert compare.session.plan.epsilon == 10
+    qtbot.keyClick(compare, Qt.Key.Key_Z, CTRL)
+    assert compare.session.plan.epsilon == 1
+    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 2, 0))
+    assert compare.session.training == ("naive-bayes", Decimal("0.1")), (
+        "a private model's ε is for Train, as on Utility"
+    )
+    assert compare.session.plan.epsilon == 1
+
+
+def test_a_line_without_privacy_has_no_epsilon_to_take(compare, qtbot):
+    page = compare.page
+    qtbot.mouseClick(page.plot.view.viewport(), LEFT, pos=point_at(page, 0, 2))
+    assert compare.session.plan.epsilon == 1
+    assert "it has no ε to take" in compare.statusBar().currentMessage()
+
+
+def test_every_part_is_reached_by_tab(compare, qtbot):
+    hands = Hands(compare, qtbot)
+    compare.activateWindow()
+    hands.click("compare_table_filter")
+    names = ("compare_copy", "compare_save", "compare_metric", "compare_epsilon", TABLE, "compare_plot")
+    for name in (*names, "compare_to_release"):
+        hands.tab_to(name, most=3)
+        assert hands.focus.accessibleName(), name
+
+
+def test_keys_go_from_point_to_point_and_take_one(compare, qtbot, window):
+    page = compare.page
+    page.plot.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(page.plot, Qt.Key.Key_Down)
+    qtbot.keyClick(page.plot, Qt.Key.Key_Return)
+    assert compare.session.plan.epsilon == Decimal("0.1")
+
+
+def test_selected_lines_are_copied_as_text_with_the_badge_and_all_digits(compare, qtbot, press, idle, tmp_path):
+    table = compare.findChild(QTableView, TABLE)
+    click_cell(compare, qtbot, 1, at=1)
+    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
+    badge, heads, line = QGuiApplication.clipboard().text().splitlines()
+    assert badge == PRIVATE
+    assert heads.split("\t")[1:6] == ["Model", "Way of training", "ε", "Accuracy", "Repeats"]
+    assert line.split("\t")[1:4] == ["Naive Bayes", "sanitised: staircase", "0.1–10"]
+    assert float(line.split("\t")[4].split(" ± ")[0]) == pytest.approx(0.565, abs=1e-12)
+    assert len(line.split("\t")[4]) > 20
+    charged(tmp_path / "plain", card())
+    press(compare, "rail_data")
+    press(compare, "rail_compare")
+    idle(compare)
+    click_cell(compare, qtbot, 3, at=1)
+    qtbot.keyClick(table, Qt.Key.Key_C, CTRL)
+    assert PRIVATE not in QGuiApplication.clipboard().text(), "what the ledger charged is no private figure"
+
+
+def test_the_picture_is_copied_where_it_has_the_keys(compare, qtbot, press):
+    QGuiApplication.clipboard().clear()
+    compare.activateWindow()
+    compare.page.plot.setFocus()
+    qtbot.waitUntil(compare.page.plot.hasFocus)
+    qtbot.keyClick(compare.page.plot, Qt.Key.Key_C, CTRL)
+    assert not QGuiApplication.clipboard().image().isNull()
+    assert "private, not for release" in compare.statusBar().currentMessage()
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "csv"])
+def test_what_is_drawn_is_saved_for_its_owner_alone_with_the_badge(compare, window, qtbot, idle, tmp_path, suffix):
+    path = tmp_path / f"comparison.{suffix}"
+    hands = Hands(window, qtbot)
+    hands.name_file(path)
+    hands.click("compare_save")
+    hands.idle()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    if suffix != "png":
+        text = path.read_text("utf-8")
+        assert "private – not for release" in text.lower()
+    if suffix == "csv":
+        rows = list(csv.DictReader(text.splitlines()[1:]))
+        assert len(rows) == 3 * 3 * 4 * 2
+        assert rows[0] == {
+            "dataset": "iris",
+            "model": "naive-bayes",
+            "regime": "none",
+            "epsilon": "0.1",
+            "repeat": "0",
+            "metric": "accuracy",
+            "value": "0.4",
+        }
+
+
+def test_there_is_one_badge_and_no_line_of_a_table_that_has_gone(compare, press, idle, qtbot):
+    badges = [w for w in compare.page.findChildren(QLabel) if w.property("look") == "badge"]
+    assert not any(w.isVisible() for w in badges), "the picture has it"
+    for row in (0, 1, 2):
+        click_cell(compare, qtbot, row)
+    assert compare.page.figure is None
+    assert any(w.isVisible() for w in badges)
+    assert "Tick lines" in compare.findChild(QLabel, "compare_hint").text()
+    press(compare, "rail_data")
+    compare.session.open(compare.session.opened, compare.session.plan)
+    press(compare, "rail_compare")
+    idle(compare)
+    assert compare.findChild(QWidget, "compare_nothing").isVisible()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (2560, 1440)])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_nothing_is_cut_and_the_picture_can_be_read(compare, qtbot, idle, size, mode, tmp_path):
+    charged(tmp_path / "plain", card())
+    compare.theme.set_mode(mode)
+    compare.resize(*size)
+    compare.page._read()
+    idle(compare)
+    assert misfits(compare) == []
+    picture = compare.findChild(QWidget, "compare_plot")
+    assert picture.width() >= 640
+    assert picture.height() >= 280
+    table, model = compare.page.table, compare.page.runs
+    box = compare.findChild(QComboBox, "compare_metric")
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    for heading in ("ε", "Balanced accuracy", "Repeats", "Time (UTC)", "δ"):
+        at = column(compare, heading)
+        words = table.horizontalHeader().fontMetrics().horizontalAdvance(heading)
+        assert table.columnWidth(at) >= words + 2 * BESIDE, heading
+        for row in range(model.rowCount()):
+            assert table.sizeHintForIndex(model.index(row, at)).width() <= table.columnWidth(at), heading
+    if size[0] > 2000:
+        assert table.horizontalScrollBar().maximum() == 0
+        assert picture.mapTo(compare, QPoint()).x() > table.mapTo(compare, QPoint()).x() + table.width()
+
+
+def test_what_an_epsilon_means_is_asked_of_a_line(compare, qtbot):
+    click_cell(compare, qtbot, 2, at=1)
+    qtbot.keyClick(compare.findChild(QTableView, TABLE), Qt.Key.Key_E, CTRL)
+    assert compare.explain_panel.isVisible()
+    assert compare.explain_panel._title.accessibleName().startswith("ε = 1")
+    table = compare.page.table
+    at = table.visualRect(compare.page.runs.index(1, 1)).center()
+    asked = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, table.viewport().mapToGlobal(at))
+    QApplication.sendEvent(table.viewport(), asked)
+    menu = compare.findChild(QMenu, "explain_menu")
+    assert [action.text() for action in menu.actions()] == [
+        "What Does ε = 1 Mean?",
+        "Sort by This Column",
+        "Copy",
+        "Copy All Rows",
+    ]
+    menu.close()
+
+
+def test_the_way_leads_on_to_the_release(compare, qtbot):
+    qtbot.keyClick(compare, Qt.Key.Key_Return, CTRL)
+    assert compare.page.objectName() == "page_release"

@@ -1,0 +1,29 @@
+"""The Compare page: every study of this session and every released model in one table, and lines drawn together."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.pages.run_page import has_run
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if has_run(session, "curve", "fit", "dpsgd") else "empty"
+
+
+PAGE = Page(
+    name="compare",
+    title="Compare",
+    help="All studies of this session and all released models, side by side and drawn together",
+    make="workbench.gui.pages.compare.page:ComparePage",
+    icon="M2.5 13.5h11 M4.5 13.5v-5 M8 13.5v-11 M11.5 13.5v-7.5",
+    state=_state,
+    about=(
+        "Each line of the table is one way of training from a study of this session, or a model that was released. "
+        "Tick up to seven lines to draw them together. The bands show how sure each mean is (one standard error)."
+    ),
+    keys=(
+        "Space ticks a line, Alt+S sorts by the current column, Ctrl+F filters, Ctrl+C copies the selected lines, or "
+        "the picture where it has the keyboard; in the picture the arrow keys move and Return takes a point's ε."
+    ),
+)

@@ -1,0 +1,161 @@
+"""The texts of a line's cells: what is shown, what is copied, what the pointer is told, and what sorts them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from workbench.gui.pages.compare.lines import Line, folder_of
+from workbench.gui.widgets.formatting import at_most, count, entered, in_full, plain
+from workbench.studies.metrics import ACCURACY, Metric
+
+PIN, MODEL, WAY, EPSILON, FIGURE, REPEATS, DATASET, TIME, DELTA, PLACE = range(10)
+HEADINGS = ("Pin", "Model", "Way of training", "ε", "", "Repeats", "Dataset", "Time (UTC)", "δ", "Released to")
+TIPS = {
+    PIN: "Tick a line to draw it in the picture; at most seven are drawn together",
+    MODEL: "What was trained",
+    WAY: "Without privacy, on a sanitised table, with privacy built in, or a model that was released",
+    DATASET: "The table, or the account of the ledger that a model was charged to",
+    EPSILON: "The values of ε that a study has tested, or the ε that a released model was charged",
+    DELTA: "The chance that the guarantee fails, of a released model",
+    REPEATS: "Random splits of the rows that the figure is a mean of",
+    TIME: "When the study ended or the model was charged",
+    PLACE: "The folder of a released model, and what the ledger says of it",
+}
+RIGHT = frozenset({EPSILON, DELTA, FIGURE, REPEATS})
+PUBLIC, PRIVATE = "Public: the model's card states it.", "Private: not for release."
+
+
+class Cell(NamedTuple):
+    """What stands in a cell.
+
+    Attributes:
+        text: what is shown.
+        tip: what the pointer is told.
+        key: what it is sorted by; ``None`` goes last.
+        exact: what is copied where it is more than what is shown.
+        look: the colour of the theme it is shown in.
+    """
+
+    text: str
+    tip: str = ""
+    key: Any = None
+    exact: str = ""
+    look: str = "text"
+
+
+NONE = Cell("–", look="muted")
+
+
+def cells(line: Line, metric: Metric | None, epsilon: float | None) -> tuple[Cell, ...]:
+    """Return the cells of a line, its figure of ``metric`` at ``epsilon``; that of the first column is the pin's."""
+    model, way, dataset = (Cell(text, "", text.casefold()) for text in (line.model, line.way, line.dataset))
+    figures = _epsilon(line), _figure(line, metric, epsilon), _repeats(line)
+    time = Cell(_moment(line.time), line.time, line.time, line.time)
+    return (NONE, model, way, *figures, dataset, time, _delta(line), _place(line))
+
+
+def searched(line: Line) -> str:
+    """Return the words that a line is found by."""
+    return " ".join((line.model, line.way, line.dataset, folder_of(line)))
+
+
+def _epsilon(line: Line) -> Cell:
+    if line.release is not None:
+        exact = line.release.epsilon
+        tip = f"ε that was charged: {in_full(exact).removeprefix('ε = ')}. {PUBLIC}"
+        return Cell(at_most(exact), tip, float(exact), entered(exact))
+    assert line.study is not None
+    if line.study.without_privacy:
+        return Cell("any", "Trained without privacy: its figure is the same at every ε", look="muted")
+    tested = line.study.epsilons
+    ends = at_most(tested[0]) if len(tested) == 1 else f"{at_most(tested[0])}–{at_most(tested[-1])}"
+    return Cell(ends, f"Tested at ε = {_listed(tested)}", tested[0])
+
+
+def _delta(line: Line) -> Cell:
+    if line.release is None:
+        return NONE
+    delta = line.release.delta
+    return Cell(entered(delta), PUBLIC, float(delta), look="text" if delta else "muted")
+
+
+def _figure(line: Line, metric: Metric | None, epsilon: float | None) -> Cell:
+    if metric is None or (line.study is not None and epsilon is None):
+        return NONE
+    if line.release is not None:
+        return _public_figure(line, metric)
+    assert line.study is not None
+    assert epsilon is not None
+    point = line.study.at(metric.name, epsilon)
+    if point is None:
+        measured = [found.title for found in line.study.metrics]
+        if metric.title in measured:
+            tip = f"Not tested at ε = {at_most(epsilon)}, only at {_listed(line.study.epsilons)}"
+        else:
+            tip = f"Not measured by {metric.title}, only by {', '.join(measured)}"
+        return NONE._replace(tip=tip)
+    where = "at every ε" if line.study.without_privacy else f"at ε = {at_most(epsilon)}"
+    if point.count < 2:
+        tip = f"{metric.title} {where}: {point.mean!r} in a single split. {PRIVATE}"
+        return Cell(f"{point.mean:.3f}", tip, point.mean, repr(point.mean))
+    error = point.standard_error
+    tip = (
+        f"{metric.title} {where}: {point.mean:.6g}, the mean of {count(point.count, 'split')}; "
+        f"± {error:.2g} is its standard error. {PRIVATE}"
+    )
+    return Cell(f"{_short(point.mean)} ± {_short(error)}", tip, point.mean, f"{point.mean!r} ± {error!r}")
+
+
+def _public_figure(line: Line, metric: Metric) -> Cell:
+    assert line.release is not None
+    told = line.release.accuracy
+    if told is None:
+        card = "Its card states no accuracy" if line.release.card else "Its card cannot be read in its folder"
+        return NONE._replace(tip=card)
+    if metric.name != ACCURACY:
+        return NONE._replace(tip="Its card states its accuracy alone")
+    tip = f"Accuracy {told[0]:.6g} on {count(told[1], 'row')} of a test table that was declared public. {PUBLIC}"
+    return Cell(_short(told[0]), tip, told[0], repr(told[0]))
+
+
+def _repeats(line: Line) -> Cell:
+    if line.study is None:
+        return NONE
+    repeats = line.study.result.plan.repeats
+    return Cell(f"{repeats:,}", "", repeats, str(repeats))
+
+
+def _place(line: Line) -> Cell:
+    """Return where a released model is, and what the ledger says of it."""
+    if line.release is None:
+        return NONE._replace(tip="A study: nothing of it was released")
+    release, folder = line.release, folder_of(line)
+    if release.status == "reserved":
+        told, look = "… reserved", "warn"
+    elif not release.released:
+        told, look = "✓ charged, nothing released", "warn"
+    else:
+        told, look = f"✓ {release.status}", "text"
+    tip = "\n".join(filter(None, (told, release.output, "" if release.card else "Its card cannot be read there.")))
+    whole = f"{told}: {folder}" if folder else told
+    return Cell(whole, tip, (told, folder), f"{told} {release.output}".strip(), look)
+
+
+def _moment(time: str) -> str:
+    """Return day and hour; of another year the whole date."""
+    try:
+        then = datetime.fromisoformat(time)
+    except ValueError:
+        return time
+    short = then.year == datetime.now(UTC).year
+    return f"{then.day} {then:%b %H:%M}" if short else f"{then:%Y-%m-%d}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 100 else plain(value)
+
+
+def _listed(epsilons: Sequence[float]) -> str:
+    return ", ".join(map(at_most, epsilons))

@@ -1,0 +1,135 @@
+"""What one line of the table is about: one way of training of a study of this session, or a released model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench import learners
+from workbench.deep.networks import NETWORKS
+from workbench.gui.pages.compare.tasks import ReleasedModel
+from workbench.gui.session.session import RunRecord
+from workbench.render.comparison_figure import Drawn
+from workbench.studies.comparison import StudyLine, study_lines
+from workbench.studies.metrics import ACCURACY, Metric
+from workbench.studies.results import Row
+
+RELEASED = "released model"
+WAYS = {
+    "none": "no privacy",
+    "private": "private model",
+    "sanitized": "sanitised: {}",
+    "corrected": "corrected: {}",
+}
+MECHANISMS = {"plan": "as planned", "auto": "advisor's choice"}
+ACCOUNT = 6
+"""Digits of an account's mark in the ledger that are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One line of the table; either ``study`` or ``release`` is given.
+
+    Attributes:
+        key: tells it from all others of the session.
+        model: the title of the model.
+        name: the model's name in the program; empty where this version does not know it.
+        way: how it was trained, in words.
+        dataset: what a person calls the table.
+        time: when it ended or was charged (UTC).
+    """
+
+    key: str
+    model: str
+    name: str
+    way: str
+    dataset: str
+    time: str
+    study: StudyLine | None = None
+    release: ReleasedModel | None = None
+
+    @property
+    def kind(self) -> str:
+        """The way of training; ``released`` of a released model."""
+        return self.study.way.kind if self.study is not None else "released"
+
+    @property
+    def can_be_drawn(self) -> bool:
+        """Whether it has anything to draw: a released model has where its card states a public accuracy."""
+        return self.study is not None or (self.release is not None and self.release.accuracy is not None)
+
+    def drawn(self, name: str, style: str, metric: Metric) -> Drawn | None:
+        """Return what is drawn of it; ``None`` where it is not measured by ``metric``."""
+        if self.release is not None:
+            told = self.release.accuracy
+            points = ((float(self.release.epsilon), told[0], 0.0),) if told and metric.name == ACCURACY else ()
+            return Drawn(name, style, points, private=False) if points else None
+        assert self.study is not None
+        found = tuple((p.epsilon, p.mean, p.standard_error) for p in self.study.points(metric.name))
+        constant = self.study.result.levels.get(metric.name) if metric.level else None
+        return Drawn(name, style, found, constant=constant) if found else None
+
+    def figures(self) -> tuple[str, str, tuple[Row, ...]]:
+        """Return its table, its model and every figure of it, for a file."""
+        if self.study is not None:
+            return self.dataset, self.name, self.study.rows()
+        assert self.release is not None
+        told = self.release.accuracy
+        rows = (Row("released", float(self.release.epsilon), 0, ACCURACY, told[0]),) if told else ()
+        return self.dataset, self.name or self.model, rows
+
+
+def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened: str, account: str) -> tuple[Line, ...]:
+    """Return every line, those of the newest study first, then the released models.
+
+    Args:
+        runs: the runs of the session.
+        models: what the ledger knows, the newest first.
+        opened: what a person calls the table that is open.
+        account: the mark of its account.
+    """
+    found = []
+    for number, run in reversed(list(enumerate(runs))):
+        if run.kind != "curve":  # a model that was trained stands in the ledger
+            continue
+        for study in study_lines(run.result):
+            way = study.way
+            words = WAYS[way.kind].format(MECHANISMS.get(way.mechanism, way.mechanism))
+            key = f"{number} {run.time} {study.regime}"
+            model = study.result.plan.model
+            found.append(Line(key, _capital(study.model), model, words, run.source, run.time, study=study))
+    titles = {entry.name: entry.title for entry in learners.LEARNERS}
+    titles |= {network.name: network.title for network in NETWORKS}
+    for release in models:
+        name = release.name if release.name in titles else ""
+        title = _capital(titles.get(release.name, release.name or "a network"))
+        dataset = release.called or (opened if account and release.account == account else release.account[:ACCOUNT])
+        found.append(Line(release.release_id, title, name, RELEASED, dataset, release.time, release=release))
+    return tuple(found)
+
+
+def names_of(lines: Sequence[Line]) -> list[str]:
+    """Return a short name for each of some lines that are drawn together: what they have in common is left out."""
+    ways, models = [line.way for line in lines], [line.model for line in lines]
+    brief = [model.partition(",")[0] for model in models]
+    both = [f"{way}, {model}" for way, model in zip(ways, brief, strict=True)]
+    whole = [f"{way}, {model}" for way, model in zip(ways, models, strict=True)]
+    # Two runs of the same: the time tells one from the other, or for want of it a number.
+    timed = [f"{name}, {line.time[11:16]}" for name, line in zip(both, lines, strict=True)]
+    counted = [f"{name} ({timed[:at].count(name) + 1})" for at, name in enumerate(timed)]
+    choices = [both, whole, timed, counted]
+    if len(lines) > 1 and len(set(models)) == 1:
+        choices.insert(0, ways)
+    if len(lines) > 1 and len(set(ways)) == 1:
+        choices.insert(0, brief)
+    return next((names for names in choices if len(set(names)) == len(lines)), counted)
+
+
+def folder_of(line: Line) -> str:
+    """Return the name of the folder of a released model."""
+    return Path(line.release.output).name if line.release is not None and line.release.output else ""
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]

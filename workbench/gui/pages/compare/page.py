@@ -1,0 +1,321 @@
+"""Compare: every study of the session and every released model in a table, the pinned ones drawn together."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.compare import PAGE
+from workbench.gui.pages.compare.tasks import ReleasedModel, read_models
+from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.empty_state import NothingYet
+from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
+from workbench.gui.widgets.formatting import at_most, count
+from workbench.gui.widgets.master_detail import MasterDetail, Standing
+from workbench.gui.widgets.table_filter import TableFilter
+
+if TYPE_CHECKING:  # these load numpy and pyqtgraph
+    from workbench.gui.pages.compare.lines import Line
+    from workbench.render.values import CurveFigure
+    from workbench.studies.metrics import Metric
+
+LOWEST = 290
+"""Pixels of the picture below the table."""
+
+HINT = "Tick lines in the table to draw them together: at most seven."
+EMPTY = (
+    "The studies that you run on Utility and the models that you release on Train will stand here in one table, to be "
+    "sorted, filtered and drawn together."
+)
+FILTER = "Show only the lines in which these letters occur: model, way of training, dataset or folder"
+
+
+class _Picture(Standing):
+    """The plot, or what to do to get one."""
+
+    def __init__(self, hint: QWidget, plot: QWidget) -> None:
+        super().__init__(pad=4)
+        self.views = QStackedWidget()
+        for view in (hint, plot):
+            self.views.addWidget(view)
+        self.body.addWidget(self.views)
+        self.stand(beside=False)
+
+    def stand(self, *, beside: bool) -> None:
+        """Keep a height at which a curve can be read."""
+        self.setMinimumHeight(0 if beside else LOWEST)
+
+
+class ComparePage(PageFrame):
+    """The table, the metric and the ε that its figures are of, and the picture of the pinned lines."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        # These know numpy and pyqtgraph, which the descriptor of the page does not wait for.
+        from workbench.gui.pages.compare.compare_table import RunsModel, RunsTable
+        from workbench.gui.widgets.curve_plot import CurvePlot
+
+        self._models: tuple[ReleasedModel, ...] = ()
+        self._drawn: list[Line] = []
+        self._left_out = 0
+        self.figure: CurveFigure | None = None
+        self._pinned_by_hand = False
+        self.runs = RunsModel(session)
+        self.table = RunsTable(session, self.runs)
+        self.plot = CurvePlot("compare", "Pinned lines against ε")
+        Explainable(self.plot, session, lambda: of_one_row(session, self.plot.epsilon or session.plan.epsilon))
+        Explainable(self.table, session, self._asked)
+        self.filter = TableFilter(self.table, "lines", FILTER, needs=False)
+        self.measure = named(ChoiceBox(), "compare_metric", "Metric", "Which figure is listed and drawn")
+        tip = "The ε that the listed figures are of; the picture shows every tested one"
+        self.epsilon = named(ChoiceBox(), "compare_epsilon", "ε of the listed figures", tip)
+        tip = "Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines"
+        self._copy = button("Copy", "compare_copy", tip=tip)
+        self._save = button("Save…", "compare_save", tip="Save what is drawn as PNG, SVG or CSV, its badge on it")
+        self._badge = badge()
+        self._arrange()
+        self.set_primary(
+            "Release →", "compare_to_release", lambda: session.go("release"), "Publish what you decided on"
+        )
+        self._copy.clicked.connect(self.copy)
+        self._save.clicked.connect(self._ask_and_save)
+        self.measure.activated.connect(lambda: self._choose(self.measure))
+        self.epsilon.activated.connect(lambda: self._choose(self.epsilon))
+        self.runs.pinned.connect(self._pin)
+        self.runs.refused.connect(lambda told: session.tell("warning", told))
+        self.plot.chosen.connect(lambda epsilon, style: self._take_point(epsilon))
+        self._kept: dict[ChoiceBox, object] = {}
+        session.table_changed.connect(self._forget)
+        session.runs_changed.connect(self.in_sight(self.refresh))
+        session.plan_changed.connect(self.in_sight(self.refresh))
+        session.theme_changed.connect(self.in_sight(self._draw))
+        for changed in (session.account_changed, session.released_changed):
+            changed.connect(self._read)
+        self.refresh()
+
+    def _arrange(self) -> None:
+        for part in (self._badge, self.filter, self._copy, self._save):
+            self.header.addWidget(part)
+        shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        choices = row(label("Metric", "muted"), self.measure, 12, label("at ε =", "muted"), self.epsilon, None)
+        choices.setContentsMargins(8, 4, 8, 4)
+        table = Card(pad=8, spacing=4)
+        table.body.addLayout(choices)
+        table.body.addWidget(self.table, 1)
+        hint, self._hint = QWidget(), label(HINT, "muted", wrap=True, name="compare_hint")
+        self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        inviting = stack(None, self._hint, None)
+        inviting.setContentsMargins(48, 0, 48, 0)
+        hint.setLayout(inviting)
+        self._picture = _Picture(hint, self.plot)
+        self._whole = MasterDetail(table, self._picture, heights=(5, 6), widths=(7, 5))
+        self._nothing = NothingYet(
+            self.session, "compare_nothing", "Nothing to compare yet", "utility", "Utility →", train="Train →"
+        )
+        self._nothing.say(EMPTY)
+        self._views = QStackedWidget()
+        self._views.addWidget(self._nothing)
+        self._views.addWidget(self._whole)
+        self.body.addWidget(self._views, 1)
+
+    # -- what there is --------------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Read the released models anew whenever the page is shown: other programs release, too."""
+        super().showEvent(event)
+        self._read()
+
+    def _read(self) -> None:
+        if self.isVisible():
+            read_models(self.jobs, self._show_models, self.session.report)
+
+    def _show_models(self, models: tuple[ReleasedModel, ...]) -> None:
+        self._models = models
+        self.refresh()
+
+    def _forget(self) -> None:
+        """Let the newest study be drawn again: those of the former table have gone."""
+        self._pinned_by_hand = False
+        self._kept.clear()
+
+    def refresh(self) -> None:
+        """Show every line and draw the pinned ones."""
+        from workbench.gui.pages.compare.lines import lines_of
+
+        opened, account = self.session.opened, self.session.account.dataset
+        lines = lines_of(self.session.runs, self._models, opened.title if opened is not None else "", account)
+        self._offer(lines)
+        self._show_lines(lines)
+        if not self._pinned_by_hand:
+            newest = lines[0].study.result if lines and lines[0].study is not None else None
+            keys = [line.key for line in lines if line.study is not None and line.study.result is newest]
+            if keys != list(self.runs.pins):
+                self.runs.pin(keys)
+        with self.laid_out_once():
+            self._views.setCurrentWidget(self._whole if lines else self._nothing)
+            self.filter.setVisible(bool(lines))
+            if self.primary is not None:
+                self.primary.setVisible(bool(lines))
+        self._draw()
+
+    def _offer(self, lines: tuple[Line, ...]) -> None:
+        """Offer every metric and every ε of the studies; what was chosen stays where there still is such a one."""
+        studies = [line.study for line in lines if line.study is not None]
+        metrics = {metric.name: metric for study in studies for metric in study.metrics}
+        if not metrics and lines:
+            from workbench.learners.tasks import CLASSIFICATION
+            from workbench.studies.metrics import measured
+
+            main = measured(CLASSIFICATION).main
+            metrics = {main.name: main}
+        epsilons = sorted({epsilon for study in studies for epsilon in study.epsilons})
+        plan = math.log(self.session.plan.epsilon)
+        near = min(epsilons, key=lambda epsilon: abs(math.log(epsilon) - plan), default=None)
+        first = next(iter(metrics), None)
+        self._metrics = metrics
+        _fill(self.measure, [(m.title, name) for name, m in metrics.items()], self._kept.get(self.measure), first)
+        _fill(self.epsilon, [(at_most(e), e) for e in epsilons], self._kept.get(self.epsilon), near)
+
+    def _choose(self, box: ChoiceBox) -> None:
+        self._kept[box] = box.currentData()
+        self._show_lines(self.runs.lines)
+        self._draw()
+
+    def _show_lines(self, lines: tuple[Line, ...]) -> None:
+        self.runs.show_lines(lines, self._metric(), self.epsilon.currentData())
+        self.table.sort_again()
+
+    def _metric(self) -> Metric | None:
+        return self._metrics.get(self.measure.currentData())
+
+    # -- the picture ----------------------------------------------------------------------------------------------
+
+    def _pin(self) -> None:
+        self._pinned_by_hand = True
+        self._kept.setdefault(self.measure, self.measure.currentData())  # a new study leaves the picture as it is
+        self._draw()
+
+    def _draw(self) -> None:
+        self.figure = self._figure()
+        pinned = bool(self.runs.pins)
+        for part in (self._copy, self._save):
+            part.setVisible(bool(self.runs.lines))
+            part.setEnabled(self.figure is not None)
+        private = any(line.study is not None for line in self.runs.lines)
+        # One badge a page: a picture has its own.
+        self._badge.setVisible(private and (self.figure is None or not self.figure.badge))
+        self._hint.setText(f"No pinned line is measured by {self.measure.currentText()}." if pinned else HINT)
+        if self.figure is None:
+            self.plot.clear()
+        else:
+            self.plot.show_figure(self.figure, self.session.theme, self.session.plan.epsilon)
+        self._picture.views.setCurrentIndex(0 if self.figure is None else 1)
+        self._say()
+
+    def _figure(self) -> CurveFigure | None:
+        from workbench.gui.pages.compare.lines import names_of
+        from workbench.render.comparison_figure import comparison_figure
+
+        metric = self._metric()
+        self._drawn, self._left_out = [], 0
+        if metric is None:
+            return None
+        pinned = self.runs.pinned_lines()
+        names = names_of([line for line, _ in pinned])
+        found = []
+        for (line, style), name in zip(pinned, names, strict=True):
+            drawn = line.drawn(name, style, metric)
+            if drawn is not None:
+                found.append(drawn)
+                self._drawn.append(line)
+        self._left_out = len(pinned) - len(found)
+        datasets, models = {line.dataset for line in self._drawn}, {line.model for line in self._drawn}
+        about = " · ".join(next(iter(common)) for common in (datasets, models) if len(common) == 1)
+        return comparison_figure(metric, found, about) if found else None
+
+    def _say(self) -> None:
+        studies = len({id(line.study.result) for line in self.runs.lines if line.study is not None})
+        models = sum(line.release is not None for line in self.runs.lines)
+        told = f"{count(studies, 'study', 'studies')}, {count(models, 'released model')}."
+        if self._left_out and self.figure is not None:
+            verb = "is" if self._left_out == 1 else "are"
+            told += f" {count(self._left_out, 'pinned line')} {verb} not measured by {self.measure.currentText()}."
+        self.set_note(told if self.runs.lines else "")
+
+    def _asked(self) -> Asked | None:
+        """Return the ε of the current line: the charged one, or of a study the one that its figure is of."""
+        at = self.table.currentIndex().row()
+        line = self.runs.lines[at] if 0 <= at < len(self.runs.lines) else None
+        if line is None or line.kind == "none":
+            return None
+        if line.release is not None:
+            return Asked(line.release.epsilon, line.release.delta)
+        return of_one_row(self.session, Decimal(repr(self.epsilon.currentData())))
+
+    # -- the person -----------------------------------------------------------------------------------------------
+
+    def _go_on(self) -> None:
+        self.session.go("release")
+
+    def _take_point(self, epsilon: float) -> None:
+        """Take the ε of a point where it belongs: of a private model to Train, of a sanitised table to the plan."""
+        if self.plot.series is None:
+            return
+        line = self._drawn[self.plot.series]
+        if self.session.opened is None:
+            self.session.tell("info", "Open a table on the Data page first: its plan takes the ε.")
+        elif line.kind == "none":
+            self.session.tell("info", "This line was trained without privacy: it has no ε to take.")
+        elif line.kind in ("private", "released") and line.name:
+            train_at(self.session, line.name, epsilon)
+        else:
+            take_epsilon(self.session, epsilon)
+
+    def copy(self) -> None:
+        """Put the picture on the clipboard."""
+        if self.figure is not None:
+            copy_curve(self.session, self.plot)
+
+    def _ask_and_save(self) -> None:
+        path = ask_where_to_save(self, "Save the comparison", "comparison.png", CURVE_FILES)
+        if path:
+            self.save(path)
+
+    def save(self, path: str) -> None:
+        """Save the picture or its figures, by the suffix."""
+        from workbench.studies.comparison import lines_csv
+
+        if self.figure is not None:
+            drawn = tuple(self._drawn)
+            save_curve(
+                self.session,
+                self.jobs,
+                self.figure,
+                lambda: lines_csv(line.figures() for line in drawn),
+                Path(path),
+            )
+
+
+def _fill(box: ChoiceBox, entries: list[tuple[str, object]], kept: object, first: object) -> None:
+    """Offer ``entries`` (words, value) and choose what was kept, where there is such a one, else the first choice."""
+    if [(box.itemText(i), box.itemData(i)) for i in range(box.count())] != entries:
+        box.clear()
+        for words, value in entries:
+            box.addItem(words, value)
+    values = [value for _, value in entries]
+    wanted = kept if kept in values else first
+    box.setCurrentIndex(values.index(wanted) if wanted in values else -1)
+    box.setEnabled(len(entries) > 1)
