@@ -12,7 +12,7 @@ import pytest
 # No example is judged by the time it takes: a busy machine would find faults that are not there. The examples are the
 # same in every run, so that a commit that passed passes again; --hypothesis-profile=explore looks for new ones.
 _UNTIMED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.register_profile("steady", _UNTIMED, derandomize=True)
+hypothesis.settings.register_profile("steady", _UNTIMED, derandomize=True, max_examples=50)
 hypothesis.settings.register_profile("explore", _UNTIMED)
 hypothesis.settings.load_profile("steady")
 

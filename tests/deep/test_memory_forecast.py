@@ -66,6 +66,7 @@ def one_run(columns: int, rows: int) -> tuple[int, int]:
     return run.peak_memory_bytes, known.peak - known.beside - max(0, known.reading - known.batch - known.backward)
 
 
+@pytest.mark.slow
 def test_a_run_takes_about_what_was_predicted() -> None:
     """In a process of its own: one in which other tests have run takes what they have left.
 

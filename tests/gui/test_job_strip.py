@@ -67,7 +67,7 @@ def on_release(window, qtbot, press, idle, tmp_path: Path) -> tuple[str, str]:
     [
         (on_train, False),
         (on_train, True),
-        (on_utility, False),
+        pytest.param(on_utility, False, marks=pytest.mark.slow),
         pytest.param(on_utility, True, marks=pytest.mark.slow),
         (on_release, False),
         pytest.param(on_release, True, marks=pytest.mark.slow),

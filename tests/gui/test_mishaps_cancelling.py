@@ -170,6 +170,7 @@ def test_a_training_is_cancelled_after_its_charge(network, qtbot, press, answer,
     assert network.page.primary.isVisible()
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_training_that_another_table_has_stopped_tells_its_charge_though_the_next_one_runs(
     network, qtbot, press, answer, idle, tmp_path

@@ -168,8 +168,8 @@ REQUESTS = {
     ),
 }
 
-SLOW = {"over the cap in delta"}
-"""It trains twice; that it is refused is told of in each front end's own tests, too."""
+SLOW = {"over the cap in delta", "delta at 1/rows"}
+"""They load what trains networks; that they are refused is told of in each front end's own tests, too."""
 
 
 def verdict(error: WorkbenchError | None) -> tuple[str, str]:

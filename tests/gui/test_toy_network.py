@@ -99,6 +99,7 @@ def command(folder: Path, network: str) -> list[str]:
 
 
 @needs_torch
+@pytest.mark.slow
 def test_dpsgd_releases_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = command(tmp_path, "narrow")
     capsys.readouterr()

@@ -190,6 +190,7 @@ def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, q
     assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
+@pytest.mark.slow
 def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, press, idle):
     retype(utility, qtbot, "curve_epsilons", "0.1:100:13")
     retype(utility, qtbot, "curve_repeats", "40")
