@@ -33,7 +33,7 @@ pytestmark = pytest.mark.benchmark
 PEER = os.environ.get("WORKBENCH_PEER_PYTHON", "")
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 REPEATS = 20
-STUDIED = ("count_share", "noise_limit", "mean_spread", "typical_variance", "separate_below")
+STUDIED = ("count_share", "noise_limit", "choice_share", "mean_spread", "typical_variance", "separate_below")
 
 
 def peer_accuracies(data: Table) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ class NaiveBayesParameters(Parameters):
         seldom=True,
     )
     noise_limit: float = real(
-        default=0.05,
+        default=0.1,
         above=0,
         upto=1e6,
         title="noise limit of means",
@@ -55,12 +55,12 @@ class NaiveBayesParameters(Parameters):
         seldom=True,
     )
     choice_share: float = real(
-        default=0.25,
+        default=0.4,
         above=0,
         below=1,
         title="share of the choice",
         unit="of ε",
-        help="the part of ε for finding the most telling attributes, where not all are used",
+        help="the part of ε for finding the most telling attributes where not all are used; less of a few columns",
         seldom=True,
     )
     mean_spread: float = real(

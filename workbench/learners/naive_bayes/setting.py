@@ -70,13 +70,18 @@ class Setting:
         return self.parameters.epsilon if self.private and self.parameters.epsilon is not None else math.inf
 
     @property
+    def choice_share(self) -> float:
+        """The part of ε that the choice takes where there is one: more where there is more to choose from."""
+        return self.parameters.choice_share * (1 - 1 / math.sqrt(len(self.attributes)))
+
+    @property
     def used(self) -> int:
         """How many attributes are used: all, or the most whose class means keep noise below the limit."""
         p, all_of_them = self.parameters, len(self.attributes)
-        if not self.private:
+        if not self.private or all_of_them == 1:
             return all_of_them
         # √2·k·used/(n·share·ε) is the deviation of a class mean's noise when classes are equally large.
-        for_means = (1 - p.count_share) * (1 - p.choice_share)
+        for_means = (1 - p.count_share) * (1 - self.choice_share)
         most = p.noise_limit * for_means * self.epsilon * self.rows / (_SQRT2 * self.classes)
         return all_of_them if most >= all_of_them else max(1, int(most))
 
@@ -90,7 +95,7 @@ class Setting:
         whole = exact(self.epsilon)
         if not self.selects:
             return Decimal(0), whole
-        choosing, rest = split_epsilon(whole, (self.parameters.choice_share, 1 - self.parameters.choice_share))
+        choosing, rest = split_epsilon(whole, (self.choice_share, 1 - self.choice_share))
         return choosing, rest
 
     def choices(self) -> tuple[PureDp, ...]:
@@ -125,7 +130,7 @@ class Setting:
         k, p = self.classes, self.parameters
         each = (1 - p.count_share) / self.used
         # √8·k/(n·ε_j) is the deviation of the noise of one class's variance when classes are equally large.
-        of_means = each * (1 - p.choice_share) if self.selects else each
+        of_means = each * (1 - self.choice_share) if self.selects else each
         per_class = 2 * _SQRT2 * k / (self.rows * of_means * self.epsilon) < p.separate_below
 
         asked: list[tuple[float, str, str, int, int]] = [(p.count_share, "class sizes", "sizes", -1, k)]

@@ -267,9 +267,6 @@ class ComparePage(PageFrame):
 
     # -- the person -----------------------------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
-        self.session.go("release")
-
     def _take_point(self, epsilon: float) -> None:
         """Take the ε of a point where it belongs: of a private model to Train, of a sanitised table to the plan."""
         if self.plot.series is None:
