@@ -61,14 +61,14 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
     )
 
 
-def columns_used_statement(used: Sequence[str] | None, of: int) -> str:
-    """Return which of ``of`` columns a model looks at, in a sentence; empty where it looks at all or is not known."""
-    if used is None or len(used) >= of:
+def columns_used_statement(used: Sequence[str] | None, total: int) -> str:
+    """Return a sentence naming the columns a model uses; empty if it uses all ``total``, or if that is not known."""
+    if used is None or len(used) >= total:
         return ""
     if not used:
-        return f"It looks at none of the {of} columns: it always says the same."
+        return f"It looks at none of the {total} columns: it always says the same."
     shown = ", ".join(used[:_MOST_NAMED]) + (f" and {len(used) - _MOST_NAMED} more" if len(used) > _MOST_NAMED else "")
-    return f"At this epsilon it looks at {len(used)} of {of} columns: {shown}."
+    return f"At this epsilon it looks at {len(used)} of {total} columns: {shown}."
 
 
 def domain(replaces_invalid: bool) -> str:

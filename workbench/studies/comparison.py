@@ -75,7 +75,7 @@ def study_lines(result: CurveResult) -> tuple[StudyLine, ...]:
 
 
 def lines_csv(lines: Iterable[tuple[str, str, Iterable[Row]]]) -> str:
-    """Return lines, each the name of its table, its model and its figures, as CSV: a curve's columns after two more."""
+    """Return lines as CSV: the table's name and the model, then the columns of a curve."""
     out = [f"dataset,model,{HEADER}"]
     for source, model, rows in lines:
         out += [f"{_quoted(source)},{_quoted(model)},{row}" for row in to_csv(rows).splitlines()[1:]]

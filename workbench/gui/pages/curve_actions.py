@@ -40,7 +40,7 @@ def take_epsilon(session: Session, epsilon: float) -> None:
 
 
 def train_at(session: Session, model: str, epsilon: float) -> None:
-    """Let the Train page offer the private ``model`` at ``epsilon``."""
+    """Suggest the private ``model`` at ``epsilon`` on the Train page; nothing is started."""
     session.ask_for_training(model, Decimal(repr(epsilon)))
     session.tell("info", f"Train offers the private model at ε = {at_most(epsilon)}; the plan is unchanged.")
 

@@ -1,4 +1,4 @@
-"""Which rows of a table are in sight: those with a name, and those that need the person."""
+"""Filters the rows of a table: by name, and by whether they still need something from the person."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ WIDTHS = {
 """In a window of 1280 the last columns are scrolled to: a figure that is cut reads as another one."""
 
 ROOMY = {MODEL: 0.35, WAY: 0.15, DATASET: 0.2}
-"""Which columns take what a wider window leaves; the last takes the rest."""
+"""The columns that grow when the window does; the last one takes what is left."""
 
 
 class RunsModel(QAbstractTableModel):
