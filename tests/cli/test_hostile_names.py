@@ -74,6 +74,7 @@ WALK: list[tuple[list[str], int]] = [
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
     (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
+    (["why", "t.csv", *FIT, "--epsilon=1", "--repeats=2", "--jobs=1", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
     (["predict", "t.csv", "--model", f"model{TURNED}", "-o", f"told{CLEAR}.csv", *READING], 0),

@@ -6,12 +6,14 @@ import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import functools
 import gc
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,12 +27,17 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
+from workbench.data.columns import profile
+from workbench.data.samples import sample_tables
+from workbench.data.table import Table
 from workbench.gui.app import application, main_window
 from workbench.gui.project import open_table as opening
 from workbench.gui.shell.main_window import MainWindow
 from workbench.jobs.mailbox import Mailbox
+from workbench.release.ledger import file as ledger_file
 from workbench.release.table import release_table as export
 from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
 
 
 class PatientBot(QtBot):
@@ -56,6 +63,35 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 def qapp() -> QApplication:
     """The application in the project's style, once for all tests."""
     return application()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def samples_are_read_once() -> Iterator[None]:
+    """Let the bundled tables, what is seen in their columns and their marks in a ledger be computed once.
+
+    Nearly every test opens one; that took a quarter of the time of these tests. What is given is what is computed.
+    """
+    read, look = functools.cache(sample_tables.sample_table), profile.profile
+    seen: dict[int, Any] = {}
+
+    def looked_at(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> Any:
+        if table is not read_already(table):
+            return look(table, cancel=cancel, emit=emit)
+        if id(table) not in seen:
+            seen[id(table)] = look(table, cancel=cancel, emit=emit)
+        return seen[id(table)]
+
+    def read_already(table: Table) -> Table | None:
+        names = [sample.name for sample in sample_tables.SAMPLES]
+        name = table.source.removeprefix("sample:")
+        return read(name) if table.source == f"sample:{name}" and name in names else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_tables, "sample_table", read)
+        patch.setattr(profile, "profile", looked_at)
+        # One key for all ledgers, so that a table has the same marks in each.
+        patch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from workbench.api.plans import plan
-from workbench.api.studies import curve
+from workbench.api.studies import curve, why
 from workbench.api.study_warning import PrivateStudyWarning
 from workbench.api.tables import estimate, release, verify
 from workbench.sanitize.plan import Plan, load_plan
@@ -40,6 +40,7 @@ __all__ = [
     "plan",
     "release",
     "verify",
+    "why",
 ]
 
 

@@ -1,4 +1,4 @@
-"""How good a model is against epsilon, as a DataFrame: a private study."""
+"""How good a model is against epsilon, and why it costs, as a DataFrame: private studies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from workbench.api.frames import frame_of, table_of
 from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.learners import learner
 from workbench.params import ParameterError
+from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.regimes import StudyData
+from workbench.studies.why.rows import Rows, generate
+from workbench.studies.why.study import WhyPlan, explain
+from workbench.studies.why.words import change_lines, in_sentences, step_lines
 
 COLUMNS = ("regime", "epsilon", "repeat", "metric", "value")
 
@@ -63,3 +67,58 @@ def curve(
     warn_of_study("a curve", "its figures come from private rows")
     figures = {name: [getattr(row, name) for row in result.rows] for name in COLUMNS}
     return frame_of(figures, private=PRIVATE, levels=dict(result.levels), left_out=dict(result.left_out))
+
+
+WHY_COLUMNS = ("part", "name", "title", "mean", "standard_error", "difference")
+
+
+def why(
+    frame: pd.DataFrame | None,
+    plan: Plan,
+    target: str,
+    *,
+    model: str = "naive-bayes",
+    epsilon: float = 1.0,
+    rows: int | None = None,
+    repeats: int = 20,
+    seed: int = 0,
+    jobs: int = 1,
+) -> pd.DataFrame:
+    """Return where the accuracy of a private model goes, and what would help most.
+
+    Args:
+        frame: the rows; ``None`` for generated ones, which are nobody's.
+        plan: declares the columns, the target among them.
+        target: the column to predict.
+        model: a learner's name, as in ``workbench fit``.
+        epsilon: privacy loss of the model.
+        rows: how many rows to generate, where ``frame`` is ``None``.
+        repeats: 80/20 splits.
+        seed: of splits and draws.
+        jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
+
+    Returns:
+        One row for each ``step`` (no privacy, bounds, form, noise; ``difference``: to the step before) and each
+        ``change`` (``difference``: the gain); ``attrs["sentences"]`` says the same in words.
+
+    Raises:
+        InputError: a cell cannot be used; the message names row and column.
+        ParameterError: the target does not fit the model, or the rows are named twice or not at all.
+    """
+    given = WhyPlan(model=model, epsilon=float(epsilon), repeats=repeats, seed=seed)
+    if (frame is None) == (rows is None):
+        raise ParameterError("the rows are not named", mend="give a DataFrame, or None and rows=N for generated ones")
+    if frame is not None:
+        of = Rows.of(StudyData.read(table_of(frame), plan, target, given.learner.task))
+        warn_of_study("what a model costs on a table", "give None and rows=N for generated rows, which are nobody's")
+    else:
+        assert rows is not None
+        attributes, goal = columns_of(plan, target)
+        of = generate([a.facts() for a in attributes], goal.facts(), given.learner.task, rows, seed)
+    result = explain(given, of, jobs=jobs)
+    lines = [("step", line) for line in step_lines(result)] + [("change", line) for line in change_lines(result)]
+    values = [(p, e.name, e.title, e.point.mean, e.point.standard_error, e.change) for p, e in lines]
+    told = {"metric": given.metric.name, "sentences": in_sentences(result), "absent": result.absent}
+    if frame is not None:
+        told["private"] = PRIVATE
+    return frame_of({name: [v[i] for v in values] for i, name in enumerate(WHY_COLUMNS)}, **told)

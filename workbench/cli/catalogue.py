@@ -15,6 +15,7 @@ COMMANDS: tuple[str, ...] = (
     "verify",
     "estimate",
     "curve",
+    "why",
     "fit",
     "dpsgd",
     "predict",

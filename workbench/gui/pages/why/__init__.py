@@ -1,0 +1,29 @@
+"""The Why page: where the accuracy of a private model goes, and what would help most."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.pages.run_page import has_run
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if has_run(session, "why") else "empty"
+
+
+PAGE = Page(
+    name="why",
+    title="Why it costs",
+    help="Where the accuracy of a private model goes, and what would help most",
+    make="workbench.gui.pages.why.page:WhyPage",
+    icon="M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7 M8 12.6v.4",
+    state=_state,
+    step=False,
+    about=(
+        "The same rows are trained without privacy, clamped to the declared bounds, with the private model but without "
+        "its noise, and with it: each difference says what that step costs. Then one thing is changed at a time (twice "
+        "the ε, twice the rows, half of the attributes, tighter bounds) to see what would help most. It spends none of "
+        "the budget, as nothing of it is released; generated rows are nobody's and may be shown."
+    ),
+    keys="Ctrl+Return runs the study, Esc stops it.",
+)

@@ -1,0 +1,60 @@
+"""Lines of a title, a bar and figures: how good each way of training is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar import Bar, Ink, Part
+from workbench.gui.widgets.basic import label
+
+NAME, BAR, FIGURE, CHANGE = range(4)
+
+
+class BarLines(QWidget):
+    """A grid of lines; the bars begin at 0 and share one scale."""
+
+    def __init__(self, session: Session, name: str, change: str) -> None:
+        """Make the grid.
+
+        Args:
+            session: whose colours it takes.
+            name: its object name; the figures of a line are ``NAME_LINE``.
+            change: the heading of the last column.
+        """
+        super().__init__()
+        self.setObjectName(name)
+        self._session, self._name = session, name
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnStretch(BAR, 1)
+        self._grid.addWidget(label("mean ± standard error", "muted"), 0, FIGURE, _RIGHT)
+        self._grid.addWidget(label(change, "muted"), 0, CHANGE, _RIGHT)
+        self._parts: list[QWidget] = []
+
+    def show_lines(self, lines: list[tuple[str, str, float, float, str, str]], ink: Ink) -> None:
+        """Show lines of (name, title, share of the scale, mark, figure, change); their titles wrap.
+
+        The mark is a place between 0 and 1, where the figure that a line is compared with stands; below 0: none.
+        """
+        for part in self._parts:
+            self._grid.removeWidget(part)
+            part.hide()
+            part.deleteLater()
+        self._parts = []
+        for at, (name, title, share, mark, figure, change) in enumerate(lines, start=1):
+            bar = Bar(self._session, f"{self._name}_{name}_bar")
+            bar.show_parts([Part(max(share, 0.0), ink)], [mark] if mark >= 0 else [])
+            told = label(figure, name=f"{self._name}_{name}")
+            told.setAccessibleName(f"{title}: {figure}" + (f", {change}" if change else ""))
+            changed = label(change, name=f"{self._name}_{name}_change")
+            for column, part in ((NAME, label(title)), (BAR, bar), (FIGURE, told), (CHANGE, changed)):
+                align = _RIGHT if column in (FIGURE, CHANGE) else Qt.AlignmentFlag(0)
+                self._grid.addWidget(part, at, column, align)
+                self._parts.append(part)
+
+
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -1,0 +1,200 @@
+"""Why it costs: what each step of privacy takes from a model's accuracy, and what would give it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QScrollArea, QWidget
+
+from workbench import learners
+from workbench.gui.pages.run_page import RunPage, what_is_missing
+from workbench.gui.pages.why import PAGE
+from workbench.gui.pages.why.bars import BarLines
+from workbench.gui.pages.why.tasks import run_why
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.formatting import at_most
+from workbench.params import ParameterError
+
+if TYPE_CHECKING:
+    from workbench.studies.why.study import WhyPlan, WhyResult
+    from workbench.studies.why.words import Line
+
+FEW_REPEATS = "10"
+MISFIT = "This model cannot learn this target: see above."
+
+
+class WhyPage(RunPage):
+    """Model, ε and rows; the steps of the cost; the changes that were tried."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._result: WhyResult | None = None
+        self._studied: object = None
+        self._typed = False
+        self.model = named(ChoiceBox(), "why_model", "Model", "The private model whose cost is explained")
+        for entry in learners.LEARNERS:
+            self.model.addItem(entry.title, entry.name)
+        self.epsilon = named(QLineEdit(), "why_epsilon", "ε of the model", "Privacy loss of the model")
+        self.epsilon.setFixedWidth(96)
+        self.repeats = named(QLineEdit(FEW_REPEATS), "why_repeats", "Repeats", "80/20 splits that figures are means of")
+        self.repeats.setFixedWidth(56)
+        self.generated = QCheckBox("on generated rows")
+        named(self.generated, "why_generated", "On generated rows", "Rows that follow from the declared facts alone")
+        self._problem = label("", "problem", wrap=True, name="why_problem")
+        self._problem.hide()
+        setup, line = Card(pad=12), QWidget()
+        fields = row(self.model, 8, label("ε", "muted"), self.epsilon, 8, label("repeats", "muted"), self.repeats, 8)
+        fields.addWidget(self.generated)
+        fields.addStretch(1)
+        line.setLayout(fields)
+        setup.body.addWidget(line)
+        setup.body.addWidget(self._problem)
+        self._empty = label("", "muted", wrap=True, name="why_empty")
+        self._badge = badge()
+        self._words = label("", wrap=True, name="why_words")
+        self._steps = BarLines(session, "why_step", "difference")
+        self._changes = BarLines(session, "why_change", "gain")
+        self._absent = label("", "muted", wrap=True, name="why_absent")
+        steps, changes = QWidget(), QWidget()
+        steps.setLayout(row(label("WHERE IT GOES", "caption"), None, self._badge))
+        changes.setLayout(row(label("WITH ONE THING CHANGED", "caption")))
+        self._where = Card(self._words, steps, self._steps)
+        self._what = Card(changes, self._changes, self._absent)
+        inner = QWidget()
+        whole = Card(self._empty)
+        self._invitation = whole
+
+        inner.setLayout(stack(whole, self._where, self._what, None, spacing=12))
+        scrolled = QScrollArea()
+        scrolled.setWidgetResizable(True)
+        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
+        scrolled.setWidget(inner)
+        self.body.addWidget(setup)
+        self.body.addWidget(scrolled, 1)
+        cancel = button("Cancel", "why_cancel", tip="Stop (Esc)")
+        self.set_run("Explain", "why_run", "Train every variant (Ctrl+Return)", cancel)
+        self.set_onward("Train a model →", "why_to_train", "train", "Train a private model, and release that")
+        self.model.currentIndexChanged.connect(lambda _index: self.refresh())
+        self.generated.toggled.connect(lambda _on: self.refresh())
+        self.epsilon.textEdited.connect(self._edited)
+        self.repeats.textEdited.connect(lambda _text: self.refresh())
+        session.table_changed.connect(self._forget)
+        session.plan_changed.connect(self.in_sight(self._plan_changed))
+        self._plan_changed()
+        self._show()
+
+    def value(self) -> WhyPlan | None:
+        """Return what to explain, or ``None`` while a field is refused; the reason stands below."""
+        from workbench.studies.why.study import WhyPlan
+
+        declared = WhyPlan.declared()
+        told, wrong = "", None
+        values = {}
+        for name, field in (("epsilon", self.epsilon), ("repeats", self.repeats)):
+            try:
+                values[name] = declared[name].parse(field.text().strip(), "the ε" if name == "epsilon" else name)
+            except ParameterError as error:
+                told, wrong = told or sentence(error), wrong or field
+        for field in (self.epsilon, self.repeats):
+            mark_wrong(field, field is wrong)
+        told = told or self._misfit()
+        self._problem.setText(told)
+        self._problem.setVisible(bool(told))
+        return None if told else WhyPlan(model=self.model.currentData(), **values)
+
+    def start(self) -> None:
+        """Train what the fields say."""
+        plan = self.value()
+        if plan is None:
+            return
+        self._studied = self._present(plan)
+        handle = run_why(self.session, self.jobs, plan, generated=self.generated.isChecked())
+        handle.finished.connect(self._finish)
+        self.follow(handle)
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        missing = what_is_missing(self.session)
+        plan = None if missing else self.value()
+        if missing:
+            self._problem.hide()
+        done = self._result is not None and plan is not None and self._studied == self._present(plan)
+        self.show_buttons(missing, ready=plan is not None, done=done)
+        self._empty.setText(
+            missing
+            or "Explain trains the model without privacy, clamped to the bounds, without its noise and with it, and "
+            "then with one thing changed at a time. It spends none of the budget, as nothing of it is released."
+        )
+        note = "Each variant is trained on the same splits." if self.running else ""
+        if self._result is not None and not done and not self.running and not missing:
+            note = "What is shown was explained for other settings: Explain does it anew."
+        self.set_note(missing or note)
+
+    def job_ended(self, handle: JobHandle) -> None:
+        """Show what came of it."""
+        self._show()
+
+    def _finish(self, result: WhyResult) -> None:
+        self._result = result
+        self._show()
+
+    def _present(self, plan: WhyPlan) -> object:
+        return plan, self.generated.isChecked(), self.session.target, self.session.plan.columns
+
+    def _misfit(self) -> str:
+        from workbench.learners import learner
+        from workbench.sanitize.learnable import require_learnable
+
+        if self.session.target is None or what_is_missing(self.session):
+            return ""
+        try:
+            require_learnable(learner(self.model.currentData()), self.session.plan.plan(), self.session.target)
+        except ParameterError as error:
+            return sentence(error)
+        return ""
+
+    def _edited(self) -> None:
+        self._typed = True
+        self.refresh()
+
+    def _plan_changed(self) -> None:
+        if not self._typed:
+            self.epsilon.setText(at_most(self.session.plan.epsilon))
+        self.refresh()
+
+    def _forget(self) -> None:
+        self.forget()
+        self._result, self._typed = None, False
+        self._plan_changed()
+        self._show()
+
+    def _show(self) -> None:
+        from workbench.studies.why.words import change_lines, in_sentences, step_lines
+
+        result = self._result
+        self._invitation.setVisible(result is None)
+        self._where.setVisible(result is not None)
+        self._what.setVisible(result is not None)
+        if result is None:
+            return
+        self._badge.setVisible(not result.generated)
+        whose = "Generated rows, nobody's data. " if result.generated else ""
+        self._words.setText(whose + " ".join(in_sentences(result)))
+        steps, changes = step_lines(result), change_lines(result)
+        most = max((abs(line.point.mean) for line in (*steps, *changes)), default=0.0) or 1.0
+        private = steps[-1].point.mean / most
+        sign = 1 if result.plan.metric.higher else -1
+        self._steps.show_lines([_line(line, most, -1.0, 1) for line in steps], "accent")
+        self._changes.show_lines([_line(line, most, private, sign) for line in changes], "muted")
+        self._absent.setText(" ".join(result.absent.values()))
+        self._absent.setVisible(bool(result.absent))
+
+
+def _line(line: Line, most: float, mark: float, sign: int) -> tuple[str, str, float, float, str, str]:
+    figure = f"{line.point.mean:.3f} ± {line.point.standard_error:.3f}"
+    change = "" if line.change is None else f"{sign * line.change:+.3f}"
+    return line.name, line.title, line.point.mean / most, mark, figure, change

@@ -1,0 +1,1 @@
+"""Why a private model costs accuracy, and what would help most."""

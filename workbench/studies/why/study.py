@@ -1,0 +1,259 @@
+"""Where the accuracy of a private model goes: to its bounds, its form and its noise; and what would give it back.
+
+The same splits are trained in several ways, each of which differs from the one before in one thing:
+
+1. an ordinary model on the rows as they are;
+2. the same on rows clamped to the declared bounds, so that the difference is what the bounds cost;
+3. the private learner without noise: what its form costs (public grids and cells, pooled figures, clipping);
+4. the private learner at ε: what its noise costs.
+
+Then the private learner is trained again with one thing changed (:mod:`workbench.studies.why.changes`). Gains are
+paired by split. Of the rows of a table the study is private; of generated rows it is not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.data.schema import Attribute
+from workbench.learners import Learner, learner
+from workbench.learners.tasks import CLASSIFICATION
+from workbench.params import Parameters, integer, real, text
+from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.processes.executor import run_tasks
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.studies.held_out import HeldOut
+from workbench.studies.metrics import Measured, Metric, measured
+from workbench.studies.results import Point, Row, Tally
+from workbench.studies.splits import seed_of, stratified_split
+from workbench.studies.why.changes import CHANGES, Change, Training, training_of
+from workbench.studies.why.rows import Doubles, Rows
+
+ORDINARY, CLAMPED, EXACT, PRIVATE = "ordinary", "clamped", "exact", "private"
+STEPS: Mapping[str, str] = {
+    ORDINARY: "An ordinary model, no privacy",
+    CLAMPED: "The same, values clamped to the bounds",
+    EXACT: "The private model without its noise",
+    PRIVATE: "The private model",
+}
+"""The ways of training that explain the cost, in order, with their titles."""
+
+_GAIN = "gain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyPlan(Parameters):
+    """What is explained."""
+
+    model: str = text(default="naive-bayes", help="the model, such as naive-bayes")
+    epsilon: float = real(at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="privacy loss of the model")
+    repeats: int = integer(default=20, at_least=2, upto=10_000, help="80/20 splits that the figures are means of")
+    seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of the splits and draws")
+
+    def __post_init__(self) -> None:
+        """Check the values and the model's name."""
+        super().__post_init__()
+        learner(self.model)
+
+    @property
+    def learner(self) -> Learner:
+        """The learner."""
+        return learner(self.model)
+
+    @property
+    def measured(self) -> Measured:
+        """What is measured: it follows from what the model predicts."""
+        return measured(self.learner.task)
+
+    @property
+    def metric(self) -> Metric:
+        """The figure that is explained."""
+        return self.measured.main
+
+
+@dataclass(frozen=True)
+class WhyResult:
+    """A finished study.
+
+    Attributes:
+        plan: what was explained.
+        rows: number of rows of the table.
+        generated: whether they were generated, so that nothing here is private.
+        steps: the figure of each way of training that there is, by its name, in the order of :data:`STEPS`.
+        changed: the figure after each change, by its name.
+        gains: how much better the figure is after each change, paired by split; above 0 is better.
+    """
+
+    plan: WhyPlan
+    rows: int
+    generated: bool
+    steps: Mapping[str, Point]
+    changed: Mapping[str, Point]
+    gains: Mapping[str, Point]
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """By the name of each change that could not be tried, why."""
+        return {change.name: change.absent for change in CHANGES if change.name not in self.changed}
+
+    @property
+    def best(self) -> str | None:
+        """The change that helps most, where one helps by more than twice its standard error."""
+        sure = {name: gain.mean for name, gain in self.gains.items() if gain.mean > 2 * gain.standard_error}
+        return max(sure, key=lambda name: sure[name]) if sure else None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One model to train: a way (a step, or the name of a change) and the number of the split."""
+
+    way: str
+    repeat: int
+
+    @property
+    def name(self) -> str:
+        """Its name in errors."""
+        return f"{self.way}, repeat {self.repeat}"
+
+
+def explain(
+    plan: WhyPlan,
+    rows: Rows,
+    *,
+    jobs: int = 1,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> WhyResult:
+    """Train every way of ``plan`` and return what each costs or gives.
+
+    Args:
+        plan: what to explain.
+        rows: the rows.
+        jobs: number of worker processes; the figures do not depend on it.
+        emit: receives progress.
+        cancel: stops at once.
+
+    Raises:
+        CancelledError: a stop was requested.
+        InputError: the table is too small to be split.
+        ParameterError: the columns are not what the learner can use.
+    """
+    plan.learner.require(rows.attributes, rows.target)
+    cancel = cancel or CancelToken()
+    ways = [way for way in STEPS if _there(plan.learner, rows, way)] + [change.name for change in CHANGES]
+    tasks = [Task(way, repeat) for way in ways for repeat in range(plan.repeats)]
+    found: dict[Task, float | None] = {}
+    title = f"why {plan.learner.title} costs"
+    emit(Progress(0, len(tasks), title))
+    for task, value in run_tasks(
+        _figure, (plan, rows), tasks, jobs=jobs, cancel=cancel, name=lambda task: task.name, group=lambda task: task.way
+    ):
+        found[task] = value
+        emit(Progress(len(found), len(tasks), title))
+
+    def values(way: str) -> list[float]:
+        return [v for repeat in range(plan.repeats) if (v := found.get(Task(way, repeat))) is not None]
+
+    whole = {way: figures for way in ways if len(figures := values(way)) == plan.repeats}
+    private = whole[PRIVATE]
+    sign = 1.0 if plan.metric.higher else -1.0
+    gains = {
+        change.name: [sign * (new - old) for new, old in zip(whole[change.name], private, strict=True)]
+        for change in CHANGES
+        if change.name in whole
+    }
+    return WhyResult(
+        plan,
+        len(rows.y),
+        rows.generated,
+        {way: _point(way, whole[way], plan) for way in STEPS if way in whole},
+        {name: _point(name, whole[name], plan) for name in gains},
+        {name: _point(name, gain, plan, _GAIN) for name, gain in gains.items()},
+    )
+
+
+def _point(way: str, values: list[float], plan: WhyPlan, metric: str = "") -> Point:
+    named = metric or plan.metric.name
+    (point,) = Tally(Row(way, plan.epsilon, i, named, value) for i, value in enumerate(values)).points()
+    return point
+
+
+def _there(model: Learner, rows: Rows, way: str) -> bool:
+    if way in (ORDINARY, CLAMPED) and model.ordinary is None:
+        return False
+    return way != CLAMPED or any(_beyond(rows))
+
+
+def _beyond(rows: Rows) -> Iterator[bool]:
+    for attribute, column in zip(rows.attributes, rows.X.T, strict=True):
+        if attribute.numeric:
+            lower, upper = attribute.bounds()
+            yield bool(((column < lower) | (column > upper)).any())
+
+
+def _with_room(rows: Rows) -> tuple[Attribute, ...]:
+    """Return the attributes with bounds that hold every number that occurs: of a model that is never released."""
+    out = []
+    for attribute, column in zip(rows.attributes, rows.X.T, strict=True):
+        known = column[np.isfinite(column)]
+        if attribute.numeric and len(known):
+            lower, upper = attribute.bounds()
+            low, high = min(lower, float(known.min())), max(upper, float(known.max()))
+            if (low, high) != (lower, upper):
+                attribute = dataclasses.replace(attribute, lower=low, upper=high, cells=None)
+        out.append(attribute)
+    return tuple(out)
+
+
+def _figure(shared: tuple[WhyPlan, Rows], task: Task) -> float | None:
+    """Train one model and return its figure on held-out rows, ``None`` where there is nothing to change."""
+    plan, rows = shared
+    study, model = plan.measured, plan.learner
+    training, held_out = stratified_split(study.strata(rows.y), seed_of(plan.seed, "split", task.repeat))
+    given: Training | None = training_of(rows, training, plan.epsilon)
+    assert given is not None
+    drawn = np.random.Generator(np.random.PCG64(seed_of(plan.seed, "why", task.way, plan.epsilon, task.repeat)))
+    estimator: Any
+    if task.way in (ORDINARY, CLAMPED):
+        assert model.ordinary is not None  # explain has asked
+        # Some ordinary models clamp as well: the first step has bounds that leave nothing out.
+        facts = rows.attributes if task.way == CLAMPED else _with_room(rows)
+        estimator = model.ordinary(facts, rows.target)
+        X = clamped(rows.attributes, given.X) if task.way == CLAMPED else given.X
+        estimator.fit(X, given.y)
+    else:
+        change = _changes().get(task.way)
+        given = given if change is None else change.make(given)
+        if given is None:
+            return None
+        noise: CentralNoise = NoNoise() if task.way == EXACT else StudyNoise(drawn)
+        parameters = model.parameters.from_plain({} if task.way == EXACT else {"epsilon": given.epsilon})
+        estimator = model.private(given.attributes, given.target, parameters, noise)
+        estimator.fit(given.X, given.y)
+    classes = len(rows.target.values()) if model.task == CLASSIFICATION else 0
+    asked = rows.X[held_out][:, list(given.columns)]
+    if task.way == CLAMPED:
+        asked = clamped(rows.attributes, asked)
+    said = HeldOut.ask(estimator, given.attributes, classes, asked, rows.y[held_out])
+    return study.measure(said, rows.target)[plan.metric.name]
+
+
+def clamped(attributes: Sequence[Attribute], X: Doubles) -> Doubles:
+    """Return rows (n, d) whose numbers lie within their declared bounds; missing ones stay missing."""
+    out = X.copy()
+    for j, attribute in enumerate(attributes):
+        if attribute.numeric:
+            out[:, j] = np.clip(X[:, j], *attribute.bounds())
+    return out
+
+
+def _changes() -> dict[str, Change]:
+    return {change.name: change for change in CHANGES}
