@@ -151,7 +151,7 @@ def explain(
     ways = [way for way in STEPS if _there(plan.learner, rows, way)] + [change.name for change in CHANGES]
     tasks = [Task(way, repeat) for way in ways for repeat in range(plan.repeats)]
     found: dict[Task, float | None] = {}
-    title = f"why {plan.learner.title} costs"
+    title = f"{plan.learner.title} in {len(ways)} ways"
     emit(Progress(0, len(tasks), title))
     for task, value in run_tasks(
         _figure, (plan, rows), tasks, jobs=jobs, cancel=cancel, name=lambda task: task.name, group=lambda task: task.way

@@ -62,7 +62,14 @@ def change_lines(result: WhyResult) -> tuple[Line, ...]:
 
 def in_sentences(result: WhyResult) -> tuple[str, ...]:
     """Return what the study says: the cost, where it comes from, and what would help most."""
-    return (_cost(result), _help(result))
+    return (_cost(result), _help(result) if _is_lost(result) else "There is little to gain.")
+
+
+def _is_lost(result: WhyResult) -> bool:
+    """Return whether the private model is clearly worse than the first step."""
+    first, private = next(iter(result.steps.values())), result.steps[PRIVATE]
+    lost = first.mean - private.mean if result.plan.metric.higher else private.mean - first.mean
+    return lost > 2 * _spread(first, private)
 
 
 def _cost(result: WhyResult) -> str:
@@ -71,10 +78,9 @@ def _cost(result: WhyResult) -> str:
     at = f"at ε = {result.plan.epsilon:.12g}"
     first = next(iter(steps))
     before = steps[first].mean
-    lost = before - private if metric.higher else private - before
     told = "without privacy" if first == ORDINARY else "without noise"
     opening = f"{metric.inside[:1].upper()}{metric.inside[1:]} is {before:.3f} {told} and {private:.3f} {at}"
-    if lost <= 2 * _spread(steps[first], steps[PRIVATE]):
+    if not _is_lost(result):
         return f"{opening}: no clear loss."
     sign = -1 if metric.higher else 1
     parts = [
