@@ -81,7 +81,9 @@ def test_a_guess_is_refused_before_the_table_is_read_or_anything_charged(folder:
     assert names(folder) == {"plan.toml"}
 
 
-@pytest.mark.parametrize("command", RELEASES)
+@pytest.mark.parametrize(
+    "command", [pytest.param(name, marks=pytest.mark.slow if name == "dpsgd" else ()) for name in RELEASES]
+)
 def test_a_sample_needs_no_confirmation(folder: Path, run: Run, command: str) -> None:
     answer = run("plan", "sample:people", "--epsilon", "3", "--target", "sex", "-o", "plan.toml", "--json")
     assert answer.json["guesses"] == []

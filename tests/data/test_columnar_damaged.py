@@ -68,7 +68,9 @@ def damage(path: Path, count: int, seed: int) -> None:
         read_or_one_sentence(path)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "suffix", [pytest.param(s, marks=pytest.mark.slow if s == ".feather" else ()) for s in SUFFIXES]
+)
 def test_flipped_bits_and_cut_ends_are_a_table_or_one_sentence(
     tmp_path: Path, suffix: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

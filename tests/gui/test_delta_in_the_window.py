@@ -38,6 +38,7 @@ def trained_once(window, press, idle):
     return window
 
 
+@pytest.mark.slow
 @needs_torch
 def test_a_second_training_waits_for_a_higher_cap_of_delta_and_then_starts(
     trained_once, press, idle, qtbot, answer, tmp_path

@@ -71,6 +71,7 @@ def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
 
 
 @needs_torch
+@pytest.mark.slow
 def test_while_a_network_is_trained(window, press, idle, qtbot, answer, tmp_path, end):
     press(window, "sample_iris")
     idle(window)

@@ -28,7 +28,7 @@ CROWDED = 800
 LONG = "a_rather_long_name_of_a_column_as_exports_of_surveys_have_them"
 
 
-@pytest.fixture(params=[SMALL, LARGE], ids=["1280x720", "2560x1440"])
+@pytest.fixture(params=[SMALL, pytest.param(LARGE, marks=pytest.mark.slow)], ids=["1280x720", "2560x1440"])
 def sized(request, window) -> MainWindow:
     window.resize(*request.param)
     return window

@@ -131,6 +131,7 @@ def test_a_run_with_its_own_noise_ends_before_the_step_that_would_pass_the_cap(n
     assert network.session.account.spent <= 3
 
 
+@pytest.mark.slow
 def test_a_person_who_stops_it_is_told_how_far_it_came_and_what_it_cost(network, qtbot, press, idle, tmp_path):
     retype(network, qtbot, "train_logistic_epochs", "2000")
     start(network, qtbot, press)

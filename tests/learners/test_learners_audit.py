@@ -83,7 +83,12 @@ def outputs(fit: Fit, seed: int, emptied: bool, wrapped: Callable[[CentralNoise]
     return np.array([fit(noise, emptied) for _ in range(FITS)])
 
 
-FITTED = [chosen_column, lone_member, best_weights, emptied_class]
+FITTED = [
+    pytest.param(chosen_column, marks=pytest.mark.slow),
+    lone_member,
+    best_weights,
+    pytest.param(emptied_class, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize("fit", FITTED)

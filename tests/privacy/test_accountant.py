@@ -172,6 +172,7 @@ def test_a_delta_near_rounding_falls_back_to_the_renyi_bound() -> None:
     steps=st.integers(1, 2000),
     delta=st.sampled_from([1e-4, 1e-6, 1e-8]),
 )
+@pytest.mark.slow
 def test_bounds_are_ordered_and_fall_with_noise(rate: float, sigma: float, steps: int, delta: float) -> None:
     event, noisier = PoissonGaussian(rate, sigma, steps), PoissonGaussian(rate, 1.5 * sigma, steps)
     improved, classic = (loss(event, delta, a).epsilon for a in ("rdp", "rdp-classic"))
@@ -189,7 +190,7 @@ def test_pld_is_below_renyi_and_falls_with_noise_and_grows_with_steps(event: Poi
 
 
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
-@pytest.mark.parametrize("target", [0.3, 3.0])
+@pytest.mark.parametrize("target", [0.3, pytest.param(3.0, marks=pytest.mark.slow)])
 def test_calibrated_noise_meets_the_target_and_hardly_overshoots(accountant: str, target: float) -> None:
     event = PoissonGaussian(0.2, 1.0, 40)
     sigma = noise_for(event, 1e-5, target, accountant)

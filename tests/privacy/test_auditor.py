@@ -188,7 +188,7 @@ def released(classes: Sequence[int], noise: Repeated, epsilon: float) -> NDArray
     return np.hstack(noise.drawn)
 
 
-@pytest.mark.parametrize(("emptied", "epsilon"), [(0, 1.0), (2, 2.0)])
+@pytest.mark.parametrize(("emptied", "epsilon"), [(0, 1.0), pytest.param(2, 2.0, marks=pytest.mark.slow)])
 def test_naive_bayes_is_never_seen_above_its_epsilon(emptied: int, epsilon: float) -> None:
     classes = [0, 1, 1]
     empty = [-1 if row == emptied else c for row, c in enumerate(classes)]
@@ -196,6 +196,7 @@ def test_naive_bayes_is_never_seen_above_its_epsilon(emptied: int, epsilon: floa
     assert not epsilon_lower(*sides, alpha=ALPHA).refutes(epsilon)
 
 
+@pytest.mark.slow
 def test_naive_bayes_with_a_third_of_its_noise_is_flagged() -> None:
     generator = np.random.default_rng(6)
     sides = [released(c, Repeated(StudyNoise(generator), DRAWS, 3.0), 1.0) for c in ([0, 1, 1], [-1, 1, 1])]

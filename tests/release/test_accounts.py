@@ -89,7 +89,7 @@ def fast() -> Iterator[Ledger]:
 
 
 @pytest.mark.parametrize(
-    "numbers", [range(60), pytest.param(range(60, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
+    "numbers", [range(20), pytest.param(range(20, 200), marks=pytest.mark.slow)], ids=["some", "the others"]
 )
 def test_every_way_of_reading_a_generated_file_is_one_account(fast: Ledger, tmp_path: Path, numbers: range) -> None:
     """A cap is set on a table read without names, and a release reads it with the plan's names."""

@@ -78,7 +78,7 @@ def places(tmp_path: Path, number: int) -> tuple[Path, Path]:
     return folder, tmp_path / f"{number}.sqlite"
 
 
-@pytest.mark.parametrize("act", ["csv", "naive bayes"])
+@pytest.mark.parametrize("act", ["csv", pytest.param("naive bayes", marks=pytest.mark.slow)])
 def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     walk_through(ACTS[act], tmp_path, PlannedError)
 

@@ -275,7 +275,7 @@ def test_a_domain_beyond_the_tables_is_released_by_randomised_response(tmp_path:
 NAMES = st.text(st.sampled_from("ab ,;\t\"'|\n\r\\é€=#\u2028"), min_size=1, max_size=4).filter(str.strip)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=5, unique=True), st.lists(NAMES, min_size=1, max_size=2, unique=True))
 def test_whatever_names_a_plan_has_the_file_reads_back_as_certified(
     tmp_path_factory: pytest.TempPathFactory, domain: list[str], names: list[str]

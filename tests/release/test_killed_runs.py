@@ -135,6 +135,7 @@ def program(words: list[str]) -> Started:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+@pytest.mark.slow
 def test_runs_killed_at_thirty_random_moments_leave_nothing_unpaid_and_nothing_half(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_whole_release_never_shows_more_than_its_epsilon(tmp_path: Path, monke
     assert not found.refutes(claim(asked))
 
 
+@pytest.mark.slow
 def test_a_quarter_of_the_noise_is_seen_in_a_whole_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = plan(2.0, SMALL_DELTA)
     claimed = claim(asked)

@@ -116,7 +116,7 @@ def _incomes(cells: int, rows: int) -> np.ndarray:
     return np.clip(np.round(values / 400_000 * (cells - 1)), 0, cells - 1).astype(np.uint16)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(2.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mechanism", [GRR, BOUNDED_LAPLACE, STAIRCASE], ids=lambda m: m.name)
 def test_means_of_two_million_heavy_tailed_rows_are_in_their_intervals(mechanism: Mechanism, epsilon: float) -> None:
     """At 1 − 1e-7; where the estimate is unbiased it also says so and is not an end of its interval."""

@@ -86,6 +86,7 @@ def test_no_warning_where_relations_stay_or_do_not_matter(made: Plan) -> None:
     assert relations_words(forecast(made)) == ""
 
 
+@pytest.mark.slow
 def test_of_many_faded_columns_the_weakest_are_named() -> None:
     columns = tuple(replace(GLUCOSE, name=f"c{i}", epsilon=0.1 + 0.05 * i) for i in range(7))
     told = relations_words(forecast(Plan(epsilon=10, columns=columns)))
