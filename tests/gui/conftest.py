@@ -65,33 +65,30 @@ def qapp() -> QApplication:
     return application()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def samples_are_read_once() -> Iterator[None]:
+_READ, _LOOK = functools.cache(sample_tables.sample_table), profile.profile
+_SEEN: dict[str, Any] = {}
+
+
+def _looked_at(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> Any:
+    names = [sample.name for sample in sample_tables.SAMPLES]
+    name = table.source.removeprefix("sample:")
+    if name not in names or table is not _READ(name):
+        return _LOOK(table, cancel=cancel, emit=emit)
+    if name not in _SEEN:
+        _SEEN[name] = _LOOK(table, cancel=cancel, emit=emit)
+    return _SEEN[name]
+
+
+@pytest.fixture(autouse=True)
+def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the bundled tables, what is seen in their columns and their marks in a ledger be computed once.
 
     Nearly every test opens one; that took a quarter of the time of these tests. What is given is what is computed.
     """
-    read, look = functools.cache(sample_tables.sample_table), profile.profile
-    seen: dict[int, Any] = {}
-
-    def looked_at(table: Table, *, cancel: CancelToken | None = None, emit: Emit = ignore) -> Any:
-        if table is not read_already(table):
-            return look(table, cancel=cancel, emit=emit)
-        if id(table) not in seen:
-            seen[id(table)] = look(table, cancel=cancel, emit=emit)
-        return seen[id(table)]
-
-    def read_already(table: Table) -> Table | None:
-        names = [sample.name for sample in sample_tables.SAMPLES]
-        name = table.source.removeprefix("sample:")
-        return read(name) if table.source == f"sample:{name}" and name in names else None
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample_tables, "sample_table", read)
-        patch.setattr(profile, "profile", looked_at)
-        # One key for all ledgers, so that a table has the same marks in each.
-        patch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
-        yield
+    monkeypatch.setattr(sample_tables, "sample_table", _READ)
+    monkeypatch.setattr(profile, "profile", _looked_at)
+    # One key for all ledgers, so that a table has the same marks in each.
+    monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
 
 
 @pytest.fixture(scope="session")
