@@ -19,6 +19,19 @@ hypothesis.settings.load_profile("steady")
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
+SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests as slow that the list names."""
+    listed = {line for line in SLOW_TESTS.read_text("utf-8").splitlines() if not line.startswith("#")}
+    for item in items:
+        place = item.nodeid.removeprefix("tests/")
+        if place in listed or place.partition("::")[0] in listed:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
     """Keep the window's tests in two groups where files are shared out among several (``--dist loadscope``)."""

@@ -129,3 +129,13 @@ def lint_imports(folder: Path) -> tuple[int, str]:
         encoding="utf-8",
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def test_the_list_of_slow_tests_names_tests_that_exist() -> None:
+    folder = Path(__file__).parent
+    for line in (folder / "slow_tests.txt").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            file, _, name = line.partition("::")
+            assert (folder / file).is_file(), line
+            function = name.partition("[")[0]
+            assert f"def {function}(" in (folder / file).read_text("utf-8") or not function, line
