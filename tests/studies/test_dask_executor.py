@@ -28,6 +28,7 @@ from workbench.studies.results import to_csv
 pytestmark = NO_DASK
 
 HERE = Path(__file__).parent
+NO_SUCH_FILES = {"tls.ca-file": "/none.pem", "tls.client.cert": "/none.pem", "tls.client.key": "/none.pem"}
 
 
 def silent(text: str) -> None:
@@ -167,6 +168,25 @@ def test_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyP
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("address", "setting", "told"),
+    [
+        ("tcp://10.0.0.1:8786", {"require-encryption": True}, "requires encryption .*; use tls://"),
+        ("tls://127.0.0.1:8786", {}, "no certificates are configured for tls://"),
+        ("tls://127.0.0.1:8786", NO_SUCH_FILES, r"configuration cannot be used .*distributed\.comm\.tls"),
+    ],
+)
+def test_dasks_own_configuration_has_its_say(address: str, setting: dict[str, object], told: str) -> None:
+    import dask
+    import distributed  # noqa: F401 - its defaults, before anything is set over them
+
+    with (
+        dask.config.set({f"distributed.comm.{key}": value for key, value in setting.items()}),
+        pytest.raises(WorkbenchError, match=told),
+    ):
+        next(run_tasks_on(address, tasks.add, None, [1], cancel=CancelToken(), warn=silent))
+
+
 def test_a_warning_comes_before_the_rows_are_sent(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.processes.dask_address._on_this_computer", lambda address: False)
     before = cluster.log().count("'workbench-")
@@ -235,7 +255,7 @@ def test_a_worker_that_joins_takes_part(own: Cluster) -> None:
 @pytest.mark.slow
 def test_a_task_that_kills_two_workers_is_named(own: Cluster, capfd) -> None:
     own.add(3)
-    with pytest.raises(WorkbenchError, match=r"worker processes died again and again \(at .*task 2\b.*; run again"):
+    with pytest.raises(WorkbenchError, match=r"worker processes keep dying \(at .*task 2\b.*run again"):
         list(run(own, tasks.die, None, 4))
     assert capfd.readouterr() == ("", "")
 

@@ -16,6 +16,9 @@ from workbench.processes.dask_worker import Versions, different, versions
 CONNECT = 5.0
 """Seconds in which the scheduler, and then its workers, have to answer."""
 
+TLS = "distributed.comm.tls"
+"""Where Dask's configuration names certificates."""
+
 LEAVE = 0.5
 """Seconds to take leave of the scheduler; it also notices when the connection is gone."""
 
@@ -27,7 +30,7 @@ async def connected(address: str) -> AsyncIterator[Any]:
     What the client asked for and still stands on the cluster (results, scattered data) is released there as it leaves.
 
     Raises:
-        WorkbenchError: no scheduler answers.
+        WorkbenchError: no scheduler answers, or Dask's own configuration refuses the address.
     """
     from distributed import Client
     from distributed.versions import VersionMismatchWarning
@@ -38,13 +41,16 @@ async def connected(address: str) -> AsyncIterator[Any]:
     try:
         try:
             client = Client(address, asynchronous=True, timeout=CONNECT, set_as_default=False, name="workbench")
+        except Exception:  # noqa: BLE001 - certificates that are not there, or no certificates
+            raise WorkbenchError("Dask's own configuration cannot be used", address, f"see {TLS} in it") from None
+        try:
             await asyncio.wait_for(_started(client), CONNECT + 1)
         except TypeError:
             raise WorkbenchError(
-                "no certificates are configured for tls://",
-                address,
-                "name them in Dask's configuration: distributed.comm.tls",
+                "no certificates are configured for tls://", address, f"name them in Dask's own configuration: {TLS}"
             ) from None
+        except RuntimeError:
+            raise WorkbenchError("Dask's own configuration requires encryption", address, "use tls://") from None
         except Exception:  # noqa: BLE001 - whatever answers there may answer anything
             raise WorkbenchError(
                 "no Dask scheduler answers", address, "check the address, and that the scheduler runs"

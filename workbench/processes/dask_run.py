@@ -244,7 +244,7 @@ class Run:
         names = [self._name(self._tasks[place]) for piece in pieces for place in piece.places]
         told = " or ".join(names[:3]) + (f" or one of {len(names) - 3} more" if len(names) > 3 else "")
         return WorkbenchError(
-            "worker processes died again and again",
+            "worker processes keep dying",
             f"at {told}",
             f"the workers may be short of memory: give them more, and {CONTINUE}",
         )
