@@ -285,6 +285,26 @@ def test_without_any_worker_left_the_run_ends(own: Cluster, monkeypatch: pytest.
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("after", [0.0, 0.1, 0.2, 0.4, 0.8])
+def test_a_table_that_is_being_sent_when_the_run_is_cancelled_does_not_stay(own: Cluster, after: float) -> None:
+    own.add(2)
+    before = own.log().count("Run out-of-band function 'versions'")
+    cancel = CancelToken()
+
+    def ask() -> None:
+        until(lambda: own.log().count("Run out-of-band function 'versions'") > before, "the question of versions")
+        time.sleep(after)
+        cancel.cancel()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    with pytest.raises(CancelledError):
+        list(run(own, tasks.nap, np.zeros(12_000_000), 10_000, cancel=cancel))
+    asking.join()
+    until(lambda: own.kept() == (0, 0), "an empty cluster")
+
+
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_run(own: Cluster, capfd) -> None:
     own.add(1)
     results = run(own, tasks.nap, np.zeros(1000), 10_000)

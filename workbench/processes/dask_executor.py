@@ -14,9 +14,10 @@ import threading
 from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import Any, TypeVar
 
+from workbench.params import WorkbenchError
 from workbench.processes.dask_address import readable_on_the_way, scheduler_address
 from workbench.processes.dask_cluster import connected, quiet_logs, workers_of
-from workbench.processes.dask_run import Run
+from workbench.processes.dask_run import CONTINUE, Run
 from workbench.processes.executor import LOOK
 from workbench.signals.cancel import CancelToken
 
@@ -25,7 +26,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 GOODBYE = 0.9
-"""Seconds that the connection has to close before the run ends without it."""
+"""Seconds that the connection has to close before the run ends, and it goes on closing by itself."""
 
 DONE, WARNING, END = "done", "warning", "end"
 
@@ -114,8 +115,8 @@ class _Conversation:
         self._told = asyncio.Event()
         self._main: asyncio.Task[None] | None = None
         self._ending = False
-        # A daemon: a scheduler that has stopped answering must not hold up the end of the program.
-        self._thread = threading.Thread(target=self._live, name="dask", daemon=True)
+        # No daemon: the end of the program waits until nothing is left on the cluster, which takes seconds at most.
+        self._thread = threading.Thread(target=self._live, name="dask")
         self._thread.start()
 
     def go_on(self) -> None:
@@ -135,17 +136,18 @@ class _Conversation:
             self._main.cancel()
 
     def _live(self) -> None:
-        import distributed  # noqa: F401 - its log handlers stand from here on
+        end: BaseException | None = None
+        try:
+            import distributed  # noqa: F401 - its log handlers stand from here on
 
-        with quiet_logs(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            try:
+            with quiet_logs(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._converse())
-            except asyncio.CancelledError:
-                return  # nobody listens any more
-            except BaseException as error:  # noqa: BLE001 - raised again where the results are awaited
-                self._said.put((END, error))
-            else:
-                self._said.put((END, None))
+        except asyncio.CancelledError:
+            if not self._ending:  # a cancel inside Dask, which nobody here has asked for
+                end = WorkbenchError("the work on the cluster was broken off", self._address, CONTINUE)
+        except BaseException as error:  # noqa: BLE001 - raised again where the results are awaited
+            end = error
+        self._said.put((END, end))
 
     async def _converse(self) -> None:
         self._main = asyncio.current_task()

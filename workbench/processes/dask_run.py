@@ -36,6 +36,9 @@ ROLL_CALL = 1.0
 PATIENCE = 30.0
 """Seconds to wait for a worker where none is left."""
 
+SENDING = 15.0
+"""Seconds that the shared value has to arrive after a cancel, so that it can be taken away again."""
+
 MOST_DEATHS = 2
 """Workers that may die at a task before it is held to be the cause."""
 
@@ -119,6 +122,15 @@ class Run:
             WorkerFaultError: a task raised anything else.
         """
         self._know(workers)
+        try:
+            await self._do_all()
+        except (WorkbenchError, WorkerFaultError, MemoryError):
+            raise
+        except Exception:
+            self._check()  # where the connection was lost, any error may follow from that
+            raise
+
+    async def _do_all(self) -> None:
         while self._waiting or self._again or self._flying:
             if self._shared is None and self._workers:
                 await self._share()
@@ -135,9 +147,15 @@ class Run:
             raise WorkbenchError(
                 f"every worker that had the table has died, {MOST_SHARES} times", self._address, CONTINUE
             )
+        # Not hashed: another run's table would have the same name, and be taken away with this one.
+        sending = asyncio.ensure_future(self._client.scatter([self._value], broadcast=True, hash=False))
         try:
-            # Not hashed: the name of another run's table would tell whether it is the same, and be the same.
-            (self._shared,) = await self._client.scatter([self._value], broadcast=True, hash=False)
+            (self._shared,) = await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            # The scheduler keeps for ever what it receives for a client that has left meanwhile.
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(sending, SENDING)
+            raise
         except (OSError, KeyError, ValueError):  # they died meanwhile
             self._shared = None
 
@@ -189,7 +207,9 @@ class Run:
             answers = flight.result()
         except Exception as error:  # noqa: BLE001 - Dask's own; raised again without the values in its text
             raise self._killed([piece]) if _by_death(error) else WorkerFaultError(trace_of(error)) from None
-        if answers is None:  # the table was lost with the worker
+        if answers is None:  # the table was lost with a worker
+            if self._shared is not None and self._shared.status != "finished":
+                self._shared = None
             self._send_again(piece)
             return
         if worker is not None and answers.answers:
