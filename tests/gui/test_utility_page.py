@@ -209,6 +209,7 @@ def test_one_click_draws_both_pictures_of_the_standard_comparison(utility, press
 def test_the_standard_comparison_ends_with_a_cancel(utility, press, idle, qtbot):
     press(utility, "curve_standard")
     assert not utility.findChild(QWidget, "curve_standard").isVisible()
+    assert utility.focusWidget() is utility.findChild(QWidget, "curve_cancel")
     qtbot.waitUntil(lambda: utility.page.figure is not None)
     press(utility, "curve_cancel")
     idle(utility)

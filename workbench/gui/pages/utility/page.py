@@ -167,6 +167,7 @@ class UtilityPage(RunPage):
         """Run the standard comparison, one model after the other."""
         self._to_follow = list(standard.MODELS)
         self._go_on()
+        self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
 
     def _go_on(self) -> None:
         """Begin the next model of the standard comparison, or say that all of them are drawn."""
