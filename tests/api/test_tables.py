@@ -154,3 +154,5 @@ def test_a_curve_has_the_figures_of_the_command(iris, folder: Path) -> None:
     words = ["--target", "species", "--bounds", "plan.toml", "--epsilons", "1,10", "--repeats", "2"]
     assert main(["curve", "iris.csv", *words, "--regimes", "none,private", "--jobs", "1", "-o", "curve.csv"]) == 0
     pd.testing.assert_frame_equal(told, pd.read_csv("curve.csv"), check_dtype=False)
+    with pytest.raises(ParameterError, match=r"'here' is not the address of a Dask scheduler"):
+        api.curve(frame, plan, "species", scheduler="here")

@@ -132,7 +132,8 @@ def test_the_seed_and_nothing_else_decides_the_figures(made: Path) -> None:
     [
         (["--model", "pca"], "not in this version"),
         (["--model", "nave-bayes"], "did you mean 'naive-bayes'"),
-        (["--scheduler", "tcp://127.0.0.1:8786"], "not in this version"),
+        (["--scheduler", "127.0.0.1"], "write tcp://HOST:PORT or tls://HOST:PORT"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--jobs", "2"], "give one of them"),
         (["--regimes", "sanitized:starcase"], "did you mean 'staircase'"),
         (["--epsilons", "0.1:100"], "LOWEST:HIGHEST:HOW-MANY"),
         (["--epsilons", "nan"], "--epsilons"),

@@ -190,6 +190,33 @@ def test_the_sanitised_table_is_as_planned_and_mechanisms_have_titles(utility, q
     assert page.primary.objectName() == "curve_run"  # the study was of the former plan
 
 
+def test_one_click_draws_both_pictures_of_the_standard_comparison(utility, press, idle, monkeypatch):
+    from workbench.gui.pages.utility import standard_comparison
+
+    monkeypatch.setattr(standard_comparison, "EPSILONS", "1,10")
+    monkeypatch.setattr(standard_comparison, "REPEATS", 2)
+    press(utility, "curve_standard")
+    idle(utility)
+    assert [run.result.plan.model for run in utility.session.runs] == ["naive-bayes", "logistic-regression"]
+    for run in utility.session.runs:
+        assert run.result.plan.regimes == ("none", "sanitized:staircase", "private")
+        assert (run.result.plan.epsilons, run.result.plan.repeats) == ((1.0, 10.0), 2)
+    assert utility.page.setup.value() == utility.session.runs[-1].result.plan
+    assert "Compare shows them together" in utility.statusBar().currentMessage()
+    assert utility.findChild(QWidget, "curve_standard").isVisible()
+
+
+def test_the_standard_comparison_ends_with_a_cancel(utility, press, idle, qtbot):
+    press(utility, "curve_standard")
+    assert not utility.findChild(QWidget, "curve_standard").isVisible()
+    assert utility.focusWidget() is utility.findChild(QWidget, "curve_cancel")
+    qtbot.waitUntil(lambda: utility.page.figure is not None)
+    press(utility, "curve_cancel")
+    idle(utility)
+    assert [run.result.plan.model for run in utility.session.runs if run.result] == []
+    assert not utility.page.running
+
+
 @pytest.mark.slow
 def test_a_stopped_study_keeps_what_is_trained_and_goes_on_with_the_rest(utility, qtbot, press, idle):
     retype(utility, qtbot, "curve_epsilons", "0.1:100:13")

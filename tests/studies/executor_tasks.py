@@ -65,3 +65,13 @@ def threads(shared: object, task: int) -> list[int]:
 
     np.ones((64, 64)) @ np.ones((64, 64))
     return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+
+
+def nap(shared: object, task: int) -> int:
+    time.sleep(0.05)
+    return task
+
+
+def process_and_threads(shared: object, task: int) -> tuple[int, list[int]]:
+    time.sleep(0.05)
+    return os.getpid(), threads(shared, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
@@ -10,8 +11,10 @@ from workbench.api.frames import frame_of, table_of
 from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.learners import learner
 from workbench.params import ParameterError
+from workbench.processes.dask_address import scheduler_address
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
+from workbench.signals.events import Event, Notice
 from workbench.studies.curve import CurvePlan, run_curve
 from workbench.studies.regimes import StudyData
 from workbench.studies.why.rows import Rows, generate
@@ -32,6 +35,7 @@ def curve(
     repeats: int = 20,
     seed: int = 0,
     jobs: int = 1,
+    scheduler: str | None = None,
 ) -> pd.DataFrame:
     """Return how good ``model`` is on held-out rows, one row for each figure.
 
@@ -45,6 +49,8 @@ def curve(
         repeats: 80/20 splits.
         seed: of splits and draws.
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
+        scheduler: a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``) whose workers do the fits, in place of
+            ``jobs``. The raw rows are sent to them, encrypted only with ``tls://``; otherwise a warning says so.
 
     Returns:
         The columns ``regime``, ``epsilon``, ``repeat``, ``metric``, ``value``; ``attrs["levels"]`` has the figure of
@@ -53,17 +59,20 @@ def curve(
 
     Raises:
         InputError: a cell cannot be used; the message names row and column.
-        ParameterError: the target does not fit the model, or a regime is not known.
+        ParameterError: the target does not fit the model, a regime is not known, or the address is malformed.
+        WorkbenchError: the scheduler cannot be reached, has no worker or other versions, or workers died.
     """
     given = CurvePlan(
         model=model, regimes=tuple(regimes), epsilons=tuple(float(e) for e in epsilons), repeats=repeats, seed=seed
     )
     if jobs < 1:
         raise ParameterError(f"jobs = {jobs} is no number of processes", mend="give 1 or more")
+    if scheduler is not None:
+        scheduler_address(scheduler)
     chosen = learner(model)
     data = StudyData.read(table_of(frame), plan, target, chosen.task)
     chosen.require(data.columns, data.target)
-    result = run_curve(given, data, jobs=jobs)
+    result = run_curve(given, data, jobs=jobs, scheduler=scheduler, emit=_warn)
     warn_of_study("a curve", "its figures come from private rows")
     figures = {name: [getattr(row, name) for row in result.rows] for name in COLUMNS}
     return frame_of(figures, private=PRIVATE, levels=dict(result.levels), left_out=dict(result.left_out))
@@ -122,3 +131,8 @@ def why(
     if frame is not None:
         told["private"] = PRIVATE
     return frame_of({name: [v[i] for v in values] for i, name in enumerate(WHY_COLUMNS)}, **told)
+
+
+def _warn(event: Event) -> None:
+    if isinstance(event, Notice) and event.level == "warning":
+        warnings.warn(event.text, UserWarning, stacklevel=2)

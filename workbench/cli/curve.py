@@ -12,10 +12,11 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import add_data, add_output, columns_text, not_here, read_data
+from workbench.cli.tables import add_data, add_output, columns_text, read_data
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
 from workbench.paths import user_data
+from workbench.processes.dask_address import FORMS, scheduler_address
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
 from workbench.render.curve_figure import curve_figure
@@ -30,6 +31,10 @@ from workbench.studies.regimes import StudyData
 from workbench.studies.results import to_csv
 
 _JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
+_SCHEDULER = (
+    f"a Dask scheduler ({FORMS}) whose workers train the models, in place of --jobs. The raw rows are sent to them, "
+    "encrypted only with tls://"
+)
 _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
 
 
@@ -42,7 +47,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, CurvePlan, *(name for name in CurvePlan.declared() if name != "model"))
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw them (.png or .svg)")
     parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
@@ -50,8 +55,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     begun = time.monotonic()
-    not_here(options, "scheduler")
     plan = read_options(options, CurvePlan)
+    if options.scheduler is not None:
+        if options.jobs is not None:
+            raise ParameterError("--jobs and --scheduler are two ways to run the study", mend="give one of them")
+        scheduler_address(options.scheduler)
     jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
     theme = _THEME.parse(options.theme, "--theme")
     if options.bounds is None:
@@ -73,7 +81,15 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
     with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
-        result = run_curve(plan, data, jobs=jobs, emit=context.emit, cancel=context.cancel, journal=journal)
+        result = run_curve(
+            plan,
+            data,
+            jobs=jobs,
+            scheduler=options.scheduler,
+            emit=context.emit,
+            cancel=context.cancel,
+            journal=journal,
+        )
         try:
             part.stream.write(to_csv(result.rows).encode())
             part.publish()

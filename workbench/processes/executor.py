@@ -102,7 +102,7 @@ def run_tasks(
             yield task, work(shared, task)
         return
     with _workers(min(jobs, len(tasks))) as workers:
-        yield from _distribute(workers, work, shared, _Waiting(tasks, group), cancel, name)
+        yield from _distribute(workers, work, shared, Waiting(tasks, group), cancel, name)
 
 
 @dataclass(eq=False)
@@ -122,7 +122,7 @@ class _Worker:
         )
 
 
-class _Waiting(Generic[T]):
+class Waiting(Generic[T]):
     """Tasks that are not assigned yet, by group."""
 
     def __init__(self, tasks: Sequence[T], group: Callable[[T], Hashable]) -> None:
@@ -133,23 +133,24 @@ class _Waiting(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def take(self, last: Hashable, others: Container[Hashable]) -> tuple[Hashable, T]:
-        """Return a task of the group ``last``, else of a group that is not in ``others``, else of the longest."""
+    def take(self, last: Hashable, others: Container[Hashable], most: int = 1) -> tuple[Hashable, list[T]]:
+        """Return up to ``most`` tasks of one group: ``last``, else one that is not in ``others``, else the longest."""
         group = last
         if group not in self._groups:
             free = (g for g in self._groups if g not in others)
             group = next(free, max(self._groups, key=lambda g: len(self._groups[g])))
-        task = self._groups[group].popleft()
-        if not self._groups[group]:
+        tasks = self._groups[group]
+        taken = [tasks.popleft() for _ in range(min(most, len(tasks)))]
+        if not tasks:
             del self._groups[group]
-        return group, task
+        return group, taken
 
 
 def _distribute(
     workers: Sequence[_Worker],
     work: Callable[[S, T], R],
     shared: S,
-    waiting: _Waiting[T],
+    waiting: Waiting[T],
     cancel: CancelToken,
     name: Callable[[T], str],
 ) -> Iterator[tuple[T, R]]:
@@ -164,7 +165,7 @@ def _distribute(
     def hand_out(worker: _Worker) -> None:
         if waiting:
             others = {other.group for other in busy.values()}
-            worker.group, worker.task = waiting.take(worker.group, others)
+            worker.group, (worker.task,) = waiting.take(worker.group, others)
             send(worker, worker.task)
             busy[worker.pipe] = worker
 

@@ -59,12 +59,13 @@ def serve(pipe: Connection) -> None:
         work: Callable[[Any, Any], Any]
         work, shared = pipe.recv()
         while True:
-            pipe.send(_answer(work, shared, pipe.recv()))
+            pipe.send(answer_of(work, shared, pipe.recv()))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
 
-def _answer(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[bool, Any]:
+def answer_of(work: Callable[[Any, Any], Any], shared: Any, task: Any) -> tuple[bool, Any]:
+    """Return ``(True, result)`` of a task, or ``(False, exception)`` without values in what a bug brings along."""
     try:
         return True, work(shared, task)
     except WorkbenchError as error:

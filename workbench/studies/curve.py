@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
 from workbench.processes.executor import run_tasks
-from workbench.signals import Progress
+from workbench.signals import Notice, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 from workbench.studies.held_out import HeldOut
@@ -158,6 +159,7 @@ def run_curve(
     data: StudyData,
     *,
     jobs: int = 1,
+    scheduler: str | None = None,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
     journal: Journal | None = None,
@@ -170,7 +172,8 @@ def run_curve(
         plan: what to compare.
         data: the rows.
         jobs: number of worker processes; the figures do not depend on it.
-        emit: receives progress.
+        scheduler: address of a Dask scheduler whose workers train instead; they receive the rows.
+        emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once; finished fits stay in the journal.
         journal: the finished fits of an earlier run of the same study; this run adds its own.
         on_rows: receives the rows of each fit as it ends, those of the journal first.
@@ -179,7 +182,8 @@ def run_curve(
     Raises:
         CancelledError: a stop was requested.
         InputError: the table is too small to be split.
-        ParameterError: a share of ε is too small for a mechanism.
+        ParameterError: a share of ε is too small for a mechanism; ``scheduler`` is malformed.
+        WorkbenchError: workers died, or the scheduler cannot be reached.
     """
     cancel = cancel or CancelToken()
     fits = plan.fits()
@@ -202,7 +206,8 @@ def run_curve(
         if fit.name in kept:
             take(fit, kept[fit.name])
     rest = [fit for fit in fits if fit not in figures]
-    with closing(_results(plan, data, rest, jobs, cancel)) as results:
+    run = _runner(jobs, scheduler, cancel, emit)
+    with closing(_results(plan, data, rest, run)) as results:
         for fit, values in results:
             if journal is not None:
                 journal.append(fit.name, values)
@@ -212,19 +217,27 @@ def run_curve(
     return CurveResult(plan, rows, Tally(rows).points(), levels, len(data.y))
 
 
+def _runner(jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit) -> Callable[..., Any]:
+    """Return what runs the fits: processes of this computer, or the workers of a scheduler."""
+    if scheduler is None:
+        return partial(run_tasks, jobs=jobs, cancel=cancel)
+    from workbench.processes.dask_executor import run_tasks_on
+
+    return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
+
+
 def _results(
-    plan: CurvePlan, data: StudyData, fits: list[Fit], jobs: int, cancel: CancelToken
+    plan: CurvePlan, data: StudyData, fits: list[Fit], run: Callable[..., Any]
 ) -> Generator[tuple[Fit, Figures], None, None]:
-    return run_tasks(
+    results: Generator[tuple[Fit, Figures], None, None] = run(
         _figures,
         (plan, data),
         fits,
-        jobs=jobs,
-        cancel=cancel,
         name=lambda fit: fit.name,
         # A worker builds the tables of one ε once for all repeats.
         group=lambda fit: (fit.regime.name, fit.epsilon),
     )
+    return results
 
 
 def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:

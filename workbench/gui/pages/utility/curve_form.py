@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
@@ -14,7 +16,7 @@ from workbench.privacy.local import mechanisms
 from workbench.sanitize.plan import AUTO
 from workbench.studies.curve import CurvePlan
 from workbench.studies.metrics import measured
-from workbench.studies.regimes import ON_A_TABLE, PLANNED
+from workbench.studies.regimes import ON_A_TABLE, PLANNED, Regime
 
 FIRST = CurvePlan()
 TOOLTIP = Qt.ItemDataRole.ToolTipRole
@@ -173,6 +175,19 @@ class CurveSetup(Card):
                 problem = sentence(error)
         self._show_problem(problem or self._misfit)
         return plan
+
+    def fill_in(self, model: str, regimes: Sequence[str], epsilons: str, repeats: int) -> None:
+        """Fill in every field that says what to compute, as a person would type it."""
+        self.model.setCurrentIndex(self.model.findData(model))
+        ways = [Regime.parse(regime) for regime in regimes]
+        for key, box in self._regimes.items():
+            box.setChecked(key in [way.kind for way in ways])
+        for way in ways:
+            if way.on_a_table:
+                self.mechanism.setCurrentIndex(self.mechanism.findData(way.mechanism))
+        self.epsilons.setText(epsilons)
+        self.repeats.setText(str(repeats))
+        self._edited()
 
     def show_misfit(self, text: str) -> None:
         """Show why the chosen model cannot learn the target, or nothing; a field that is refused comes first."""

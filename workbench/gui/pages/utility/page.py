@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
 from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.utility import PAGE
+from workbench.gui.pages.utility import standard_comparison as standard
 from workbench.gui.pages.utility.tasks import EVERY, LiveCurve, Snapshot, figures_of, run_study, studied
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -23,6 +24,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.explain import Explainable, explain_button, of_one_row
 from workbench.gui.widgets.formatting import at_most
 from workbench.params import ParameterError
+from workbench.signals.events import Finished
 
 if TYPE_CHECKING:
     from workbench.render.values import CurveFigure
@@ -52,6 +54,7 @@ class UtilityPage(RunPage):
         self._studied: object = None
         self._asked: CurvePlan | None = None
         self._undrawn = False
+        self._to_follow: list[str] | None = None  # of the standard comparison: the models that are not begun yet
         self._looks = QTimer(self, interval=round(1000 * EVERY))
         self._looks.timeout.connect(self._look)
         self._switch = {
@@ -81,6 +84,9 @@ class UtilityPage(RunPage):
         self._train_at.clicked.connect(lambda: self._take_best("private"))
         self._arrange()
         cancel = button("Cancel", "curve_cancel", tip="Stop; what is trained is kept (Esc)")
+        self._standard = button("Standard comparison", "curve_standard", tip=standard.TIP)
+        self._standard.clicked.connect(self._compare)
+        self.foot.addWidget(self._standard)
         self.set_run("Run", "curve_run", "Train every model (Ctrl+Return)", cancel)
         tip = "Train a private model or network, and release that"
         self.add_way("Train a model", "curve_to_train", "train", tip)
@@ -148,7 +154,7 @@ class UtilityPage(RunPage):
     def start(self) -> None:
         """Train what the fields say."""
         plan = self.setup.value()
-        if plan is None or self._misfit():
+        if plan is None or self._misfit(plan.model):
             return
         self._live = LiveCurve()
         self._studied, self._asked = studied(self.session, plan), plan
@@ -156,6 +162,22 @@ class UtilityPage(RunPage):
         handle.finished.connect(self._finish)
         self._looks.start()
         self.follow(handle)
+
+    def _compare(self) -> None:
+        """Run the standard comparison, one model after the other."""
+        self._to_follow = list(standard.MODELS)
+        self._go_on()
+        self._cancel_button.setFocus()  # the pressed button is gone, and would give the keys to another part
+
+    def _go_on(self) -> None:
+        """Begin the next model of the standard comparison, or say that all of them are drawn."""
+        if self._to_follow:
+            model = self._to_follow.pop(0)
+            self.setup.fill_in(model, standard.REGIMES, standard.EPSILONS, standard.REPEATS)
+            self.start()
+        elif self._to_follow is not None:
+            self._to_follow = None
+            self.session.tell("info", standard.DRAWN)
 
     def _look(self) -> None:
         snapshot = self._live.take()
@@ -191,11 +213,16 @@ class UtilityPage(RunPage):
         self._show(whole)
 
     def job_ended(self, handle: JobHandle) -> None:
-        """Show what came last; a study that was stopped keeps it in sight."""
+        """Show what came last; a study that was stopped keeps it in sight, and none follows it."""
         self._looks.stop()
         self._look()
+        if isinstance(handle.end, Finished):
+            self._go_on()
+        else:
+            self._to_follow = None
 
     def _forget(self) -> None:
+        self._to_follow = None
         self.forget()
         self._looks.stop()
         self._snapshot = None
@@ -248,7 +275,9 @@ class UtilityPage(RunPage):
     def refresh(self) -> None:
         """Show what can be pressed, and why."""
         missing = what_is_missing(self.session)
-        misfit = "" if missing else self._misfit()
+        misfit = "" if missing else self._misfit(self.setup.model.currentData())
+        self._standard.setVisible(not missing and not self.running)
+        self._standard.setEnabled(not missing and not any(map(self._misfit, standard.MODELS)))
         self.setup.show_misfit(misfit)
         plan = self.setup.value()
         question = "how good each is" if plan is None else plan.measured.question
@@ -261,14 +290,14 @@ class UtilityPage(RunPage):
         )
         self.set_note(missing or (misfit and MISFIT) or self._progress_note(0 if plan is None else len(plan.fits())))
 
-    def _misfit(self) -> str:
-        """Return why the chosen model cannot learn the target from the plan's columns; empty where it can."""
+    def _misfit(self, model: str) -> str:
+        """Return why ``model`` cannot learn the target from the plan's columns; empty where it can."""
         from workbench.learners import learner
         from workbench.sanitize.learnable import require_learnable
 
         assert self.session.target is not None
         try:
-            require_learnable(learner(self.setup.model.currentData()), self.session.plan.plan(), self.session.target)
+            require_learnable(learner(model), self.session.plan.plan(), self.session.target)
         except ParameterError as error:
             return sentence(error)
         return ""

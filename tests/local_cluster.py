@@ -1,0 +1,125 @@
+"""A real Dask scheduler and its workers, each a process of its own on this computer."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+LONG = 120.0
+
+NO_DASK = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("distributed") is None,
+        reason='Dask is not installed: pip install "privacy-workbench[dist]"',
+    ),
+    pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX word"),
+]
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"never came: {what}")
+
+
+class Cluster:
+    """A scheduler without workers; a context manager that ends every process it has started.
+
+    Attributes:
+        address: of the scheduler.
+        workers: the processes, oldest first.
+    """
+
+    def __init__(
+        self, folder: Path, *, imports: Sequence[Path] = (), more: Sequence[str] = (), config: str = ""
+    ) -> None:
+        self._folder, self._more = folder, more
+        paths = os.pathsep.join(map(str, [ROOT, HERE, *imports]))
+        self._environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
+        self._file = folder / "scheduler.json"
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-show")
+        self.address: str = until(self._written, "the scheduler")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in [*self.workers, self._scheduler]:
+            process.kill()
+        for process in [*self.workers, self._scheduler]:
+            process.wait(LONG)
+
+    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(self._file)]
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [*words, "--no-dashboard", *self._more, *options],
+                env=self._environment,
+                cwd=self._folder,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _written(self) -> str:
+        try:
+            return str(json.loads(self._file.read_text())["address"])
+        except (OSError, ValueError):
+            return ""
+
+    def add(self, count: int, *options: str) -> None:
+        """Start workers of one thread and wait until they have joined."""
+        before = self.log().count("Register worker")
+        usual = ("--nthreads", "1", "--no-nanny", "--local-directory", str(self._folder))
+        self.workers += [self._start("worker", *usual, *options) for _ in range(count)]
+        until(lambda: self.log().count("Register worker") >= before + count, "the workers")
+
+    def kill_worker(self) -> None:
+        """Kill the oldest worker, as the system does where memory is short."""
+        worker = self.workers.pop(0)
+        worker.kill()
+        worker.wait(LONG)
+
+    def kill_scheduler(self) -> None:
+        self._scheduler.kill()
+        self._scheduler.wait(LONG)
+
+    def log(self) -> str:
+        """Return all that scheduler and workers have said."""
+        return (self._folder / "log").read_text()
+
+    def kept(self) -> tuple[int, int]:
+        """Return how many tasks the scheduler knows and how many values its workers hold, once both are settled."""
+        from distributed import Client
+
+        def nothing() -> bool:
+            return counted() == (0, 0)
+
+        def counted() -> tuple[int, int]:
+            held = sum(len(keys) for keys in client.has_what().values())
+            return client.run_on_scheduler(_tasks), held
+
+        with Client(self.address, set_as_default=False) as client:
+            deadline = time.monotonic() + 10
+            while not nothing() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            return counted()
+
+
+def _tasks(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.tasks)
