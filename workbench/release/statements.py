@@ -24,6 +24,10 @@ EVERY_TABLE = (
 )
 
 
+TRAINED_ON_RELEASE = "Trained on a release: costs nothing beyond it."
+"""What a card says of a model that was made from a released table and its certificate alone."""
+
+
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
     unit = _unit(plan.rows_per_person)
