@@ -74,7 +74,7 @@ class ModelOnRelease:
     @property
     def uses(self) -> str:
         """Which columns it looks at, in a sentence; empty where it looks at all."""
-        return columns_used_statement(self.model.attributes_used, len(self.model.facts.attributes))
+        return columns_used_statement(self.model.attributes_used, len(self.model.facts.attributes), "It")
 
     def opened(self, folder: Path | None = None) -> OpenModel:
         """Return the model ready to predict; it was written to ``folder``, or is only in memory."""
