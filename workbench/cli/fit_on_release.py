@@ -21,7 +21,7 @@ _NEEDED = {"data": "DATA", "epsilon": "--epsilon", "bounds": "--bounds"}
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a release in place of DATA, ε and bounds."""
-    able = " or ".join(model.name for model in learners.LEARNERS if model.corrected is not None)
+    able = ", ".join(model.name for model in learners.LEARNERS if model.corrected is not None)
     group = parser.add_argument_group(
         "in place of DATA, --epsilon and --bounds",
         "A model can learn from a released table, knowing from its certificate which public tables the values went "

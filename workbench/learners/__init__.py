@@ -54,7 +54,9 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
     """
     if chosen.corrected is None:
         able = [entry.name for entry in LEARNERS if entry.corrected is not None]
-        raise ParameterError(f"the model {chosen.name} cannot learn from a release", mend=f"choose {' or '.join(able)}")
+        raise ParameterError(
+            f"the model {chosen.name} cannot learn from a release", mend=f"choose one of {', '.join(able)}"
+        )
     return chosen.corrected
 
 

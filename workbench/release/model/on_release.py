@@ -28,7 +28,8 @@ from workbench.release.model.card import CARD, FORMAT, MADE_FROM, card_problems
 from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
 from workbench.release.parts import DrawFolder, remove_stale_folders
 from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
-from workbench.release.table.certificate import VERSION, checksum
+from workbench.release.table.certificate import VERSION, checksum, read_certificate
+from workbench.release.table.open_release import located, plan_of
 from workbench.release.table.verified import VerifiedRelease, verified_release
 from workbench.sanitize.calibrated import TableOnDemand
 from workbench.sanitize.plan import Plan
@@ -83,11 +84,21 @@ class ModelOnRelease:
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """A public table that reports when it is first looked at, and cancels where that was asked for."""
+    """A public table that reports when it is first looked at, and cancels where that was asked for.
+
+    Attributes:
+        chances: the table.
+        name: its column.
+        seen: the columns that were looked at, of all tables together.
+        total: how many columns there are.
+        emit: receives the progress.
+        cancel: looked at each time.
+    """
 
     chances: TableOnDemand
     name: str
-    place: tuple[int, int]
+    seen: set[str]
+    total: int
     emit: Emit
     cancel: CancelToken
 
@@ -97,8 +108,9 @@ class _Watched:
 
     def probabilities(self, rows: slice = slice(None)) -> NDArray[np.float64]:
         self.cancel.check()
-        if not rows.start:  # a table is looked at in parts, from the first on
-            self.emit(Progress(*self.place, f"column {self.name}"))
+        if self.name not in self.seen:
+            self.emit(Progress(len(self.seen), self.total, f"column {self.name}"))
+            self.seen.add(self.name)
         return self.chances.probabilities(rows)
 
 
@@ -170,16 +182,26 @@ def fit_on_release(
     names = features_of(released.plan, target)
     whole = [*names, target]
     _require(chosen, [released.plan.column(name).facts() for name in whole])
-    tables = []
-    for place, name in enumerate(whole):
+    tables, seen = [], set[str]()
+    for name in whole:
         cancel.check()
         column = released.column(name)
-        chances: Chances = _Watched(TableOnDemand.of(column), name, (place, len(whole)), emit, cancel)
+        chances: Chances = _Watched(TableOnDemand.of(column), name, seen, len(whole), emit, cancel)
         tables.append(PublicTable(column.column.facts(), column.grid.cells, chances))
     answers = np.column_stack([released.cells(name).astype(np.int64) for name in whole])
     cancel.check()
     fitted = make(tables[:-1], tables[-1]).fit(answers[:, :-1], answers[:, -1])
     return _finished(chosen, fitted.model_, released)
+
+
+def columns_to_predict(release: Path, certificate: Path | None = None) -> tuple[Attribute, ...]:
+    """Return the protected columns of a release, as its certificate states them; nothing is verified by it.
+
+    Raises:
+        InputError: there is no such release, or what lies beside it is no certificate.
+    """
+    named = located(release, certificate)[1]
+    return tuple(c.facts() for c in plan_of(read_certificate(named), named).protected)
 
 
 def features_of(plan: Plan, target: str) -> tuple[str, ...]:
