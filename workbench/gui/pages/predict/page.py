@@ -150,14 +150,20 @@ class PredictPage(PageFrame):
         self._offer(made[-1] if made else None)
 
     def _offer(self, release: Path | None) -> None:
+        keys = self.has_keys(self._learn)
         self._learn.hide()
         self._training.show()
         self._training.offer(release)
+        if keys:
+            self._training.take_keys()
 
     def _take(self, folder: Path) -> None:
         """Take a model that was just trained."""
+        keys = self.has_keys(self._training.start, self._training.cancel)
         self._training.hide()
         self._learn.show()
+        if keys:
+            self.take_keys()
         self._folder.choose(str(folder))
         self._open()
 

@@ -84,6 +84,10 @@ class TrainCard(Card):
             self._found = None
             self._look()
 
+    def take_keys(self) -> None:
+        """Take the keyboard, to name a release or to start."""
+        (self.start if self.start.isEnabled() else self._release).setFocus()
+
     def stop(self) -> bool:
         """Stop a training that runs; return whether there was one."""
         if self._handle is None or self._handle.stopping:
@@ -106,7 +110,7 @@ class TrainCard(Card):
         self.cancel.setEnabled(not stopping)
         self.cancel.setText("Cancelling…" if stopping else "Cancel")
         if keys:  # a button that goes or greys would give them to another part of the window
-            (self._release if stopping else self.cancel if running else self.start).setFocus()
+            (self if stopping else self.cancel if running else self.start).setFocus()
         self.changed.emit()
 
     def _arrange(self) -> None:
@@ -207,7 +211,7 @@ class TrainCard(Card):
         if isinstance(error, WorkbenchError):
             self._say(sentence(error), "danger")
         else:
-            self._say("The training failed: this is a fault of the program, see the log.", "danger")
+            self._say("That failed: this is a fault of the program, see the log.", "danger")
 
     def _say(self, text: str, kind: str = "muted") -> None:
         look(self._problem, kind)
