@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,21 @@ def test_a_cell_that_is_none_of_the_column_is_refused() -> None:
     public = tables(1.0)
     with pytest.raises(InputError, match="column Price"):
         CorrectedLinearRegression(public[:-1], public[-1]).fit(np.zeros((1, 4), dtype=np.int64), np.array([201]))
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(30.0, 0.75), (8.0, 0.6)])
+def test_rows_without_a_number_to_predict_do_not_flatten_the_line(epsilon: float, least: float) -> None:
+    """A total plan has one more cell for a missing target; which rows these are depends on nothing here."""
+    cells = rows(6000)
+    cells[np.random.default_rng(3).random(len(cells)) < 0.4, -1] = grid(PRICE).cells.size
+    may_miss = replace(PRICE, missing="own-value")
+    public = (*tables(epsilon)[:-1], table_of(may_miss, epsilon))
+    entropy = SeededEntropy(7)
+    drawn = np.column_stack([t.randomiser.sample(c, entropy) for t, c in zip(public, cells.T, strict=True)])
+    answers = drawn.astype(np.int64)
+    model = CorrectedLinearRegression(public[:-1], public[-1]).fit(answers[:, :-1], answers[:, -1])
+    fresh = numbers(rows(1000, seed=2))
+    assert r2(model.predict(fresh[:, :-1]), fresh[:, -1]) > least
+    whole, _ = fitted(epsilon, rows(6000), 7)
+    assert model.line_.height == pytest.approx(whole.line_.height, abs=0.05)
+    assert model.line_.slopes[0] == pytest.approx(whole.line_.slopes[0], rel=0.15)

@@ -196,3 +196,22 @@ def test_a_cell_that_is_none_of_the_column_is_refused() -> None:
         model.fit(np.array([[0]]), np.array([3]))
     with pytest.raises(InputError, match="shape"):
         model.fit(np.empty((0, 1), dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 30.0])
+def test_rows_without_a_class_are_told_apart_and_left_out(epsilon: float) -> None:
+    """A total plan has one more cell for a missing class; the model has the declared classes alone."""
+    cells, y = rows(4000)
+    gone = np.random.default_rng(3).random(len(y)) < 0.15
+    may_miss = replace(KIND, missing="own-value")
+    tables = tuple(table_of(a, epsilon, "staircase" if a.numeric else "grr") for a in ALL)
+    drawn = sanitised((*tables, table_of(may_miss, epsilon)), np.column_stack([cells, np.where(gone, 3, y)]), 4)
+    model = CorrectedNaiveBayes(tables, table_of(may_miss, epsilon)).fit(drawn[:, :-1], drawn[:, -1])
+    assert model.class_sizes_ == pytest.approx(np.bincount(y[~gone]), rel=0.15)
+    assert model.model_.facts.target == KIND
+    other = sanitised((*tables, table_of(KIND, epsilon)), np.column_stack([cells, y]), 4)[~gone]
+    plain = CorrectedNaiveBayes(tables, table_of(KIND, epsilon)).fit(other[:, :-1], other[:, -1])
+    fresh, truth = rows(2000, seed=2)
+    accuracy = [(m.predict(numbers(fresh)) == truth).mean() for m in (model, plain)]
+    assert accuracy[0] > accuracy[1] - 0.03
+    assert accuracy[0] > 0.6, "always naming the largest class: 0.5"

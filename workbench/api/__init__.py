@@ -12,6 +12,10 @@ certificate or card, and may leave::
     api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
     api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"]).fit(people[["age"]], people["sex"])
 
+A released table can be learned from at no cost, by whoever has it and its certificate::
+
+    api.fit_on_release("people-released.csv", target="sex").predict(people)
+
 The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work.
 """
 
@@ -27,7 +31,7 @@ from workbench.api.tables import estimate, release, verify
 from workbench.sanitize.plan import Plan, load_plan
 
 if TYPE_CHECKING:
-    from workbench.api.models import Released, load_model
+    from workbench.api.released import Released, fit_on_release, load_model
 
 __all__ = [
     "Plan",
@@ -35,6 +39,7 @@ __all__ = [
     "Released",
     "curve",
     "estimate",
+    "fit_on_release",
     "load_model",
     "load_plan",
     "plan",
@@ -47,9 +52,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a model's class, such as ``NaiveBayes``; each is made from its learner, so there is no second list."""
     # By name: `from workbench.api import models` would ask this function for it.
+    if name in ("Released", "fit_on_release", "load_model"):
+        return getattr(importlib.import_module("workbench.api.released"), name)
     models = importlib.import_module("workbench.api.models")
-    if name in ("Released", "load_model"):
-        return getattr(models, name)
     classes = models.classes()
     if name in classes:
         return classes[name]

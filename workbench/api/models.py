@@ -27,7 +27,7 @@ from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, tas
 from workbench.params import ParameterError
 from workbench.privacy.central import StudyNoise
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.open_model import OpenModel, Predictor, open_model
+from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import columns_of, release_fit
 from workbench.sanitize.plan import Column, Plan
 
@@ -296,42 +296,6 @@ def _class_of(chosen: Learner) -> type[PrivateModel]:
             "learner": chosen,
         },
     )
-
-
-class Released:
-    """A released model, ready to predict.
-
-    Attributes:
-        card: its card, as plain values.
-    """
-
-    def __init__(self, opened: OpenModel) -> None:
-        self._opened = opened
-        self.card = opened.card
-
-    @property
-    def epsilon(self) -> float:
-        """What the model was charged."""
-        return float(self.card["guarantee"]["epsilon"])
-
-    def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the predictions for each row, and the probabilities of the classes where the model tells them.
-
-        They are functions of the rows: private, as these are.
-        """
-        cells = list(self._opened.predict(table_of(frame)))
-        made = pd.DataFrame(cells, columns=list(self._opened.header), index=frame.index)
-        texts = 1 if self._opened.task == CLASSIFICATION else 0
-        return made.astype(dict.fromkeys(self._opened.header[texts:], float))
-
-
-def load_model(folder: Place) -> Released:
-    """Open the released model in ``folder``, after checking it against its card.
-
-    Raises:
-        InputError: it is no released model, or was changed after its release.
-    """
-    return Released(open_model(Path(folder)))
 
 
 def _frame(X: Any) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""``workbench fit``: train one private model and release it."""
+"""``workbench fit``: train one private model and release it, or learn from a release at no cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench import learners
+from workbench.cli import fit_on_release
 from workbench.cli.command import Command, Context
 from workbench.cli.models import add_parameters, one_of, read_parameters
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
@@ -26,17 +27,16 @@ _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPS
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    add_data(parser, required=False)
     parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
-    parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
     pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
-    parser.add_argument(
-        "--bounds", required=True, type=Path, metavar="PLAN", help="plan with public bounds and domains"
-    )
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
     add_output(parser, "a new folder for the model and its card")
     add_ledger(parser)
+    fit_on_release.add_release(parser)
     add_parameters(parser)
 
 
@@ -45,6 +45,8 @@ def _has_delta(model: Learner) -> bool:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if fit_on_release.asks_for_release(options):
+        return fit_on_release.run(options, context)
     chosen = learner(options.model)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     given: dict[str, Any] = {"epsilon": epsilon}
@@ -76,6 +78,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if "on_release" in result:
+        return fit_on_release.text(result)
     return (
         f"released {result['model']} to {result['output']}\n"
         f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
@@ -85,7 +89,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="fit",
-    help="train one private model and release it with its card",
+    help="train one private model and release it with its card; or learn from a release at no cost",
     example="workbench plan sample:iris --epsilon 1 --target species -o trial.toml && workbench fit sample:iris "
     "--target species --model naive-bayes --epsilon 1 --bounds trial.toml -o model --ledger fit.sqlite",
     configure=_configure,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
+from workbench.learners.corrected_model import CorrectedEstimator
 from workbench.learners.dbscan.estimator import DBSCAN
 from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
 from workbench.learners.kmeans.estimator import KMEANS
@@ -45,6 +46,20 @@ def learner(name: str) -> Learner:
     raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
 
 
+def corrected(chosen: Learner) -> type[CorrectedEstimator]:
+    """Return what learns from a release in the way of ``chosen``, knowing the public tables its cells went through.
+
+    Raises:
+        ParameterError: this learner has none; the message names those that have.
+    """
+    if chosen.corrected is None:
+        able = [entry.name for entry in LEARNERS if entry.corrected is not None]
+        raise ParameterError(
+            f"the model {chosen.name} cannot learn from a release", mend=f"choose one of {', '.join(able)}"
+        )
+    return chosen.corrected
+
+
 __all__ = [
     "DBSCAN",
     "FOREST_REGRESSION",
@@ -56,5 +71,6 @@ __all__ = [
     "PLANNED",
     "RANDOM_FOREST",
     "Learner",
+    "corrected",
     "learner",
 ]

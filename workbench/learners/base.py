@@ -19,7 +19,7 @@ from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
 
 if TYPE_CHECKING:
-    from workbench.learners.public_tables import PublicTable
+    from workbench.learners.corrected_model import CorrectedEstimator
 
 NOISES = ("released", "study", "none")
 """The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
@@ -44,8 +44,7 @@ class Learner:
         ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
             where there is none.
         corrected: makes the model that learns from sanitised cells, knowing the public tables of the attributes and
-            of the target: ``fit(cells, target cells)``, then ``predict`` of rows as the others take them; ``None``
-            where there is none.
+            of the target; asked about rows as the others are. ``None`` where there is none.
         kinds: the kinds of columns that it can learn from.
         short: the title where there is little room.
         relation: the neighbours that its cost is stated for.
@@ -58,7 +57,7 @@ class Learner:
     parameters: type[Parameters]
     estimator: type[PrivateEstimator]
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
-    corrected: Callable[[Sequence[PublicTable], PublicTable], Any] | None = None
+    corrected: type[CorrectedEstimator] | None = None
     kinds: tuple[str, ...] = KINDS
     short: str = ""
     relation: str = "zero-out"

@@ -111,18 +111,24 @@ def facts_from_plain(
     for key, only in (("learner", (learner,)), ("format", (version,)), ("noise", NOISES)):
         if plain_part(values, key, type(only[0])) not in only:
             raise ParameterError(f"{key} = {values[key]!r} is not {' or '.join(map(str, only))}", "the model")
+    attributes, target, rows = columns_from_plain(values, task)
+    given = parameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters")
+    return Facts(attributes, target, given, rows, values["noise"] != "none")
+
+
+def columns_from_plain(values: Mapping[str, Any], task: str) -> tuple[tuple[Attribute, ...], Attribute, int]:
+    """Return the attributes, the target and the number of rows that the head of a model's file states.
+
+    Raises:
+        ParameterError: a key is missing, or a value is not what a model of this task can have; the message names it.
+    """
     rows = plain_part(values, "rows", int)
     if not 1 <= rows < _MOST_ROWS:
         raise ParameterError(f"rows = {rows} is no number of rows", "the model")
     attributes = plain_part(values, "attributes", list)
     if not all(isinstance(a, dict) for a in attributes):
         raise ParameterError("the key 'attributes' is not a list of tables", "the model")
-    facts = Facts(
-        tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1)),
-        Attribute.from_plain(plain_part(values, "target", dict), "the target"),
-        parameters.from_plain(plain_part(values, "parameters", dict), "the model's parameters"),
-        rows,
-        values["noise"] != "none",
-    )
-    checked_schema(facts.attributes, facts.target, task)
-    return facts
+    columns = tuple(Attribute.from_plain(a, f"attribute {i}") for i, a in enumerate(attributes, start=1))
+    target = Attribute.from_plain(plain_part(values, "target", dict), "the target")
+    checked_schema(columns, target, task)
+    return columns, target, rows

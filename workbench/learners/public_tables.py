@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from workbench.params import InputError
 
 if TYPE_CHECKING:
     from workbench.privacy.local.cells import Cells
-    from workbench.privacy.local.mechanisms import Randomiser
 
 Doubles = NDArray[np.float64]
 
@@ -50,6 +49,19 @@ _ROUNDS = 40
 _TINY = 1e-12
 
 
+class Chances(Protocol):
+    """The part of a mechanism that its recipients know: the public table."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of output cells."""
+        ...
+
+    def probabilities(self, rows: slice = slice(None)) -> Doubles:
+        """Return the (inputs, outputs) transition probabilities, or those of some inputs."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Lens:
     """A public table as seen from its answers: which true cells may stand behind each.
@@ -64,7 +76,7 @@ class Lens:
     moments: Doubles
 
     @classmethod
-    def of(cls, randomiser: Randomiser, cells: Cells, places: Doubles | None) -> Self:
+    def of(cls, randomiser: Chances, cells: Cells, places: Doubles | None) -> Self:
         """Read a table once; of many cells only a few rows are in memory at a time."""
         size = cells.size
         edges = np.linspace(0, size, min(size, MOST_GROUPS if places is not None else size) + 1).round().astype(int)
@@ -92,7 +104,7 @@ class PublicTable:
 
     attribute: Attribute
     cells: Cells
-    randomiser: Randomiser
+    randomiser: Chances
 
     @cached_property
     def lens(self) -> Lens:
@@ -241,6 +253,10 @@ class Differences:
         """Return those of one feature."""
         rows = slice(feature, feature + 1)
         return Differences(self.values[rows], self.variances[rows], self.added[rows])
+
+    def of_classes(self, count: int) -> Differences:
+        """Return those of the first ``count`` classes."""
+        return Differences(self.values[:, :count], self.variances[:, :count], self.added[:, :count])
 
     @classmethod
     def joined(cls, parts: list[Differences]) -> Differences:

@@ -19,7 +19,17 @@ from types import TracebackType
 from typing import IO, Self
 
 from workbench.params import InputError
-from workbench.release.atomic import claimed, locked, new_file, parts_of, public_mode, sync_folder, write_error
+from workbench.release.atomic import (
+    PART,
+    claimed,
+    locked,
+    new_file,
+    parts_of,
+    public_mode,
+    sole_user,
+    sync_folder,
+    write_error,
+)
 
 ENDING = ".part"
 PRIVATE = "private"
@@ -186,8 +196,8 @@ class DrawFolder(_Part):
         path: the temporary name.
     """
 
-    def __init__(self, target: Path, room: int) -> None:
-        """Create the part and reserve ``room`` bytes.
+    def __init__(self, target: Path, room: int, ending: str = ENDING) -> None:
+        """Create the part and reserve ``room`` bytes; its name has an ``ending``.
 
         Raises:
             InputError: ``target`` exists and is not an empty folder, cannot be written, or the disk is too full.
@@ -196,7 +206,7 @@ class DrawFolder(_Part):
         self._kept = False
         require_free(target)
         try:
-            self.path, self._lock = claimed(target, ENDING, _new_folder)
+            self.path, self._lock = claimed(target, ending, _new_folder)
         except OSError as error:
             raise write_error(error, target) from None
         try:
@@ -272,6 +282,15 @@ class DrawFolder(_Part):
             keep_room(descriptor, size, self.target)
         finally:
             os.close(descriptor)
+
+
+def remove_stale_folders(target: Path) -> None:
+    """Remove temporary folders of ``target`` that a killed run left and that no charge stands for."""
+    for path in parts_of(target, PART):
+        if path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(OSError), sole_user(path, otherwise=os.name == "nt") as free:
+                if free:
+                    shutil.rmtree(path)
 
 
 def require_free(target: Path) -> None:

@@ -24,6 +24,10 @@ EVERY_TABLE = (
 )
 
 
+TRAINED_ON_RELEASE = "Trained on a release: costs nothing beyond it."
+"""What a card says of a model that was made from a released table and its certificate alone."""
+
+
 def table_statement(plan: Plan) -> str:
     """Return what the release of a table guarantees."""
     unit = _unit(plan.rows_per_person)
@@ -61,14 +65,14 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
     )
 
 
-def columns_used_statement(used: Sequence[str] | None, total: int) -> str:
+def columns_used_statement(used: Sequence[str] | None, total: int, opening: str = "At this epsilon it") -> str:
     """Return a sentence naming the columns a model uses; empty if it uses all ``total``, or if that is not known."""
     if used is None or len(used) >= total:
         return ""
     if not used:
         return f"It looks at none of the {total} columns: it always says the same."
     shown = ", ".join(used[:_MOST_NAMED]) + (f" and {len(used) - _MOST_NAMED} more" if len(used) > _MOST_NAMED else "")
-    return f"At this epsilon it looks at {len(used)} of {total} columns: {shown}."
+    return f"{opening} looks at {len(used)} of {total} columns: {shown}."
 
 
 def domain(replaces_invalid: bool) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from workbench.params import ParameterError
 from workbench.params.remedies import PROTECT, Remedy
 from workbench.privacy.accounting.event import floor_double
 from workbench.privacy.local import mechanisms
-from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.cells import WHOLE, Cells
 from workbench.privacy.local.error_profile import ErrorProfile, error_profile
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
@@ -122,6 +123,32 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
         return math.inf if variance is None else variance, error
 
     return tuple(sorted(fitting, key=rank))
+
+
+@dataclass(frozen=True, eq=False)
+class TableOnDemand:
+    """The public table of a column, rebuilt when it is asked for: of many large ones only some are in memory at a time.
+
+    Attributes:
+        mechanism: its name.
+        cells: the public grid.
+        share: of ε.
+        outputs: number of output cells.
+    """
+
+    mechanism: str
+    cells: Cells
+    share: Decimal
+    outputs: int
+
+    @classmethod
+    def of(cls, column: ProtectedColumn) -> Self:
+        """Return the table of ``column`` without keeping it in memory."""
+        return cls(column.mechanism.name, column.grid.cells, column.share, column.randomiser.outputs)
+
+    def probabilities(self, rows: slice = WHOLE) -> NDArray[np.float64]:
+        """Return the (inputs, outputs) transition probabilities, or those of some inputs."""
+        return _randomiser(self.mechanism, _Key(self.cells), floor_double(self.share)).probabilities(rows)
 
 
 def becoming(name: str, cells: Cells, share: Decimal, cell: int) -> NDArray[np.float64]:

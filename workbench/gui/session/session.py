@@ -156,6 +156,7 @@ class Session(QObject):
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
+        learning_asked: (path) offer to train a model on that released table, on the Predict page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
@@ -171,6 +172,7 @@ class Session(QObject):
     told = Signal(str, str)
     page_asked = Signal(str)
     training_asked = Signal(str, object)
+    learning_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
@@ -187,6 +189,7 @@ class Session(QObject):
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
+        self._to_learn_from: Path | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -201,7 +204,7 @@ class Session(QObject):
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._training = None
+        self._training = self._to_learn_from = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -257,6 +260,16 @@ class Session(QObject):
         """Let the Train page offer ``model`` at ``epsilon``; nothing starts by it."""
         self._training = model, epsilon
         self.training_asked.emit(model, epsilon)
+
+    @property
+    def to_learn_from(self) -> Path | None:
+        """The released table that a model was asked for last."""
+        return self._to_learn_from
+
+    def ask_to_learn_from(self, release: Path) -> None:
+        """Let the Predict page offer to train a model on ``release``; nothing starts by it."""
+        self._to_learn_from = release
+        self.learning_asked.emit(release)
 
     # -- what the engines said ------------------------------------------------------------------------------------
 

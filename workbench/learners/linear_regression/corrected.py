@@ -4,18 +4,24 @@ The tables of two columns work independently: the mean product of their scores i
 times the part of each that its table left (:mod:`workbench.learners.public_tables`). Divided by these it is unbiased
 where the scores lie on straight lines; of each correlation the model takes the part that is more than noise. With
 tables that change nothing these are the ordinary moments, and the line is the ordinary one.
+
+Where the target may be missing, a missing number counts as the mean of the others, and the slopes are divided by the
+estimated part of the rows that have one: right where it does not depend on the columns which rows these are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import OWN_VALUE
-from workbench.learners.base import checked_schema
+from workbench.learners.base import plain_part
+from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part
 from workbench.learners.denoise import Doubles
 from workbench.learners.encoding import Encoding, grid_of
 from workbench.learners.linear_regression.solve import Line
@@ -25,32 +31,96 @@ from workbench.learners.public_tables import (
     Scores,
     behind,
     checked_answers_of,
+    number_scores,
     scores_of,
     weights,
 )
 from workbench.learners.tasks import REGRESSION
+from workbench.params import ParameterError
 
 MOST_NAMES = 512
 """A column of more names than this is left out: its public table would hide all but a few of them anyway."""
 
 _FLAT = 1e-9
 _MOST_CORRELATION = 1.0
+_NAME, _FORMAT = "linear-regression", 1
+_ROUNDING = 1e-6
+_STEEPEST = 1e100  # far above what can be: what is read stays finite in all sums
 
 
-class CorrectedLinearRegression:
+@dataclass(frozen=True, eq=False)
+class CorrectedLineModel:
+    """The line as it is kept.
+
+    Attributes:
+        facts: what is public about the fit.
+        line: the prediction on the encoded scale.
+    """
+
+    facts: SanitisedFacts
+    line: Line
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """How the columns are encoded."""
+        return Encoding(self.facts.attributes)
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the model looks at."""
+        return self.encoding.names_of(np.flatnonzero(self.line.slopes).tolist())
+
+    def predict(self, X: ArrayLike) -> Doubles:
+        """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
+        size = grid_of(1)
+        height = (self.line.at(self.encoding.encode(X, size) / size) + 1) / 2
+        lower, upper = self.facts.target.bounds()
+        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return facts, encoded columns and the line as JSON holds them."""
+        return {
+            **self.facts.to_plain(_NAME, _FORMAT),
+            "height": self.line.height,
+            "columns": list(self.encoding.labels),
+            "centre": self.line.centre.tolist(),
+            "slopes": self.line.slopes.tolist(),
+        }
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> CorrectedLineModel:
+        """Return the model that :meth:`to_plain` wrote; it predicts the same, bit for bit.
+
+        Raises:
+            ParameterError: a key is missing or not known, or a value is not what such a model can hold.
+        """
+        keys = ("height", "columns", "centre", "slopes")
+        facts = SanitisedFacts.from_plain(values, _NAME, _FORMAT, REGRESSION, keys)
+        labels = list(Encoding(facts.attributes).labels)
+        if plain_part(values, "columns", list) != labels:
+            raise ParameterError("the key 'columns' does not name the columns of this model", "the model")
+        most, shape = 1 + _ROUNDING, (len(labels),)
+        line = Line(
+            numbers_part(values, "centre", shape, -most, most),
+            float(numbers_part(values, "height", (), -most, most)),
+            numbers_part(values, "slopes", shape, -_STEEPEST, _STEEPEST),
+        )
+        return cls(facts, line)
+
+
+class CorrectedLinearRegression(CorrectedEstimator):
     """The line; it is fitted to cells of a sanitised table, and asked about rows as they are.
 
     Attributes:
-        tables: the public table of each column of the rows, in order.
-        target: the one of the numbers that are predicted.
         line_: the prediction on the encoded scale.
     """
 
+    task = REGRESSION
+    model_: CorrectedLineModel
+
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
-        self.tables, self.target = tuple(tables), target
-        attributes = [table.attribute for table in tables]
-        checked_schema(attributes, target.attribute, REGRESSION)
-        self.encoding = Encoding(tuple(attributes))
+        super().__init__(tables, target)
+        self.encoding = Encoding(tuple(table.attribute for table in tables))
 
     def fit(self, cells: NDArray[np.int64], numbers: NDArray[np.int64]) -> Self:
         """Learn from sanitised rows.
@@ -67,11 +137,12 @@ class CorrectedLinearRegression:
         rows = len(answers)
         used = [j for j, table in enumerate(self.tables) if table.cells.numeric or table.cells.total <= MOST_NAMES]
         answers = answers[:, [*used, -1]]
-        tables = [*(self.tables[j] for j in used), self.target]
         found = [
-            _encoded(table, np.bincount(column, minlength=table.randomiser.outputs).astype(np.float64))
-            for table, column in zip(tables, answers.T, strict=True)
+            _encoded(self.tables[j], _counts(self.tables[j], column))
+            for j, column in zip(used, answers.T[:-1], strict=True)
         ]
+        goal_scores, here = _goal(self.target, _counts(self.target, answers[:, -1]), rows)
+        found.append((goal_scores, np.diag(goal_scores.variances)))
         scores = np.concatenate([s.values[:, a] for (s, _), a in zip(found, answers.T, strict=True)])
         variances, means, kept = (
             np.concatenate([getattr(s, name) for s, _ in found]) for name in ("variances", "means", "kept")
@@ -97,15 +168,28 @@ class CorrectedLinearRegression:
         there = np.isin(self.encoding.sources, used)
         centre, whole = np.zeros(len(there)), np.zeros(len(there))
         centre[there], whole[there] = means[:-1], slopes * deviations[-1] / deviations[:-1]
-        self.line_ = Line(centre, float(means[-1]), whole)
+        self.line_ = Line(centre, float(means[-1]), whole / here)
+        self.model_ = CorrectedLineModel(SanitisedFacts.of(self.tables, self.target, rows), self.line_)
         return self
 
-    def predict(self, X: ArrayLike) -> Doubles:
-        """Return the predicted number (n,) of rows that no table has changed, within the declared bounds."""
-        size = grid_of(1)
-        height = (self.line_.at(self.encoding.encode(X, size) / size) + 1) / 2
-        lower, upper = self.target.attribute.bounds()
-        return np.asarray(np.clip(lower * (1 - height) + upper * height, lower, upper))
+    @staticmethod
+    def from_plain(values: Mapping[str, Any]) -> CorrectedLineModel:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return CorrectedLineModel.from_plain(values)
+
+
+def _counts(table: PublicTable, answers: NDArray[np.int64]) -> Doubles:
+    """Return how often each answer (k,) of a column occurs."""
+    return np.bincount(answers, minlength=table.randomiser.outputs).astype(np.float64)
+
+
+def _goal(table: PublicTable, counts: Doubles, rows: int) -> tuple[Scores, float]:
+    """Return the scores of the target's number, and the part of the rows that have one, above 0."""
+    if not table.cells.missing:
+        return _encoded(table, counts)[0], 1.0
+    found = number_scores(table, counts)
+    number = Scores(found.values[:1], found.variances[:1], found.means[:1], found.kept[:1])
+    return number, max(1 - float(found.means[-1]), 1 / rows)
 
 
 def _encoded(table: PublicTable, counts: Doubles) -> tuple[Scores, Doubles]:

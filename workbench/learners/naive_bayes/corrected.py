@@ -4,17 +4,23 @@ The densities are those of the ordinary model, and so are its figures where the 
 begin from what all rows have in common; of each difference between classes the model takes the part that is more than
 noise (:mod:`workbench.learners.public_tables`), and adds to a density the variance that is left in its mean. Variances
 are drawn to the common one of all classes, and that to the one of all rows.
+
+Where the target may be missing, rows without a class are told apart as if that were one class more, which is then left
+out: nobody asks for it, and it says nothing about how far the others differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.learners.base import checked_columns, checked_schema
+from workbench.data.schema import OWN_VALUE, Attribute
+from workbench.learners.base import checked_columns, plain_part
+from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts, numbers_part, only_keys
 from workbench.learners.denoise import Doubles, positive_mean
 from workbench.learners.naive_bayes.likelihood import (
     LEAST_VARIANCE,
@@ -36,29 +42,94 @@ from workbench.learners.public_tables import (
     number_scores,
     weights,
 )
+from workbench.learners.tasks import CLASSIFICATION
+from workbench.params import ParameterError
 
 MOST_NAMES = 512
 """A column of more names than this is left out: its public table would hide all but a few of them anyway."""
 
 _USUAL = NaiveBayesParameters()
 _PLACE, _WIDTH, _MISSING = 0, 1, 2  # features of a number, in the order of its scores
+_NAME, _FORMAT = "naive-bayes", 1
+_ROUNDING = 1e-9
+_MOST_ROWS, _MOST_VARIANCE = 2.0**53, 1e12  # far above what can be: what is read stays finite in all sums
 
 
-class CorrectedNaiveBayes:
+@dataclass(frozen=True, eq=False)
+class CorrectedBayesModel:
+    """The classifier as it is kept.
+
+    Attributes:
+        facts: what is public about the fit.
+        sizes: estimated rows of each true class (c,).
+        densities: the density of each column that is used, by its index.
+    """
+
+    facts: SanitisedFacts
+    sizes: Doubles
+    densities: Mapping[int, Density]
+
+    @property
+    def attributes_used(self) -> tuple[str, ...]:
+        """Names of the columns that the model looks at."""
+        return tuple(self.facts.attributes[j].name for j in self.densities)
+
+    def predict_proba(self, X: ArrayLike) -> Doubles:
+        """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
+        return class_chances(self.sizes, self.densities, checked_columns(X, self.facts.attributes))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Return the most probable class code of each row (n,)."""
+        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return facts, class sizes and densities as JSON holds them."""
+        names = [a.name for a in self.facts.attributes]
+        return {
+            **self.facts.to_plain(_NAME, _FORMAT),
+            "class_sizes": self.sizes.tolist(),
+            "densities": [{"column": names[j], **_density_to_plain(d)} for j, d in self.densities.items()],
+        }
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> CorrectedBayesModel:
+        """Return the model that :meth:`to_plain` wrote; it predicts the same, bit for bit.
+
+        Raises:
+            ParameterError: a key is missing or not known, or a value is not what such a model can hold.
+        """
+        facts = SanitisedFacts.from_plain(values, _NAME, _FORMAT, CLASSIFICATION, ("class_sizes", "densities"))
+        count = len(facts.target.values())
+        sizes = numbers_part(values, "class_sizes", (count,), 0.0, _MOST_ROWS)
+        if not sizes.all():
+            raise ParameterError("the key 'class_sizes' has a class of no size", "the model")
+        names = [a.name for a in facts.attributes]
+        densities: dict[int, Density] = {}
+        for given in plain_part(values, "densities", list):
+            if not isinstance(given, dict) or given.get("column") not in names:
+                raise ParameterError("the key 'densities' does not name columns of this model", "the model")
+            j = names.index(given["column"])
+            if j in densities:
+                raise ParameterError("the key 'densities' names a column twice", f"column {names[j]}")
+            densities[j] = _density_from_plain(given, facts.attributes[j], count)
+        return cls(facts, sizes, densities)
+
+
+class CorrectedNaiveBayes(CorrectedEstimator):
     """The classifier; it is fitted to cells of a sanitised table, and asked about rows as they are.
 
     Attributes:
-        tables: the public table of each column of the rows, in order.
-        target: the one of the classes.
         classes_: class codes (c,).
         class_sizes_: estimated rows of each true class (c,).
         densities_: the density of each column that is used, by its index.
         believed_: the largest part of a difference between classes that was believed, by column index.
     """
 
+    task = CLASSIFICATION
+    model_: CorrectedBayesModel
+
     def __init__(self, tables: Sequence[PublicTable], target: PublicTable) -> None:
-        checked_schema([table.attribute for table in tables], target.attribute)
-        self.tables, self.target = tuple(tables), target
+        super().__init__(tables, target)
         self.classes_ = np.arange(len(target.attribute.values()))
 
     def fit(self, cells: NDArray[np.int64], classes: NDArray[np.int64]) -> Self:
@@ -66,78 +137,102 @@ class CorrectedNaiveBayes:
 
         Args:
             cells: (n, d) cells of the columns.
-            classes: (n,) cells of the target: class codes.
+            classes: (n,) cells of the target: class codes, and one more where a row may have none.
 
         Raises:
             InputError: a cell is none of its column's.
         """
         checked_answers_of((*self.tables, self.target), np.column_stack([cells, classes]))
         known = Classes.of(self.target, classes)
-        self.class_sizes_ = known.sizes
+        self.class_sizes_ = known.sizes[: len(self.classes_)]
         scores: dict[int, Scores] = {}
         differences: dict[int, Differences] = {}
         for j, table in enumerate(self.tables):
             if not table.cells.numeric and table.cells.total > MOST_NAMES:
                 continue
-            together = counts_together(classes, cells[:, j], (len(self.classes_), table.randomiser.outputs))
+            together = counts_together(classes, cells[:, j], (len(known.sizes), table.randomiser.outputs))
             scores_of = number_scores if table.cells.numeric else name_scores
             scores[j] = scores_of(table, together.sum(axis=0))
-            differences[j] = Differences.of(scores[j], known, together)
+            differences[j] = Differences.of(scores[j], known, together).of_classes(len(self.classes_))
         self.densities_: dict[int, Density] = {}
         self.believed_: dict[int, float] = {}
         for j, (values, left, weight) in _believed(self.tables, scores, differences).items():
             table = self.tables[j]
             self.believed_[j] = float(weight.max())
             if table.cells.numeric:
-                self.densities_[j] = self._line(table, scores[j], differences[j], values, left, weight)
+                self.densities_[j] = _line(table, self.class_sizes_, scores[j], differences[j], values, left, weight)
             else:
-                self.densities_[j] = self._names(table, scores[j], values)
+                self.densities_[j] = _names(table, self.class_sizes_, scores[j], values)
+        facts = SanitisedFacts.of(self.tables, self.target, len(classes))
+        self.model_ = CorrectedBayesModel(facts, self.class_sizes_, self.densities_)
         return self
-
-    def _names(self, table: PublicTable, scores: Scores, values: Doubles) -> Density:
-        cells = np.maximum(scores.means[:, None] + values, 0.0).T
-        cells /= np.maximum(cells.sum(axis=1, keepdims=True), LEAST_VARIANCE)
-        return CellDensity(table.attribute, smoothed(cells, self.class_sizes_, _USUAL.smoothing))
-
-    def _line(
-        self,
-        table: PublicTable,
-        scores: Scores,
-        differences: Differences,
-        values: Doubles,
-        left: Doubles,
-        weight: Doubles,
-    ) -> Density:
-        shares = self.class_sizes_ / self.class_sizes_.sum()
-        presence, here = None, np.ones(len(shares))
-        if table.cells.missing:
-            missing = np.clip(scores.means[2] + values[2], 0.0, 1.0)
-            presence = smoothed(np.column_stack([1 - missing, missing]), self.class_sizes_, _USUAL.smoothing)
-            here = np.maximum(1 - missing, LEAST_VARIANCE)
-        offset = np.clip(values[0] / here, -2.0, 2.0)
-        # Each class's mean square about the common mean, and how far noise may have moved it and the squared offset.
-        squares = scores.means[1] + differences.values[1] * np.sqrt(scores.variances[1])
-        own = squares / here - offset**2
-        moved = scores.variances[1] * differences.added[1] + 4 * offset**2 * left[0]
-        moved += scores.variances[1] * (1 - scores.kept[1]) / (scores.kept[1] * self.class_sizes_.sum())
-        # Where that is all noise, a class is as wide as all rows together.
-        prior = max(float(scores.means[1]), LEAST_VARIANCE)
-        common = np.maximum(
-            positive_mean((shares * own).sum(), np.sqrt((shares**2 * moved).sum()), prior), LEAST_VARIANCE
-        )
-        own = positive_mean(own, np.sqrt(moved), common)
-        within = common + weight[_WIDTH] * (own - common) + left[_PLACE]
-        means = np.clip(scores.means[0] + offset, -1.0, 1.0)
-        return GaussianDensity(table.attribute, means, np.maximum(within, LEAST_VARIANCE), presence)
 
     def predict_proba(self, X: ArrayLike) -> Doubles:
         """Return P(class | row) (n, c) of rows of numbers and codes that no table has changed."""
-        columns = checked_columns(X, [table.attribute for table in self.tables])
-        return class_chances(self.class_sizes_, self.densities_, columns)
+        return self.model_.predict_proba(X)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the most probable class code of each row (n,)."""
-        return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
+    @staticmethod
+    def from_plain(values: Mapping[str, Any]) -> CorrectedBayesModel:
+        """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+        return CorrectedBayesModel.from_plain(values)
+
+
+def _names(table: PublicTable, sizes: Doubles, scores: Scores, values: Doubles) -> Density:
+    cells = np.maximum(scores.means[:, None] + values, 0.0).T
+    cells /= np.maximum(cells.sum(axis=1, keepdims=True), LEAST_VARIANCE)
+    return CellDensity(table.attribute, smoothed(cells, sizes, _USUAL.smoothing))
+
+
+def _line(
+    table: PublicTable,
+    sizes: Doubles,
+    scores: Scores,
+    differences: Differences,
+    values: Doubles,
+    left: Doubles,
+    weight: Doubles,
+) -> Density:
+    shares = sizes / sizes.sum()
+    presence, here = None, np.ones(len(shares))
+    if table.cells.missing:
+        missing = np.clip(scores.means[2] + values[2], 0.0, 1.0)
+        presence = smoothed(np.column_stack([1 - missing, missing]), sizes, _USUAL.smoothing)
+        here = np.maximum(1 - missing, LEAST_VARIANCE)
+    offset = np.clip(values[0] / here, -2.0, 2.0)
+    # Each class's mean square about the common mean, and how far noise may have moved it and the squared offset.
+    squares = scores.means[1] + differences.values[1] * np.sqrt(scores.variances[1])
+    own = squares / here - offset**2
+    moved = scores.variances[1] * differences.added[1] + 4 * offset**2 * left[0]
+    moved += scores.variances[1] * (1 - scores.kept[1]) / (scores.kept[1] * sizes.sum())
+    # Where that is all noise, a class is as wide as all rows together.
+    prior = max(float(scores.means[1]), LEAST_VARIANCE)
+    common = np.maximum(positive_mean((shares * own).sum(), np.sqrt((shares**2 * moved).sum()), prior), LEAST_VARIANCE)
+    own = positive_mean(own, np.sqrt(moved), common)
+    within = common + weight[_WIDTH] * (own - common) + left[_PLACE]
+    means = np.clip(scores.means[0] + offset, -1.0, 1.0)
+    return GaussianDensity(table.attribute, means, np.maximum(within, LEAST_VARIANCE), presence)
+
+
+def _density_to_plain(density: Density) -> dict[str, Any]:
+    if isinstance(density, CellDensity):
+        return {"probabilities": density.probabilities.tolist()}
+    plain: dict[str, Any] = {"means": density.means.tolist(), "variances": density.variances.tolist()}
+    return plain if density.presence is None else {**plain, "presence": density.presence.tolist()}
+
+
+def _density_from_plain(given: Mapping[str, Any], attribute: Attribute, count: int) -> Density:
+    where, may_miss = f"column {attribute.name}", attribute.missing == OWN_VALUE
+    if not attribute.numeric:
+        only_keys(given, ("column", "probabilities"), where)
+        shape = (count, len(attribute.values()) + may_miss)
+        return CellDensity(attribute, numbers_part(given, "probabilities", shape, 0.0, 1 + _ROUNDING, where))
+    only_keys(given, ("column", "means", "variances", *(["presence"] if may_miss else [])), where)
+    return GaussianDensity(
+        attribute,
+        numbers_part(given, "means", (count,), -1.0, 1.0, where),
+        numbers_part(given, "variances", (count,), LEAST_VARIANCE, _MOST_VARIANCE, where),
+        numbers_part(given, "presence", (count, 2), 0.0, 1 + _ROUNDING, where) if may_miss else None,
+    )
 
 
 def _believed(

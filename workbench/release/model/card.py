@@ -19,6 +19,12 @@ from workbench.release.table.certificate import VERSION, account_problems, check
 
 CARD = "card.json"
 FORMAT = "privacy-workbench-model-card"
+MADE_FROM = "made_from"
+"""Key of a card: the release that a model was trained on at no cost. Such a card has no ``release_id`` of its own."""
+
+CANNOT_KNOW_ORIGIN = "whether the model was trained on the release that its card names (train it again to see)"
+"""What a verification leaves open of such a model, besides all that it leaves open of any."""
+
 _SCHEMA = "card.v2"
 
 
@@ -62,11 +68,22 @@ def verify_model(folder: Path) -> list[str]:
     known = {*card["files"], CARD, PRIVATE}
     problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
     guarantee = card["guarantee"]
-    epsilon, delta = replace_one(float(guarantee["epsilon"]), float(guarantee["delta"]))
+    epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
+    if MADE_FROM not in card:  # a table's mechanisms are local: their figures are the same for both relations
+        epsilon, delta = replace_one(epsilon, delta)
     claimed = guarantee["replace_one"]
     if not (math.isclose(claimed["epsilon"], epsilon) and math.isclose(claimed["delta"], delta)):
         problems.append("the replace-one figures do not follow from the zero-out ones")
     return problems + account_problems(card) + _cost_problems(card)
+
+
+def ledger_facts(card: dict[str, Any]) -> dict[str, Any]:
+    """Return what a ledger can confirm of a card: the card itself, or the release that the model was trained on."""
+    made = card.get(MADE_FROM)
+    if made is None:
+        return card
+    told = {"release_id": made["release_id"], "time": made["time"], "checksum": made["certificate"]}
+    return {**told, "guarantee": card["guarantee"]}
 
 
 def _cost_problems(card: dict[str, Any]) -> list[str]:
@@ -76,6 +93,10 @@ def _cost_problems(card: dict[str, Any]) -> list[str]:
     and steps, by the accountant the card names.
     """
     told, claimed = card["training"], Decimal(card["guarantee"]["epsilon"])
+    if MADE_FROM in card:
+        if "queries" in told or "noise_multiplier" in told:
+            return ["a model that was trained on a release asks nothing of the rows, and its card says that it did"]
+        return []
     try:
         people = int(told.get("rows_per_person", 1))
         if "queries" in told:

@@ -17,11 +17,13 @@ from workbench import learners
 from workbench.data.columns.matrix import matrix
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
+from workbench.learners import Learner
+from workbench.learners.corrected_model import CorrectedModel
 from workbench.learners.tasks import CLASSIFICATION, CLUSTERING
 from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
-from workbench.release.model.card import read_card, verify_model
+from workbench.release.model.card import CARD, MADE_FROM, read_card, verify_model
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -43,7 +45,7 @@ class OpenModel:
     """A released model that is ready to predict.
 
     Attributes:
-        folder: where it is.
+        folder: where it is; ``None`` of a model that is only in memory.
         card: its card.
         title: its name for a person.
         task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
@@ -52,7 +54,7 @@ class OpenModel:
         model: the model itself.
     """
 
-    folder: Path
+    folder: Path | None
     card: dict[str, Any]
     title: str
     task: str
@@ -123,15 +125,31 @@ def open_model(folder: Path) -> OpenModel:
         values = read_json(folder / MODEL, "model")
         if not isinstance(values, dict):
             raise InputError("this is no model", str(folder / MODEL), "give the folder as it was released")
+        if MADE_FROM in card:
+            return opened_from_release(folder, card, chosen, learners.corrected(chosen).from_plain(values))
         facts = [Attribute.from_plain(a, str(folder)) for a in card["inputs"]]
         return OpenModel(
             folder, card, chosen.title, chosen.task, tuple(facts[:-1]), facts[-1], chosen.estimator.from_plain(values)
         )
+    if MADE_FROM in card:
+        raise InputError("no network learns from a release, and the card names one", str(folder / CARD))
     from workbench.deep.model import TrainedModel  # only a network needs what it loads
 
     network = TrainedModel.load(folder, card["training"], card["inputs"])
     features = network.features
     return OpenModel(folder, card, network.network.title, CLASSIFICATION, features.attributes, features.target, network)
+
+
+def opened_from_release(folder: Path | None, card: dict[str, Any], chosen: Learner, model: CorrectedModel) -> OpenModel:
+    """Return a model that was trained on a release, ready to predict.
+
+    Raises:
+        InputError: card and model name different columns.
+    """
+    facts = model.facts
+    if card["inputs"] != [a.to_plain() for a in (*facts.attributes, facts.target)]:
+        raise InputError("the card and the model name different columns", str(folder), "give the folder as it was made")
+    return OpenModel(folder, card, chosen.title, chosen.task, facts.attributes, facts.target, model)
 
 
 def write_predictions(

@@ -59,19 +59,25 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
         InputError: a file is missing, or they do not belong together.
     """
     path, certificate = located(path, certificate)
-    document, plan, table = read_released(path, certificate)
+    document = read_certificate(certificate)
+    plan, table = certified_rows(path, document, certificate)
     return Released(path, document, plan, protected_columns(plan), table)
 
 
-def read_released(
-    path: Path, certificate: Path, cancel: CancelToken | None = None
-) -> tuple[dict[str, Any], Plan, Table]:
-    """Return certificate, plan and rows of a release, without rebuilding a mechanism.
+def certified_rows(
+    path: Path, document: dict[str, Any], certificate: Path, cancel: CancelToken | None = None
+) -> tuple[Plan, Table]:
+    """Return plan and rows of a release, without rebuilding a mechanism.
+
+    Args:
+        path: the released file.
+        document: its certificate.
+        certificate: where that was read from.
+        cancel: looked at while the file is read.
 
     Raises:
-        InputError: a file is missing, or they do not belong together.
+        InputError: the file is not the one that was certified, or they do not belong together.
     """
-    document = read_certificate(certificate)
     if sha256_of(path) != document["output"]["sha256"]:
         raise InputError(
             "this is not the file that the certificate was written for",
@@ -87,7 +93,7 @@ def read_released(
     table = read_table(path, options, names, cancel=cancel)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return document, _with_released_values(plan, table), table
+    return _with_released_values(plan, table), table
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:

@@ -1,4 +1,4 @@
-"""A release that is verified before its values are used, as `estimate` does."""
+"""A release that is verified before its values are used: estimates, and models of it, begin here."""
 
 from __future__ import annotations
 
@@ -23,10 +23,14 @@ class VerifiedRelease:
     """A release that agrees with its certificate.
 
     Attributes:
+        path: the released file.
+        document: the certificate that it agrees with.
         plan: the plan in the certificate.
         table: the released rows as text.
     """
 
+    path: Path
+    document: dict[str, Any]
     plan: Plan
     table: Table
 
@@ -57,15 +61,15 @@ def verified_release(path: Path, certificate: Path | None, emit: Emit, cancel: C
             says; the first fault is named.
     """
     emit(Progress(0, 1, "verifying"))
-    named = located(path, certificate)[1]
+    file, named = located(path, certificate)
     if named.is_file():
         read_certificate(named)  # what is no certificate is told of as such
-    problems, plan, table = examine(path, certificate, cancel)
-    if problems or plan is None or table is None:
+    problems, found = examine(path, certificate, cancel)
+    if problems or found is None:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         raise InputError(
             f"the release is not what its certificate says: {problems[0]}{more}",
             str(path),
             "ask for the file and the certificate as they were released",
         )
-    return VerifiedRelease(plan, table)
+    return VerifiedRelease(file, found.document, found.plan, found.table)

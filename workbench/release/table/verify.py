@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from workbench.release.table.certificate import (
     raised_caps,
     read_certificate,
 )
-from workbench.release.table.open_release import located, plan_of, read_released, released_cells
+from workbench.release.table.open_release import certified_rows, located, plan_of, released_cells
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -42,6 +43,15 @@ _INEXACT = ("exact_epsilon", "table_digest")
 
 MOST_ENTRIES = 2**33
 """Probabilities that are recomputed for one certificate: 512 columns of 4,096 cells, some 20 minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """The very certificate that was checked, its plan, and the released rows as text."""
+
+    document: dict[str, Any]
+    plan: Plan
+    table: Table
 
 
 def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
@@ -64,8 +74,8 @@ def verify_release(path: Path, cancel: CancelToken | None = None) -> list[str]:
     return examine(path, None, cancel or CancelToken())[0]
 
 
-def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Plan | None, Table | None]:
-    """Return what :func:`verify_release` does, and plan and rows where there is no fault."""
+def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[list[str], Certified | None]:
+    """Return what :func:`verify_release` does, and what was certified where it could be read."""
     table, certificate = located(path, certificate)
     for file, what in ((table, "the released file"), (certificate, "the certificate")):
         if not os.path.isfile(file):
@@ -73,12 +83,12 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
     try:
         document = read_certificate(certificate)
     except InputError as error:
-        return [str(error)], None, None
+        return [str(error)], None
     problems = list(_bytes(document, table))
     if document["checksum"] != checksum(document):
         problems.append("the certificate was changed after it was written: its checksum differs")
     if problems:
-        return problems, None, None
+        return problems, None
     try:
         plan = plan_of(document, certificate)
         problems += [*_guarantee(document, plan), *_names(document, plan), *_account(document, plan)]
@@ -87,14 +97,14 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if not problems:
             problems += _columns(document, plan, cancel)
         if problems:
-            return problems, None, None
+            return problems, None
         # Values are only read where the file is the one that was certified.
-        document, plan, rows = read_released(table, certificate, cancel)
-        return list(_values(document, plan, rows, cancel)), plan, rows
+        plan, rows = certified_rows(table, document, certificate, cancel)
+        return list(_values(document, plan, rows, cancel)), Certified(document, plan, rows)
     except CancelledError:
         raise
     except WorkbenchError as error:
-        return [*problems, str(error)], None, None
+        return [*problems, str(error)], None
 
 
 def verify_in_ledger(document: dict[str, Any], ledger: Ledger) -> list[str]:

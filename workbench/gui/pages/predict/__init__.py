@@ -13,7 +13,8 @@ PAGE = Page(
     step=False,
     about=(
         "A released model says for each row of the open table what it predicts. That costs nothing, because the model "
-        "was paid for when it was released. The predictions follow from the rows, so they are as private as the table."
+        "was paid for when it was released, or was trained on a released table alone. The predictions follow from the "
+        "rows, so they are as private as the table."
     ),
     keys="Ctrl+Return predicts.",
 )

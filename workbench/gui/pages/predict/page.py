@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
 from workbench.gui.pages.predict.tasks import Predicted, open_released, predict
+from workbench.gui.pages.predict.train_card import TrainCard
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
 NO_MODEL = "Choose the folder of a model that was released: the Train page writes one."
+LEARN = "Or train one on a released table: costs nothing"
 
 
 class PredictPage(PageFrame):
@@ -44,8 +46,15 @@ class PredictPage(PageFrame):
         self._problem = label(NO_MODEL, "muted", wrap=True, name="predict_problem")
         model = Card(label("MODEL", "caption"))
         model.body.addLayout(row(self._folder, browse))
+        self._learn = button(
+            LEARN, "predict_learn", "link", tip="A model of a release costs nothing beyond the release"
+        )
+        self._learn.clicked.connect(self._show_training)
+        self._training = TrainCard(session, jobs)
+        self._training.hide()
         model.body.addWidget(self._problem)
         model.body.addWidget(self._facts)
+        model.body.addLayout(row(self._learn, None))
         self._rows = label("", wrap=True, name="predict_rows")
         self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
         save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
@@ -59,7 +68,7 @@ class PredictPage(PageFrame):
         self._told.body.addWidget(self._outcome)
         self._told.body.addWidget(self._often)
         self._told.hide()
-        for part in (model, rows, self._told):
+        for part in (model, self._training, rows, self._told):
             self.body.addWidget(part)
         self.body.addStretch(1)
         self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
@@ -71,12 +80,17 @@ class PredictPage(PageFrame):
         session.table_changed.connect(self.in_sight(self._new_table))
         session.plan_changed.connect(self.in_sight(self.refresh))
         session.released_changed.connect(self.in_sight(self._suggest_model))
+        session.learning_asked.connect(self._offer)
+        self._training.trained.connect(self._take)
+        self._training.changed.connect(lambda: self.refresh())
+        if session.to_learn_from is not None:
+            self._offer(session.to_learn_from)
         self._new_table()
 
     @property
     def job(self) -> JobHandle | None:
-        """The prediction that runs."""
-        return self._handle
+        """The prediction or the training that runs; both have a Cancel here."""
+        return self._handle or self._training.job
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
         """Look for a model of this session, and for a name for the file."""
@@ -101,7 +115,8 @@ class PredictPage(PageFrame):
         stopping = self._handle is not None and self._handle.stopping
         assert self.primary is not None
         keys = self.has_keys(self.primary, self._cancel)
-        self.primary.setEnabled(ready and not running)
+        self.primary.setEnabled(ready and not running and self._training.job is None)
+        self._training.setEnabled(not running)
         self.primary.setVisible(not running)
         self._cancel.setVisible(running)
         self._cancel.setEnabled(not stopping)
@@ -110,9 +125,9 @@ class PredictPage(PageFrame):
             (self._cancel if running and not stopping else self).setFocus() if running else self.take_keys()
 
     def escape(self) -> bool:
-        """Stop a prediction that runs."""
+        """Stop a prediction or a training that runs."""
         if self._handle is None or self._handle.stopping:
-            return False
+            return self._training.stop()
         self._handle.cancel()
         self.refresh()
         return True
@@ -128,6 +143,29 @@ class PredictPage(PageFrame):
         if self.session.opened is not None and self.isVisible():
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         self.refresh()
+
+    def _show_training(self) -> None:
+        """Show where a model is trained on a release, with the newest of this session."""
+        made = [step.files[0][1] for step in self.session.released if step.files and not step.model]
+        self._offer(made[-1] if made else None)
+
+    def _offer(self, release: Path | None) -> None:
+        keys = self.has_keys(self._learn)
+        self._learn.hide()
+        self._training.show()
+        self._training.offer(release)
+        if keys:
+            self._training.take_keys()
+
+    def _take(self, folder: Path) -> None:
+        """Take a model that was just trained."""
+        keys = self.has_keys(self._training.start, self._training.cancel)
+        self._training.hide()
+        self._learn.show()
+        if keys:
+            self.take_keys()
+        self._folder.choose(str(folder))
+        self._open()
 
     def _suggest_model(self) -> None:
         """Take the newest model of this session, unless another was chosen."""
@@ -176,15 +214,26 @@ class PredictPage(PageFrame):
         self._problem.setVisible(model is None)
         self._facts.setVisible(model is not None)
         if model is not None:
-            used = model.card["training"].get("attributes_used") or [a.name for a in model.attributes]
+            used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
             said = "groups of rows" if model.header == ("group",) else model.target.name
             guarantee = model.card["guarantee"]
             delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
             self._facts.show_line("model", "Model", model.title)
             self._facts.show_line("predicts", "Predicts", said)
-            self._facts.show_line("looks_at", "Looks at", listed(used, MOST_COLUMNS))
+            self._facts.show_line(
+                "looks_at", "Looks at", listed(used, MOST_COLUMNS) or "nothing: it always says the same"
+            )
             paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
-            self._facts.show_line("paid", "Paid for when it was released", paid)
+            made_from = model.card.get("made_from")
+            if made_from is None:
+                self._facts.show_line("paid", "Paid for when it was released", paid)
+            else:
+                free = f"nothing beyond release {made_from['release_id']} ({made_from['file']}), {paid}"
+                self._facts.show_line("paid", "Costs", free)
+            outside = " ".join(model.card["outside_guarantee"])
+            self._facts.show_line("outside", "Not covered by ε", outside, "warn")
+            if not outside:
+                self._facts.hide_line("outside")
         self.refresh()
 
     def _predict(self) -> None:

@@ -1,7 +1,8 @@
-"""Open a released model, and apply it to the table that is open."""
+"""Open a released model, train one on a released table, and apply a model to the table that is open."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +16,12 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
+    from workbench.data.schema import Attribute
+    from workbench.learners import Learner
+    from workbench.release.model.on_release import ModelOnRelease
     from workbench.release.model.open_model import OpenModel
 
-KEY_OPEN = "predict-open"
+KEY_OPEN, KEY_LOOK = "predict-open", "predict-look"
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,60 @@ def open_released(
         return open_model(folder)
 
     return jobs.start(Job("Opening a model", work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
+
+
+@dataclass(frozen=True)
+class Learnable:
+    """What a release offers to a model.
+
+    Attributes:
+        release: the released file.
+        columns: its protected columns; all public, as the release is.
+        folder: a name beside it for the model's folder, which nothing has yet.
+    """
+
+    release: Path
+    columns: tuple[Attribute, ...]
+    folder: Path
+
+
+def look_at_release(
+    jobs: JobCenter, release: Path, show: Callable[[Learnable], None], refuse: Callable[[BaseException], None]
+) -> JobHandle:
+    """Read from the certificate of ``release`` what can be predicted; only the newest request counts."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Learnable:
+        from workbench.release.model.on_release import columns_to_predict
+
+        columns = columns_to_predict(release)
+        for number in itertools.count(1):
+            cancel.check()
+            folder = release.with_name(f"{release.stem}-model{f'-{number}' if number > 1 else ''}")
+            if not folder.exists():
+                break
+        return Learnable(release, columns, folder)
+
+    job = Job("Looking at a release", work)
+    return jobs.start(job, key=KEY_LOOK, shown=False, on_result=show, on_failure=refuse)
+
+
+def train(
+    jobs: JobCenter,
+    chosen: Learner,
+    release: Path,
+    target: str,
+    folder: Path,
+    show: Callable[[ModelOnRelease], None],
+    refuse: Callable[[BaseException], None],
+) -> JobHandle:
+    """Verify ``release``, train ``chosen`` on it and write the model into ``folder``; nothing is charged."""
+
+    def work(emit: Emit, cancel: CancelToken) -> ModelOnRelease:
+        from workbench.release.model.on_release import train_on_release
+
+        return train_on_release(chosen, release, None, target, folder, emit, cancel)
+
+    return jobs.start(Job("Training on a release", work, about=release.name), on_result=show, on_failure=refuse)
 
 
 def predict(

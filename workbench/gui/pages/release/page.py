@@ -172,13 +172,20 @@ class ReleasePage(PageFrame):
             for card in self._cards:
                 card.hide()
                 card.deleteLater()
-            self._cards = [ReleasedCard(step, number, self.jobs) for number, step in enumerate(shown, start=first)]
+            self._cards = [
+                ReleasedCard(step, number, self.jobs, self._learn) for number, step in enumerate(shown, start=first)
+            ]
             for card in reversed(self._cards):
                 self._released.addWidget(card)
         self._released_title.setVisible(bool(steps))
         more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
         self._released_title.setText(f"RELEASED OF THIS TABLE{more}")
         self.refresh()
+
+    def _learn(self, release: Path) -> None:
+        """Lead to where a model is trained on a released table."""
+        self.session.ask_to_learn_from(release)
+        self.session.go("predict")
 
     def _show_newest(self) -> None:
         """Show what was just released, its files and its checks."""

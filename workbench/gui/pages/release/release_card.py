@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -25,7 +26,15 @@ class ReleasedCard(Card):
         step: the release.
     """
 
-    def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter) -> None:
+    def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter, learn: Callable[[Path], object]) -> None:
+        """Make the card.
+
+        Args:
+            step: the release.
+            number: counted from the oldest, from 1.
+            jobs: verifies it.
+            learn: leads to where a model is trained on the released table.
+        """
         super().__init__(spacing=6)
         self.setObjectName(f"released_{number}")
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
@@ -63,11 +72,17 @@ class ReleasedCard(Card):
         self._verify.clicked.connect(self._check)
         folder = button("Open folder", f"released_{number}_folder", tip=str(step.folder))
         folder.clicked.connect(lambda: self._open(step.folder))
-        for part in (self._verify, folder):
-            part.setVisible(bool(step.files))
+        model = button(
+            "Train a model on it →",
+            f"released_{number}_learn",
+            tip="A model of the released table costs nothing beyond it (on the Predict page)",
+        )
+        model.clicked.connect(lambda: learn(self._output))
+        for part in (self._verify, folder, model):
+            part.setVisible(bool(step.files) and not (part is model and step.model))
         self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
         foot = QWidget()
-        layout = row(self._verify, folder, 8)
+        layout = row(self._verify, folder, model, 8)
         layout.addWidget(self._result, 1)
         foot.setLayout(layout)
         self.body.addWidget(foot)

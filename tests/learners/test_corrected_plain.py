@@ -1,0 +1,202 @@
+"""Models of sanitised cells as files: the same predictions bit for bit, and nothing is taken that is not checked."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from workbench.data.columns.grid import grid
+from workbench.data.schema import Attribute
+from workbench.learners import LEARNERS, corrected, learner
+from workbench.learners.corrected_model import CorrectedEstimator, SanitisedFacts
+from workbench.learners.encoding import Encoding
+from workbench.learners.linear_regression.corrected import CorrectedLinearRegression, CorrectedLineModel
+from workbench.learners.linear_regression.solve import Line
+from workbench.learners.naive_bayes.corrected import CorrectedBayesModel, CorrectedNaiveBayes
+from workbench.learners.naive_bayes.likelihood import CellDensity, GaussianDensity
+from workbench.learners.public_tables import PublicTable
+from workbench.learners.tasks import REGRESSION
+from workbench.params import ParameterError
+from workbench.params.codec import parse_json
+from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.local.mechanisms import mechanism
+
+COLUMNS = (
+    Attribute(name="size", kind="real", lower=-0.1, upper=10.3, cells=50),
+    Attribute(name="age", kind="integer", lower=0.0, upper=120.0, missing="own-value"),
+    Attribute(name="seen", kind="date", lower=730000.0, upper=738000.0),
+    Attribute(name="colour", kind="category", domain=("red", "green", "blue"), missing="own-value"),
+    Attribute(name="member", kind="boolean"),
+)
+KIND = Attribute(name="kind", kind="category", domain=("a", "b", "c"))
+PRICE = Attribute(name="price", kind="real", lower=-3.0, upper=100.1)
+ABLE = [entry.name for entry in LEARNERS if entry.corrected is not None]
+
+
+def chosen_columns() -> st.SearchStrategy[tuple[Attribute, ...]]:
+    return st.lists(st.sampled_from(COLUMNS), min_size=1, unique=True).map(tuple)
+
+
+def figures(shape: tuple[int, ...], low: float, high: float) -> st.SearchStrategy[Any]:
+    return arrays(np.float64, shape, elements=st.floats(low, high))
+
+
+def rows(attributes: tuple[Attribute, ...], seed: int, n: int = 60) -> np.ndarray:
+    """Rows as a model is asked about them, some values missing or beyond the bounds."""
+    generator, columns = np.random.default_rng(seed), []
+    for attribute in attributes:
+        may_miss = attribute.missing == "own-value"
+        if attribute.numeric:
+            low, high = attribute.bounds()
+            column = generator.uniform(low - 1, high + 1, n)
+            column[generator.random(n) < 0.2 * may_miss] = np.nan
+        else:
+            column = generator.integers(0, len(attribute.values()) + may_miss, n).astype(float)
+        columns.append(column)
+    return np.column_stack(columns)
+
+
+def through_a_file(plain: dict[str, Any]) -> dict[str, Any]:
+    found = parse_json(json.dumps(plain, indent=1, ensure_ascii=False, allow_nan=False), "model")
+    assert isinstance(found, dict)
+    return found
+
+
+@given(st.data(), chosen_columns(), st.integers(0, 2**32 - 1))
+def test_a_naive_bayes_model_comes_back_bit_for_bit(data: Any, attributes: tuple[Attribute, ...], seed: int) -> None:
+    densities: dict[int, Any] = {}
+    for j in data.draw(st.permutations(range(len(attributes))), "order"):
+        attribute = attributes[j]
+        if not attribute.numeric:
+            width = len(attribute.values()) + (attribute.missing == "own-value")
+            densities[j] = CellDensity(attribute, data.draw(figures((3, width), 0.0, 1.0)))
+            continue
+        presence = data.draw(figures((3, 2), 0.0, 1.0)) if attribute.missing == "own-value" else None
+        means, variances = data.draw(figures((3,), -1.0, 1.0)), data.draw(figures((3,), 1e-9, 9.0))
+        densities[j] = GaussianDensity(attribute, means, variances, presence)
+    sizes = data.draw(figures((3,), 1e-9, 1e6))
+    model = CorrectedBayesModel(SanitisedFacts(attributes, KIND, 60), sizes, densities)
+    again = CorrectedNaiveBayes.from_plain(through_a_file(model.to_plain()))
+    assert again.to_plain() == model.to_plain()
+    assert again.attributes_used == model.attributes_used
+    X = rows(attributes, seed)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+
+
+@given(st.data(), chosen_columns(), st.integers(0, 2**32 - 1))
+def test_a_line_comes_back_bit_for_bit(data: Any, attributes: tuple[Attribute, ...], seed: int) -> None:
+    shape = (len(Encoding(attributes).labels),)
+    centre, slopes = data.draw(figures(shape, -1.0, 1.0)), data.draw(figures(shape, -1e3, 1e3))
+    line = Line(centre, data.draw(st.floats(-1.0, 1.0)), slopes)
+    model = CorrectedLineModel(SanitisedFacts(attributes, PRICE, 60), line)
+    again = CorrectedLinearRegression.from_plain(through_a_file(model.to_plain()))
+    assert again.to_plain() == model.to_plain()
+    assert again.attributes_used == model.attributes_used
+    X = rows(attributes, seed)
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+
+
+@cache
+def fitted(name: str, epsilon: float = 3.0) -> CorrectedEstimator:
+    """A model of noise: every figure of it is one that a fit makes."""
+    target = PRICE if learner(name).task == REGRESSION else KIND
+    generator, tables, answers = np.random.default_rng(5), [], []
+    for attribute in (*COLUMNS, target):
+        cells = grid(attribute).cells
+        made = mechanism("bounded-laplace" if attribute.numeric else "grr").build(cells, epsilon)
+        tables.append(PublicTable(attribute, cells, made))
+        answers.append(made.sample(generator.integers(0, cells.total, 300).astype(np.uint32), SeededEntropy(1)))
+    both = np.column_stack(answers).astype(np.int64)
+    return corrected(learner(name))(tables[:-1], tables[-1]).fit(both[:, :-1], both[:, -1])
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 3.0, 30.0])
+@pytest.mark.parametrize("name", ABLE)
+def test_what_each_learner_fits_can_be_written_and_read(name: str, epsilon: float) -> None:
+    model = fitted(name, epsilon)
+    again = corrected(learner(name)).from_plain(through_a_file(model.to_plain()))
+    assert again.facts == model.model_.facts
+    X = rows(COLUMNS, 1)
+    assert again.predict(X).tobytes() == model.predict(X).tobytes()
+    assert set(again.attributes_used) <= {a.name for a in COLUMNS}
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_a_file_of_another_kind_or_with_other_keys_is_refused(name: str) -> None:
+    plain = fitted(name).to_plain()
+    read = corrected(learner(name)).from_plain
+    read(plain)
+    for key, value in plain.items():
+        for other in (None, "x", -7, 2**60, 1e300, True, [], {}, [value], [[value]]):
+            if isinstance(value, list) and other == []:
+                other = [*value, *value]
+            with pytest.raises(ParameterError):
+                read({**plain, key: other})
+        with pytest.raises(ParameterError, match=key):
+            read({k: v for k, v in plain.items() if k != key})
+    with pytest.raises(ParameterError, match="'extra' is not known"):
+        read({**plain, "extra": 1})
+    with pytest.raises(ParameterError, match="trained_on"):
+        read({**plain, "trained_on": "rows"})
+
+
+def bayes_faults() -> list[tuple[str, Callable[[dict[str, Any]], object]]]:
+    size, age, _, colour, _ = range(5)
+    return [
+        ("3 numbers", lambda p: p["class_sizes"].pop()),
+        ("no size", lambda p: p["class_sizes"].__setitem__(0, 0.0)),
+        ("class_sizes", lambda p: p["class_sizes"].__setitem__(0, "9")),
+        ("class_sizes", lambda p: p["class_sizes"].__setitem__(0, 10**400)),
+        ("twice", lambda p: p["densities"].append(p["densities"][0])),
+        ("name columns", lambda p: p["densities"][size].update(column="weight")),
+        ("name columns", lambda p: p["densities"][size].pop("column")),
+        ("column size", lambda p: p["densities"][size].update(means=[0.0, 0.0, 1.5])),
+        ("column size", lambda p: p["densities"][size].update(variances=[1.0, 1.0, 0.0])),
+        ("column size", lambda p: p["densities"][size].update(presence=[[1.0, 0.0]] * 3)),
+        ("column age", lambda p: p["densities"][age].pop("presence")),
+        ("3 × 2 numbers", lambda p: p["densities"][age].update(presence=[[1.0, 0.0, 0.0]] * 2)),
+        ("column colour", lambda p: p["densities"][colour].update(probabilities=[[0.5, 0.5, 0.0]] * 3)),
+        ("column colour", lambda p: p["densities"][colour]["probabilities"][0].__setitem__(0, -0.1)),
+        ("column colour", lambda p: p["densities"][colour]["probabilities"][0].__setitem__(0, True)),
+        ("column colour", lambda p: p["densities"][colour].update(means=[0.0] * 3)),
+    ]
+
+
+def line_faults() -> list[tuple[str, Callable[[dict[str, Any]], object]]]:
+    return [
+        ("slopes", lambda p: p["slopes"].pop()),
+        ("slopes", lambda p: p["slopes"].__setitem__(0, 1e200)),
+        ("centre", lambda p: p["centre"].__setitem__(0, 3)),
+        ("centre", lambda p: p["centre"].__setitem__(0, None)),
+        ("height", lambda p: p.update(height=[0.0])),
+        ("height", lambda p: p.update(height=-2)),
+        ("columns", lambda p: p["columns"].reverse()),
+        ("columns", lambda p: p["columns"].pop()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "change"),
+    [("naive-bayes", *fault) for fault in bayes_faults()] + [("linear-regression", *fault) for fault in line_faults()],
+)
+def test_figures_that_no_such_model_has_are_refused_by_name(name: str, said: str, change: Any) -> None:
+    plain = copy.deepcopy(fitted(name).to_plain())
+    change(plain)
+    with pytest.raises(ParameterError, match=said):
+        corrected(learner(name)).from_plain(plain)
+
+
+def test_a_learner_without_it_names_those_that_have_it() -> None:
+    with pytest.raises(ParameterError, match=f"dbscan cannot learn from a release; choose one of {', '.join(ABLE)}"):
+        corrected(learner("dbscan"))
+    for name in ABLE:
+        assert issubclass(corrected(learner(name)), CorrectedEstimator)

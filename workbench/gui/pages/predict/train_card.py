@@ -1,0 +1,226 @@
+"""A model trained on a released table: which release, which model, what it predicts, and the folder it goes into."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+
+from workbench import learners
+from workbench.gui.pages.predict.tasks import Learnable, look_at_release, train
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_for_table, ask_where_to_save
+from workbench.gui.widgets.formatting import at_most, count
+from workbench.gui.widgets.path_field import PathField
+from workbench.learners.tasks import task
+from workbench.params import ParameterError, WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.data.schema import Attribute
+    from workbench.learners import Learner
+    from workbench.release.model.on_release import ModelOnRelease
+
+ABOUT = (
+    "A released table and its certificate are enough: the model knows which public tables the values went through. "
+    "It costs nothing beyond the release, and is as public as that is."
+)
+NO_RELEASE = "Name a released table; its certificate lies beside it."
+
+
+class TrainCard(Card):
+    """Trains a model on a release in a worker; nothing is charged, and the folder appears whole or not at all.
+
+    Signals:
+        changed: a training began, is being cancelled, or has ended.
+        trained: (Path) the folder of a model that was trained.
+    """
+
+    changed = Signal()
+    trained = Signal(object)
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(label("TRAIN A MODEL ON A RELEASED TABLE", "caption"), label(ABOUT, "muted", wrap=True))
+        self._session, self._jobs = session, jobs
+        self._found: Learnable | None = None
+        self._handle: JobHandle | None = None
+        self._release = PathField("learn_release", "Released table", "The released file, its certificate beside it")
+        self._model = named(ChoiceBox(), "learn_model", "Model", "A model that can learn from a released table")
+        for entry in learners.LEARNERS:
+            if entry.corrected is not None:
+                self._model.addItem(entry.title, entry.name)
+        self._target = named(ChoiceBox(), "learn_target", "Column to predict", "A protected column of the release")
+        self._folder = PathField("learn_folder", "Folder for the model", "A new folder for the model and its card")
+        self._problem = label(NO_RELEASE, "muted", wrap=True, name="learn_problem")
+        self.start = button(
+            "Train on this release (costs nothing)",
+            "learn_start",
+            tip="Verify the release, then train; charges nothing",
+        )
+        self.cancel = button("Cancel", "learn_cancel", tip="Stop; no folder is written")
+        self._arrange()
+        self._release.editingFinished.connect(self._look)
+        self._model.currentIndexChanged.connect(lambda _index: self._show_targets())
+        self._target.currentIndexChanged.connect(lambda _index: self.refresh())
+        self._folder.textChanged.connect(lambda: self.refresh())
+        self.start.clicked.connect(self._train)
+        self.cancel.clicked.connect(self.stop)
+        self.refresh()
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The training that runs."""
+        return self._handle
+
+    def offer(self, release: Path | None = None) -> None:
+        """Name a release, as a person would; or look again at the one that is named."""
+        if self._handle is None:
+            if release is not None:
+                self._release.choose(str(release))
+            self._found = None
+            self._look()
+
+    def take_keys(self) -> None:
+        """Take the keyboard, to name a release or to start."""
+        (self.start if self.start.isEnabled() else self._release).setFocus()
+
+    def stop(self) -> bool:
+        """Stop a training that runs; return whether there was one."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        self._handle.cancel()
+        self.refresh()
+        return True
+
+    def refresh(self) -> None:
+        """Show what can be pressed."""
+        running = self._handle is not None
+        stopping = self._handle is not None and self._handle.stopping
+        ready = self._found is not None and self._target.count() > 0 and bool(self._folder.text().strip())
+        keys = self.window().focusWidget() in (self.start, self.cancel)
+        for part in (self._release, self._model, self._target, self._folder):
+            part.setEnabled(not running)
+        self.start.setVisible(not running)
+        self.start.setEnabled(ready)
+        self.cancel.setVisible(running)
+        self.cancel.setEnabled(not stopping)
+        self.cancel.setText("Cancelling…" if stopping else "Cancel")
+        if keys:  # a button that goes or greys would give them to another part of the window
+            (self if stopping else self.cancel if running else self.start).setFocus()
+        self.changed.emit()
+
+    def _arrange(self) -> None:
+        browse = button("Browse…", "learn_release_browse", tip="Choose a released table")
+        browse.clicked.connect(self._browse)
+        save = button("Browse…", "learn_folder_browse", tip="Choose a new folder for the model")
+        save.clicked.connect(self._choose_folder)
+        first = row(label("Released table"))
+        first.addWidget(self._release, 1)
+        first.addWidget(browse)
+        second = row(label("Model"), self._model, 8, label("predicts"))
+        second.addWidget(self._target, 1)
+        third = row(label("Into the new folder"))
+        third.addWidget(self._folder, 1)
+        third.addWidget(save)
+        foot = row()
+        foot.addWidget(self._problem, 1)
+        foot.addWidget(self.cancel)
+        foot.addWidget(self.start)
+        for line in (first, second, third, foot):
+            self.body.addLayout(line)
+
+    def _browse(self) -> None:
+        chosen = ask_for_table(self)
+        if chosen:
+            self._release.choose(chosen)
+            self._look()
+
+    def _choose_folder(self) -> None:
+        chosen = ask_where_to_save(self, "A new folder for the model", self._folder.text(), "")
+        if chosen:
+            self._folder.choose(chosen)
+
+    def _look(self) -> None:
+        """Find out what the release that is named offers."""
+        text = self._release.text().strip()
+        if self._found is not None and str(self._found.release) == text:
+            return
+        self._found = None
+        self._show_targets()
+        self._say(NO_RELEASE)
+        if text:
+            look_at_release(self._jobs, Path(text), self._show_found, self._refused)
+
+    def _show_found(self, found: Learnable) -> None:
+        if str(found.release) != self._release.text().strip():
+            return
+        self._found = found
+        if not self._folder.isModified():
+            self._folder.setText(str(found.folder))
+        self._show_targets()
+
+    def _show_targets(self) -> None:
+        """Offer the columns that the chosen model can predict, first the one that the open plan names."""
+        former, model = self._target.currentText() or self._session.target, self._chosen()
+        names = [] if self._found is None else [a.name for a in self._found.columns if _fits(model, a)]
+        self._target.blockSignals(True)
+        self._target.clear()
+        self._target.addItems(names)
+        wanted = next((name for name in (former, self._session.target) if name in names), None)
+        self._target.setCurrentIndex(len(names) - 1 if wanted is None else names.index(wanted))
+        self._target.blockSignals(False)
+        if self._found is not None:
+            lacking = f"This release has no protected column that it could predict. {task(model.task).needs}"
+            self._say("" if names else lacking)
+        self.refresh()
+
+    def _chosen(self) -> Learner:
+        return learners.learner(self._model.currentData())
+
+    def _train(self) -> None:
+        if self._found is None or self._handle is not None:
+            return
+        self._say("")
+        folder = Path(self._folder.text().strip())
+        release, target = self._found.release, self._target.currentText()
+        self._handle = train(
+            self._jobs, self._chosen(), release, target, folder, lambda made: self._done(made, folder), self._refused
+        )
+        self._handle.ended.connect(self._ended)
+        self.refresh()
+
+    def _ended(self) -> None:
+        self._handle = None
+        self.refresh()
+
+    def _done(self, made: ModelOnRelease, folder: Path) -> None:
+        self._found = None  # the next model needs another folder
+        self._folder.setModified(False)
+        self._session.tell(
+            "info",
+            f"Trained {made.chosen.title} on {count(made.rows, 'row')} of release {made.release_id}: "
+            f"nothing was charged beyond its ε = {at_most(made.epsilon)}.",
+        )
+        self.trained.emit(folder)
+
+    def _refused(self, error: BaseException) -> None:
+        if isinstance(error, WorkbenchError):
+            self._say(sentence(error), "danger")
+        else:
+            self._say("That failed: this is a fault of the program, see the log.", "danger")
+
+    def _say(self, text: str, kind: str = "muted") -> None:
+        look(self._problem, kind)
+        self._problem.setText(text)
+
+
+def _fits(model: Learner, column: Attribute) -> bool:
+    try:
+        task(model.task).check(column)
+    except ParameterError:
+        return False
+    return True

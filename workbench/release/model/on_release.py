@@ -1,0 +1,284 @@
+"""A model trained on a released table, knowing the public tables of its certificate: post-processing, at no cost.
+
+It is computed from the released file and its certificate alone, which anybody may have. So no ledger is opened and no
+raw row is read; the guarantee on its card is that of the release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import workbench
+from workbench.data.schema import Attribute
+from workbench.learners import Learner, corrected
+from workbench.learners.corrected_model import CorrectedModel
+from workbench.learners.public_tables import Chances, PublicTable
+from workbench.params import CheckFailedError, ParameterError
+from workbench.params.field import did_you_mean
+from workbench.release.atomic import PART, write_error
+from workbench.release.model.card import CARD, FORMAT, MADE_FROM, card_problems
+from workbench.release.model.open_model import MODEL, OpenModel, opened_from_release
+from workbench.release.parts import DrawFolder, remove_stale_folders
+from workbench.release.statements import TRAINED_ON_RELEASE, columns_used_statement
+from workbench.release.table.certificate import VERSION, checksum, read_certificate
+from workbench.release.table.open_release import located, plan_of
+from workbench.release.table.verified import VerifiedRelease, verified_release
+from workbench.sanitize.calibrated import TableOnDemand
+from workbench.sanitize.plan import Plan
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+_ROOM = 1 << 20
+"""Bytes that are asked for before anything is read; the true size is known once the model is."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOnRelease:
+    """A model that was trained on a release, in memory.
+
+    Attributes:
+        chosen: the learner.
+        model: what was learned.
+        card: its card.
+        files: its files by name, the card among them.
+    """
+
+    chosen: Learner
+    model: CorrectedModel
+    card: dict[str, Any]
+    files: dict[str, bytes]
+
+    @property
+    def release_id(self) -> str:
+        """The release that it was trained on."""
+        return str(self.card[MADE_FROM]["release_id"])
+
+    @property
+    def epsilon(self) -> float:
+        """What that release was charged; the model is charged nothing."""
+        return float(self.card["guarantee"]["epsilon"])
+
+    @property
+    def rows(self) -> int:
+        """Number of released rows."""
+        return int(self.card["rows"])
+
+    @property
+    def uses(self) -> str:
+        """Which columns it looks at, in a sentence; empty where it looks at all."""
+        return columns_used_statement(self.model.attributes_used, len(self.model.facts.attributes), "It")
+
+    def opened(self, folder: Path | None = None) -> OpenModel:
+        """Return the model ready to predict; it was written to ``folder``, or is only in memory."""
+        return opened_from_release(folder, self.card, self.chosen, self.model)
+
+
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """A public table that reports when it is first looked at, and cancels where that was asked for.
+
+    Attributes:
+        chances: the table.
+        name: its column.
+        seen: the columns that were looked at, of all tables together.
+        total: how many columns there are.
+        emit: receives the progress.
+        cancel: looked at each time.
+    """
+
+    chances: TableOnDemand
+    name: str
+    seen: set[str]
+    total: int
+    emit: Emit
+    cancel: CancelToken
+
+    @property
+    def outputs(self) -> int:
+        return self.chances.outputs
+
+    def probabilities(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        self.cancel.check()
+        if self.name not in self.seen:
+            self.emit(Progress(len(self.seen), self.total, f"column {self.name}"))
+            self.seen.add(self.name)
+        return self.chances.probabilities(rows)
+
+
+def train_on_release(
+    chosen: Learner,
+    release: Path,
+    certificate: Path | None,
+    target: str,
+    output: Path,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> ModelOnRelease:
+    """Train ``chosen`` on the released table in ``release`` and write the model as the new folder ``output``.
+
+    The folder appears whole or not at all; that it can be written is found out first.
+
+    Args:
+        chosen: the learner.
+        release: the released file, its certificate, or the folder that holds both.
+        certificate: the certificate where it does not lie beside the file.
+        target: the column to predict.
+        output: a new folder.
+        emit: receives the progress.
+        cancel: stops it; then there is no folder.
+
+    Raises:
+        InputError: the release is not what its certificate says, or the folder exists or cannot be written.
+        ParameterError: the learner cannot learn from a release, or not from this one.
+        CancelledError: ``cancel`` was set.
+    """
+    cancel = cancel or CancelToken()
+    corrected(chosen)  # refused before the release is read
+    remove_stale_folders(output)
+    with DrawFolder(output, _ROOM, PART) as part:
+        made = fit_on_release(chosen, verified_release(release, certificate, emit, cancel), target, emit, cancel)
+        part.reserve(made.files)
+        cancel.check()
+        try:
+            part.write(made.files)
+            with part.kept_if_well():
+                part.publish()
+        except OSError as error:
+            raise write_error(error, output) from None
+    return made
+
+
+def fit_on_release(
+    chosen: Learner,
+    released: VerifiedRelease,
+    target: str,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> ModelOnRelease:
+    """Train ``chosen`` on a release, knowing the public tables that its protected columns went through.
+
+    Args:
+        chosen: the learner.
+        released: the release, verified.
+        target: the column to predict.
+        emit: receives the progress.
+        cancel: looked at before each part of a column.
+
+    Raises:
+        ParameterError: the learner has no such model, or the columns are not what it can use.
+        CancelledError: ``cancel`` was set.
+    """
+    cancel = cancel or CancelToken()
+    make = corrected(chosen)
+    names = features_of(released.plan, target)
+    whole = [*names, target]
+    _require(chosen, [released.plan.column(name).facts() for name in whole])
+    tables, seen = [], set[str]()
+    for name in whole:
+        cancel.check()
+        column = released.column(name)
+        chances: Chances = _Watched(TableOnDemand.of(column), name, seen, len(whole), emit, cancel)
+        tables.append(PublicTable(column.column.facts(), column.grid.cells, chances))
+    answers = np.column_stack([released.cells(name).astype(np.int64) for name in whole])
+    cancel.check()
+    fitted = make(tables[:-1], tables[-1]).fit(answers[:, :-1], answers[:, -1])
+    return _finished(chosen, fitted.model_, released)
+
+
+def columns_to_predict(release: Path, certificate: Path | None = None) -> tuple[Attribute, ...]:
+    """Return the protected columns of a release, as its certificate states them; nothing is verified by it.
+
+    Raises:
+        InputError: there is no such release, or what lies beside it is no certificate.
+    """
+    named = located(release, certificate)[1]
+    return tuple(c.facts() for c in plan_of(read_certificate(named), named).protected)
+
+
+def features_of(plan: Plan, target: str) -> tuple[str, ...]:
+    """Return the columns of a release that a model of ``target`` can learn from: all others that are protected.
+
+    Raises:
+        ParameterError: the release does not hold the target, or no such column.
+    """
+    known = [c.name for c in plan.protected]
+    action = {c.name: c.action for c in plan.columns}.get(target)
+    if action != "protect":
+        told = {
+            "drop": f"the release holds no column {target!r}: its plan dropped it",
+            "keep": f"the release publishes the column {target!r} as it is, without a declaration of what it can hold",
+            None: f"the release has no column {target!r}{did_you_mean(target, known)}",
+        }
+        raise ParameterError(told[action], mend=f"choose the target from {', '.join(known)}")
+    if len(known) < 2:
+        raise ParameterError(
+            f"the release protects no column besides {target!r}: there is nothing to learn from",
+            mend="ask for a release with more columns",
+        )
+    return tuple(name for name in known if name != target)
+
+
+def _require(chosen: Learner, facts: list[Attribute]) -> None:
+    """Check that the columns are what the learner can use; what a release declares cannot be declared otherwise."""
+    try:
+        chosen.require(facts[:-1], facts[-1])
+    except ParameterError as error:
+        raise ParameterError(error.what, error.where, ("choose another target", "choose another model")) from None
+
+
+def _finished(chosen: Learner, model: CorrectedModel, released: VerifiedRelease) -> ModelOnRelease:
+    data = json.dumps(model.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    files = {MODEL: data.encode()}
+    card = _card(chosen, model, released, files)
+    problems = card_problems(card)
+    if problems:
+        raise CheckFailedError(f"the model card does not fit its own schema: {problems[0]}")
+    told = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
+    return ModelOnRelease(chosen, model, card, {**files, CARD: told.encode()})
+
+
+def _card(chosen: Learner, model: CorrectedModel, released: VerifiedRelease, files: dict[str, bytes]) -> dict[str, Any]:
+    """Return the card: guarantee, and what stands outside it, are the release's."""
+    document, facts = released.document, model.facts
+    guarantee = document["guarantee"]
+    card = {
+        "format": FORMAT,
+        "version": VERSION,
+        MADE_FROM: {
+            "release_id": document["release_id"],
+            "time": document["time"],
+            "file": document["output"]["file"],
+            "sha256": document["output"]["sha256"],
+            "certificate": document["checksum"],
+        },
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        "rows": facts.rows,
+        "model": chosen.name,
+        "guarantee": {
+            "relation": guarantee["relation"],
+            "statement": f"{TRAINED_ON_RELEASE} Of the release: {guarantee['statement']}",
+            "epsilon": guarantee["epsilon"],
+            "delta": guarantee["delta"],
+            "replace_one": guarantee["replace_one"],
+            "randomness": "none of its own: it follows from the released file and its certificate",
+        },
+        "parameters": {},
+        "inputs": [a.to_plain() for a in (*facts.attributes, facts.target)],
+        "outside_guarantee": document["outside_guarantee"],
+        "training": {
+            "rows_per_person": guarantee["rows_per_person"],
+            "attributes_used": list(model.attributes_used),
+        },
+        "files": {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)},
+    }
+    return {**card, "checksum": checksum(card)}
