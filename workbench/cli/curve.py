@@ -152,6 +152,8 @@ def _figures(result: CurveResult) -> dict[str, Any]:
     level = result.levels[metric.name]
     told = {"task": result.plan.measured.task, "metric": metric.name, "constant": level, metric.name: figures}
     told["left_out"] = list(result.left_out.values())
+    private = any(way.kind == "private" for way in result.plan.ways)
+    told["each_prediction"] = private and learners.learner(result.plan.model).each_prediction
     return {"majority": level, **told} if metric.name == ACCURACY else told
 
 
@@ -166,6 +168,7 @@ def _text(result: Mapping[str, Any]) -> str:
         f"{metric.inside} on held-out rows, mean ± standard error (private – not for release)",
         columns_text(["epsilon", *regimes], rows, right=range(len(regimes) + 1)),
         f"{metric.level}: {result['constant']:.3f}",
+        *(["of the private model, epsilon is of each prediction"] if result["each_prediction"] else []),
         *result["left_out"],
         f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
         + (f", plot in {result['plot']}" if "plot" in result else "")

@@ -30,7 +30,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
     parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
-    parser.add_argument("--epsilon", metavar="ε", help=_EPSILON.help)
+    each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
+    of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""
+    parser.add_argument("--epsilon", metavar="ε", help=f"{_EPSILON.help}{of_each}")
     pure = ", ".join(model.name for model in learners.LEARNERS if not _has_delta(model))
     parser.add_argument("--delta", metavar="δ", help=f"for models that need it; not for {pure} (delta = 0)")
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
@@ -61,6 +63,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     table.require([c.name for c in (*features, target)])
     context.emit(Progress(0, 1, chosen.title))
     found = preflight(chosen, parameters, plan, options.target, plan.rows_of(table).rows)
+    if found.made_of:
+        context.emit(Notice("info", f"before it starts: {found.made_of}"))
 
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
@@ -74,15 +78,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "release_id": done.release_id,
         "output": str(done.output),
         **({"uses": done.uses} if done.uses else {}),
+        **({"predictions": found.predictions, "made_of": found.made_of} if found.made_of else {}),
     }
 
 
 def _text(result: Mapping[str, Any]) -> str:
     if "on_release" in result:
         return fit_on_release.text(result)
+    of = f" ({result['made_of']})" if "made_of" in result else ""
     return (
         f"released {result['model']} to {result['output']}\n"
-        f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
+        f"charged epsilon = {charge(result['epsilon_charged'])}{of}, {charge(result['epsilon_remaining'])} remain "
         f"(release {result['release_id']})" + (f"\n{result['uses']}" if "uses" in result else "")
     )
 

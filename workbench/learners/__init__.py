@@ -9,6 +9,7 @@ from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
 from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
+from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
@@ -19,15 +20,13 @@ LEARNERS: tuple[Learner, ...] = (
     LOGISTIC_REGRESSION,
     RANDOM_FOREST,
     FOREST_REGRESSION,
+    MEDIAN_FOREST,
+    MEDIAN_XGBOOST,
     KMEANS,
     DBSCAN,
 )
 
-PLANNED = (
-    "median-forest",
-    "median-xgboost",
-    "pca",
-)
+PLANNED = ("pca",)
 
 
 def learner(name: str) -> Learner:
@@ -67,6 +66,8 @@ __all__ = [
     "LEARNERS",
     "LINEAR_REGRESSION",
     "LOGISTIC_REGRESSION",
+    "MEDIAN_FOREST",
+    "MEDIAN_XGBOOST",
     "NAIVE_BAYES",
     "PLANNED",
     "RANDOM_FOREST",

@@ -48,6 +48,7 @@ class Learner:
         kinds: the kinds of columns that it can learn from.
         short: the title where there is little room.
         relation: the neighbours that its cost is stated for.
+        each_prediction: whether ε is the cost of each prediction and not of the whole model.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Learner:
     kinds: tuple[str, ...] = KINDS
     short: str = ""
     relation: str = "zero-out"
+    each_prediction: bool = False
 
     @property
     def needs(self) -> str:
@@ -107,9 +109,13 @@ class PrivateEstimator(ABC):
         parameters: the learner's declared parameters.
         noise: where the noise of the released numbers comes from.
         charge: called with the cost before the data are read; a fit with releasable noise must have one.
+        randomness: where the randomness of a released model comes from, for its card.
     """
 
     parameters: Parameters
+    randomness = (
+        "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
+    )
 
     def __init__(
         self,
@@ -166,6 +172,15 @@ class PrivateEstimator(ABC):
     def attributes_used(self) -> tuple[str, ...]:
         """Names of the columns that the fitted model looks at: all of them, unless it chooses."""
         return tuple(a.name for a in self.attributes)
+
+    @property
+    def files_read(self) -> Mapping[str, bytes]:
+        """SHA-256 of each public file that a fit reads besides the table, by the parameter that names it."""
+        return {}
+
+    def published_parameters(self) -> dict[str, Any]:
+        """Return the parameters as a card holds them."""
+        return self.parameters.to_plain()
 
     @property
     def releasable(self) -> bool:

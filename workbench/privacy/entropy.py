@@ -82,3 +82,16 @@ def permutation(count: int, entropy: Entropy) -> NDArray[np.int64]:
         ranked = keys[order]
         if not np.any(ranked[1:] == ranked[:-1]):
             return order
+
+
+def uniform_below(total: int, entropy: Entropy) -> int:
+    """Return a uniformly random whole number 0 … ``total`` − 1, of any size: draws of enough bits until one is below.
+
+    At most one draw in two is discarded. The number of draws tells of ``total`` alone.
+    """
+    bits = (total - 1).bit_length()
+    count = -(-bits // 64)
+    while True:
+        drawn = int.from_bytes(entropy.words(count).tobytes(), "little") >> (64 * count - bits)
+        if drawn < total:
+            return drawn

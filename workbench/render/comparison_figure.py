@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from workbench.render.curve_figure import epsilon_label
 from workbench.render.palette import FREE_STYLES, STYLES
 from workbench.render.values import PRIVATE_BADGE, Baseline, CurveFigure, Series
 from workbench.studies.metrics import Metric
@@ -20,6 +21,7 @@ class Drawn:
         points: (ε, mean, standard error) by ascending ε.
         private: whether it was computed from private rows.
         constant: the figure of always giving one answer on the same rows; ``None`` where that is not known.
+        each_prediction: whether its ε is of each prediction.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Drawn:
     points: tuple[tuple[float, float, float], ...]
     private: bool = True
     constant: float | None = None
+    each_prediction: bool = False
 
 
 def free_style(kind: str, taken: Collection[str]) -> str:
@@ -62,7 +65,7 @@ def comparison_figure(metric: Metric, lines: Sequence[Drawn], about: str = "") -
     return CurveFigure(
         title=f"{metric.title} against ε",
         subtitle=" · ".join(filter(None, (about, count))),
-        x_label="ε for a whole row (log scale)",
+        x_label=epsilon_label([line.each_prediction for line in lines]),
         y_label=f"{metric.inside} ({metric.unit}), mean ± standard error",
         series=series,
         baselines=() if level is None else (Baseline(metric.level, "majority", level),),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.learners import learner
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import Baseline, CurveFigure, Series
@@ -52,12 +54,25 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     return CurveFigure(
         title=f"{drawn.title} against ε",
         subtitle=" · ".join(parts),
-        x_label="ε for a whole row (log scale)",
+        x_label=epsilon_label([way.kind == "private" and learner(plan.model).each_prediction for way in ways]),
         y_label=f"{drawn.inside} on held-out rows ({drawn.unit}){spread}",
         series=tuple(series),
         baselines=tuple(baselines),
         span=(plan.epsilons[0], plan.epsilons[-1]),
     )
+
+
+def epsilon_label(each: Sequence[bool]) -> str:
+    """Return what the horizontal axis says.
+
+    Args:
+        each: of every line, whether its ε is of each prediction instead of a whole row.
+    """
+    if not any(each):
+        return "ε for a whole row (log scale)"
+    if all(each):
+        return "ε of each prediction (log scale)"
+    return "ε for a whole row, of a private median for each prediction (log scale)"
 
 
 def _series(name: str, style: str, points: list[Point]) -> Series:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.params import ParameterError
+from workbench.privacy.entropy import OsEntropy, uniform_below
 
 
 class CentralNoise(Protocol):
@@ -30,6 +32,10 @@ class CentralNoise(Protocol):
         Raises:
             ParameterError: sensitivity < 1 or ε not in (0, ∞).
         """
+        ...
+
+    def below(self, total: int) -> int:
+        """Return a uniform whole number 0 … ``total`` − 1, exactly: by it, one of many is drawn by its weight."""
         ...
 
 
@@ -64,6 +70,10 @@ class ReleasedNoise:
             scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
         raise ParameterError(f"no noise scale gives epsilon = {epsilon} for sensitivity {sensitivity}")
 
+    def below(self, total: int) -> int:
+        """Return a uniform whole number 0 … ``total`` − 1 from the operating system's generator."""
+        return uniform_below(total, OsEntropy())
+
 
 class StudyNoise:
     """The same distribution from a seeded generator, for studies; nothing drawn from it can be released."""
@@ -80,6 +90,14 @@ class StudyNoise:
         draws = self._generator.geometric(stop, size=(2, len(values)))
         return [int(v) + int(a) - int(b) for v, a, b in zip(values, draws[0], draws[1], strict=True)]
 
+    def below(self, total: int) -> int:
+        """Return a uniform whole number 0 … ``total`` − 1 of the seeded stream."""
+        return uniform_below(total, self)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return ``count`` uniform words of the seeded stream."""
+        return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
+
 
 class NoNoise:
     """The exact values: the regime without privacy, and never releasable."""
@@ -89,3 +107,7 @@ class NoNoise:
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
         """Return ``values`` unchanged."""
         return [int(v) for v in values]
+
+    def below(self, total: int) -> int:
+        """Nothing is drawn where there is no noise: a caller asks before it weighs."""
+        raise AssertionError("a draw by weights has no version without noise")

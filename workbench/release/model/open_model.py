@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,15 @@ class Predictor(Protocol):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the prediction for each row, shape (n,)."""
+        ...
+
+
+@runtime_checkable
+class AnswersSomeRows(Protocol):
+    """A fitted model that predicts no rows but those it was asked about when it was released."""
+
+    def require_answered(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Raise :class:`InputError` naming the first row of X (n, d) that it does not answer."""
         ...
 
 
@@ -82,11 +91,14 @@ class OpenModel:
         They are functions of the rows: private, as the table is.
 
         Raises:
-            InputError: a column is missing, or a cell does not fit what the card declares; row and column are named.
+            InputError: a column is missing, a cell does not fit what the card declares, or the model does not answer a
+                row; row and column are named.
             CancelledError: ``cancel`` was set.
         """
         table.require([a.name for a in self.attributes])
         X = matrix(table, self.attributes)
+        if isinstance(self.model, AnswersSomeRows):
+            self.model.require_answered(X)
         names: Sequence[str] = () if self.target.numeric else self.target.values()
         for begin in range(0, len(X), _ROWS_AT_ONCE):
             if cancel is not None:

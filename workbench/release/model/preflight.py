@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from workbench.learners import Learner
 from workbench.params import ParameterError, Parameters
 from workbench.release.delta_limit import require_small_delta
-from workbench.release.model.release_learner import columns_of, fit_cost, outside
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.model.release_learner import columns_of, fit_cost, outside, unfitted
 from workbench.sanitize.learnable import require_learnable
 from workbench.sanitize.plan import Plan
 
@@ -32,6 +33,9 @@ class Preflight:
         memory: predicted peak in bytes of the run itself.
         libraries: bytes on top of the process that trains, before it begins: of Python and of PyTorch.
         free: bytes that the system can still give.
+        predictions: how many predictions are paid for, where ε is of each; else ``None``.
+        epsilon_each: ε of each of them, for one row.
+        rows_per_person: maximum rows per person, which multiply the cost.
     """
 
     epsilon: Decimal
@@ -44,6 +48,18 @@ class Preflight:
     memory: int | None = None
     libraries: int = 0
     free: int | None = None
+    predictions: int | None = None
+    epsilon_each: Decimal = Decimal(0)
+    rows_per_person: int = 1
+
+    @property
+    def made_of(self) -> str:
+        """How the cost comes about, such as ``12 predictions × ε 0.5 = 6``; empty where it is of the whole model."""
+        if self.predictions is None:
+            return ""
+        each, whole = decimal_text(self.epsilon_each), decimal_text(self.epsilon)
+        people = "" if self.rows_per_person == 1 else f" × {self.rows_per_person} rows per person"
+        return f"{self.predictions} prediction{'' if self.predictions == 1 else 's'} × ε {each}{people} = {whole}"
 
     @property
     def fits(self) -> bool:
@@ -69,9 +85,14 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     if chosen is None:
         return _of_network(parameters, plan, target, rows, warnings)
     require_learnable(chosen, plan, target)
-    cost = fit_cost(chosen, parameters, plan, target, rows)
+    estimator = unfitted(chosen, parameters, plan, target)
+    cost = fit_cost(estimator, plan, rows)
     require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
-    return Preflight(cost.epsilon, cost.delta, warnings)
+    found = Preflight(cost.epsilon, cost.delta, warnings, rows_per_person=plan.rows_per_person)
+    if not chosen.each_prediction:
+        return found
+    each = estimator.events(rows)
+    return replace(found, predictions=len(each), epsilon_each=each[0].epsilon)
 
 
 def network_features(plan: Plan, target: str) -> Features:

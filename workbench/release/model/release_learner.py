@@ -12,7 +12,7 @@ from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.base import PrivateEstimator
 from workbench.learners.tasks import task
-from workbench.params import ParameterError, Parameters
+from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import DECLARE, PROTECT, REPLACE_VALUES, Remedy
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
@@ -25,6 +25,9 @@ from workbench.sanitize.forecast import read_off
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.events import Emit, ignore
+
+_ROOM_OF_AN_EVENT = 200
+"""Bytes of a model and its card for each query and column: a public row that was asked about stands in the model."""
 
 
 def release_fit(
@@ -51,18 +54,29 @@ def release_fit(
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
-        InputError: the plan holds unconfirmed guesses, the folder exists, or a value does not fit its column.
+        InputError: the plan holds unconfirmed guesses, the folder exists, or a value does not fit its column; a public
+            file that the model reads is the table itself.
         BudgetRefusedError: the cap does not allow it.
     """
     require_confirmed(plan)
     features, goal = columns_of(plan, target)
-    chosen.require([c.facts() for c in features], goal.facts())
+    estimator = unfitted(chosen, parameters, plan, target)
+    files = estimator.files_read
+    for name, digest in files.items():
+        if digest and digest == table.digest:
+            raise InputError(
+                "the file of public rows is the private table itself, and its rows would be published",
+                f"parameter {name}",
+                "name a file of rows that everybody may read",
+            )
 
     def train(charge: Charge) -> Trained:
-        return _train(chosen, parameters, plan, target, table, charge)
+        return _train(chosen, estimator, plan, target, table, charge)
 
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
-    room = _room(features, goal)
+    if files:
+        asked["files"] = {name: digest.hex() for name, digest in files.items()}
+    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(plan.rows_of(table).rows)) * len(features)
     work = f"fit {chosen.name}"
     return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
 
@@ -75,12 +89,18 @@ def _room(features: tuple[Column, ...], target: Column) -> int:
     return (1 << 20) + 100 * figures * classes + 8 * names
 
 
-def fit_cost(chosen: Learner, parameters: Parameters, plan: Plan, target: str, rows: int) -> Cost:
-    """Return what a release of ``chosen`` on ``rows`` rows is charged; reads no data.
+def unfitted(chosen: Learner, parameters: Parameters, plan: Plan, target: str) -> PrivateEstimator:
+    """Return the estimator that a release of ``chosen`` fits, still without a charge; reads no row of the table."""
+    features, goal = columns_of(plan, target)
+    return chosen.private([c.facts() for c in features], goal.facts(), parameters, ReleasedNoise())
+
+
+def fit_cost(estimator: PrivateEstimator, plan: Plan, rows: int) -> Cost:
+    """Return what the release of an estimator's fit on ``rows`` rows is charged; reads no row of the table.
 
     k rows of one person cost more than one row: k·ε, and δ where there is one by more than that.
     """
-    return for_person(_cost(_estimator(chosen, parameters, *columns_of(plan, target)), rows), plan.rows_per_person)
+    return for_person(_cost(estimator, rows), plan.rows_per_person)
 
 
 def columns_of(plan: Plan, target: str) -> tuple[tuple[Column, ...], Column]:
@@ -117,7 +137,7 @@ def outside(features: tuple[Column, ...], target: Column) -> tuple[str, ...]:
 
 def _train(
     chosen: Learner,
-    parameters: Parameters,
+    estimator: PrivateEstimator,
     plan: Plan,
     target_name: str,
     table: Table,
@@ -125,7 +145,6 @@ def _train(
 ) -> Trained:
     features, target = columns_of(plan, target_name)
     table = plan.rows_of(table)
-    estimator = _estimator(chosen, parameters, features, target)
     cost = _cost(estimator, table.rows)
     people = plan.rows_per_person
     # k rows of one person cost more than one row; charged before a cell is turned into a number.
@@ -137,12 +156,10 @@ def _train(
     data = json.dumps(estimator.to_plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return Trained(
         model=chosen.name,
-        parameters=estimator.parameters.to_plain(),
+        parameters=estimator.published_parameters(),
         inputs=[c.facts().to_plain() for c in (*features, target)],
         statement=model_statement(people, replaces_invalid=plan.replaces_invalid),
-        randomness=(
-            "exact discrete Laplace on integers (OpenDP) from OpenSSL's cryptographic generator, seeded by the system"
-        ),
+        randomness=estimator.randomness,
         releasable=estimator.releasable,
         rows=table.rows,
         outside=outside(features, target),
@@ -159,12 +176,6 @@ def _require_paid(paid: Cost, asked: Cost) -> None:
     """Take the charge of the fit itself, which was made before: it must be the same."""
     if asked != paid:
         raise AssertionError("the fit costs something else than was charged")
-
-
-def _estimator(
-    chosen: Learner, parameters: Parameters, features: tuple[Column, ...], target: Column
-) -> PrivateEstimator:
-    return chosen.private([c.facts() for c in features], target.facts(), parameters, ReleasedNoise())
 
 
 def _cost(estimator: PrivateEstimator, rows: int) -> Cost:

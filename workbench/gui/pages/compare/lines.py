@@ -68,7 +68,8 @@ class Line:
         assert self.study is not None
         found = tuple((p.epsilon, p.mean, p.standard_error) for p in self.study.points(metric.name))
         constant = self.study.result.levels.get(metric.name) if metric.level else None
-        return Drawn(name, style, found, constant=constant) if found else None
+        each = self.kind == "private" and learners.learner(self.study.result.plan.model).each_prediction
+        return Drawn(name, style, found, constant=constant, each_prediction=each) if found else None
 
     def figures(self) -> tuple[str, str, tuple[Row, ...]]:
         """Return its table, its model and every figure of it, for a file."""

@@ -84,6 +84,10 @@ class BeforeCard(Card):
         self._missing.setText(NO_TORCH if torch_missing else "")
         self._missing.setVisible(torch_missing)
         self._facts.show_line("cost", "cost", cost(found, working=working), "accent")
+        if found is not None and found.made_of:
+            self._facts.show_line("made_of", "made of", found.made_of)
+        else:
+            self._facts.hide_line("made_of")
         if not network:
             for key in OF_NETWORKS:
                 self._facts.hide_line(key)

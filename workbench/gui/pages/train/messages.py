@@ -45,9 +45,10 @@ def steps(found: Preflight) -> str:
 def question(title: str, target: str | None, folder: Path, found: Preflight) -> str:
     """Return what is asked before the charge."""
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
+    of = f" ({found.made_of})" if found.made_of else ""
     return (
         f"{title}: trained to predict {target}, released into {folder.name}. "
-        f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta} "
+        f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
         f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )

@@ -30,6 +30,9 @@ AS_PLANNED = (
     "The plan: each column by the mechanism that Protect shows. Whatever is chosen, ε is split as in the plan: locked "
     "shares keep their part of it"
 )
+_LISTS = "0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios"
+OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"
+OF_EACH = f"Privacy losses of a whole row, of the private model for each prediction: {_LISTS}"
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
 
@@ -72,7 +75,7 @@ class CurveSetup(Card):
             QLineEdit(", ".join(f"{e:g}" for e in FIRST.epsilons)),
             "curve_epsilons",
             "List of ε",
-            "Privacy losses of a whole row: 0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios",
+            OF_A_ROW,
         )
         self.repeats = named(
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
@@ -133,6 +136,7 @@ class CurveSetup(Card):
             self.measure.addItem(entry.title, entry.name)
         self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
         self.measure.blockSignals(False)
+        self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
         for key, there, refusal in (
             ("none", chosen.ordinary is not None, NO_ORDINARY),
             ("sanitized", chosen.ordinary is not None, NO_ORDINARY),

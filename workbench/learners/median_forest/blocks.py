@@ -1,0 +1,101 @@
+"""The rows dealt into blocks, and the ordinary model that is trained on each block alone."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.learners.median_forest.setting import MIDDLE
+from workbench.params import ParameterError
+
+INSTALL = 'pip install "privacy-workbench[boost]"'
+
+Encoded = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+
+class BlockModel(Protocol):
+    """The model of one block."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted share of the range of each row (n,)."""
+        ...
+
+
+Trainer = Callable[[Encoded, Doubles, int], BlockModel]
+"""Makes the model of encoded rows (n, D) and their shares of the range (n,), with a public seed in the third place."""
+
+
+class Constant:
+    """The model of a block without a row: the middle of the range."""
+
+    def predict(self, X: Any) -> Doubles:
+        """Return the same share for each row (n,)."""
+        return np.full(len(X), MIDDLE)
+
+
+def deal(rows: int, blocks: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the places of the rows of each block: row i is in block i mod B, and in no other.
+
+    It rests on the place alone: an emptied row stays in its block, and the others stay in theirs.
+    """
+    for block in range(blocks):
+        yield np.arange(block, rows, blocks)
+
+
+def trained_blocks(X: Encoded, y: Doubles, blocks: int, train: Trainer) -> list[BlockModel]:
+    """Return the model of each block, made from its own rows and the number of the block alone.
+
+    Args:
+        X: encoded rows (n, D).
+        y: the target's share of its range in each row (n,), NaN of an empty one, which contributes nothing.
+        blocks: B.
+        train: makes a model.
+    """
+    made: list[BlockModel] = []
+    for block, places in enumerate(deal(len(y), blocks)):
+        here = places[~np.isnan(y[places])]
+        made.append(train(X[here], y[here], block) if len(here) else Constant())
+    return made
+
+
+def forest(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int | None) -> BlockModel:
+    """Return an ordinary random forest (scikit-learn's)."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    # One thread: the mean over the trees is then always summed in one order.
+    model = RandomForestRegressor(trees, max_depth=depth, random_state=seed, n_jobs=1)
+    fitted: BlockModel = model.fit(X.astype(np.float32), y)  # whole numbers of 16 bits: exact
+    return fitted
+
+
+def boosted(X: Encoded, y: Doubles, seed: int, *, rounds: int, depth: int, rate: float = 0.3) -> BlockModel:
+    """Return ordinary boosted trees (XGBoost's).
+
+    Raises:
+        ParameterError: XGBoost is not installed.
+    """
+    require_xgboost()
+    from xgboost import XGBRegressor
+
+    model = XGBRegressor(
+        n_estimators=rounds,
+        max_depth=depth,
+        learning_rate=rate,
+        tree_method="exact",
+        n_jobs=1,
+        random_state=seed,
+        verbosity=0,
+    )
+    fitted: BlockModel = model.fit(X.astype(np.float32), y)
+    return fitted
+
+
+def require_xgboost() -> None:
+    """Raise :class:`ParameterError` with the command that installs XGBoost, where it is not installed."""
+    if importlib.util.find_spec("xgboost") is None:
+        raise ParameterError("median-xgboost needs XGBoost, which is not installed", mend=f"in a terminal: {INSTALL}")
