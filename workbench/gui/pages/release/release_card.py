@@ -78,14 +78,14 @@ class ReleasedCard(Card):
             tip="A model of the released table costs nothing beyond it (on the Predict page)",
         )
         model.clicked.connect(lambda: learn(self._output))
-        for part in (self._verify, folder, model):
-            part.setVisible(bool(step.files) and not (part is model and step.model))
         self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
         foot = QWidget()
         layout = row(self._verify, folder, model, 8)
         layout.addWidget(self._result, 1)
         foot.setLayout(layout)
         self.body.addWidget(foot)
+        for part in (self._verify, folder, model):
+            part.setVisible(bool(step.files) and not (part is model and step.model))
 
     @property
     def result(self) -> QLabel:
