@@ -9,6 +9,8 @@ from workbench.learners.kmeans.estimator import KMEANS
 from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
+from workbench.learners.pca.estimator import PRINCIPAL_COMPONENTS
+from workbench.learners.standardize.estimator import STANDARDIZE
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -20,12 +22,13 @@ LEARNERS: tuple[Learner, ...] = (
     FOREST_REGRESSION,
     KMEANS,
     DBSCAN,
+    PRINCIPAL_COMPONENTS,
+    STANDARDIZE,
 )
 
 PLANNED = (
     "median-forest",
     "median-xgboost",
-    "pca",
 )
 
 
@@ -54,7 +57,9 @@ __all__ = [
     "LOGISTIC_REGRESSION",
     "NAIVE_BAYES",
     "PLANNED",
+    "PRINCIPAL_COMPONENTS",
     "RANDOM_FOREST",
+    "STANDARDIZE",
     "Learner",
     "learner",
 ]

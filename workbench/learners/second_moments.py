@@ -6,10 +6,8 @@ which is what removing it changes (zero-out neighbours).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 def product_norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -26,7 +24,7 @@ def product_sums(rows: NDArray[np.int64]) -> list[int]:
     return [int(v) for v in (z.T @ z)[np.triu_indices(rows.shape[1])]]
 
 
-def symmetric(sums: Sequence[float], parts: int) -> NDArray[np.float64]:
+def symmetric(sums: ArrayLike, parts: int) -> NDArray[np.float64]:
     """Return the symmetric matrix (p, p) whose upper triangle is ``sums``, row by row."""
     matrix = np.zeros((parts, parts))
     first, second = np.triu_indices(parts)

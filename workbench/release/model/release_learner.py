@@ -26,6 +26,9 @@ from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Column, Plan
 from workbench.signals.events import Emit, ignore
 
+_NUMBER = 32
+"""Bytes of a number in a line of its own."""
+
 
 def release_fit(
     chosen: Learner,
@@ -62,7 +65,7 @@ def release_fit(
         return _train(chosen, parameters, plan, target, table, charge)
 
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
-    room = _room(features, goal)
+    room = _room(features, goal) + _NUMBER * _estimator(chosen, parameters, features, goal).numbers(table.rows)
     work = f"fit {chosen.name}"
     return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
 
