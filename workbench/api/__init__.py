@@ -12,7 +12,8 @@ certificate or card, and may leave::
     api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
     api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"]).fit(people[["age"]], people["sex"])
 
-The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work.
+The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work. Each private step of a
+pipeline has its own ε, and they add up (:func:`total_epsilon`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from workbench.sanitize.plan import Plan, load_plan
 
 if TYPE_CHECKING:
     from workbench.api.models import Released, load_model
+    from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",
@@ -39,6 +41,7 @@ __all__ = [
     "load_plan",
     "plan",
     "release",
+    "total_epsilon",
     "verify",
 ]
 
@@ -49,6 +52,8 @@ def __getattr__(name: str) -> Any:
     models = importlib.import_module("workbench.api.models")
     if name in ("Released", "load_model"):
         return getattr(models, name)
+    if name == "total_epsilon":
+        return importlib.import_module("workbench.api.transformers").total_epsilon
     classes = models.classes()
     if name in classes:
         return classes[name]
