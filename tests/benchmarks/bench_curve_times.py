@@ -101,13 +101,9 @@ def peer(table: Path, *, redraw: bool) -> tuple[float, dict[str, float]]:
 
 
 @pytest.mark.skipif(not PEER, reason="WORKBENCH_PEER_PYTHON does not name a Python with diffprivlib 0.6.6")
-def test_both_pictures_in_an_eighth_of_the_time_of_the_class(
-    plan: Path, shared_data: Path, written: list[str]
-) -> None:
+def test_both_pictures_in_an_eighth_of_the_time_of_the_class(plan: Path, shared_data: Path, written: list[str]) -> None:
     table = shared_data / "diabetes.csv"
-    ours = {
-        model: statistics.median(curve(plan, table, model, REPEATS)[0] for _ in range(TIMES)) for model in MODELS
-    }
+    ours = {model: statistics.median(curve(plan, table, model, REPEATS)[0] for _ in range(TIMES)) for model in MODELS}
     theirs, each = peer(table, redraw=True)
     clipped, each_clipped = peer(table, redraw=False)
     both = sum(ours.values())
@@ -156,8 +152,8 @@ def test_two_workers_are_1_7_times_as_fast_as_one(
         "",
         "## Two workers",
         "",
-        f"`workbench curve --model {model}` with {LONG_REPEATS} repeats, else as above. The Dask scheduler, its workers of "
-        "one thread and the command run on the same cores. All figures are the same.",
+        f"`workbench curve --model {model}` with {LONG_REPEATS} repeats, else as above. The Dask scheduler, its workers "
+        "of one thread and the command run on the same cores. All figures are the same.",
         "",
         "| workers | one, s | two, s | ratio |",
         "|---|---|---|---|",

@@ -68,6 +68,11 @@ def test_each_model_predicts_each_row_of_a_table(made: Path, run: Run, learner) 
     predicted = opened.model.predict(matrix(sample_table("iris"), opened.attributes))
     if learner.task == "regression":
         np.testing.assert_allclose([float(row[1]) for row in rows], predicted, rtol=1e-9)
+    elif opened.columns:
+        assert header[1:] == [column.name for column in opened.columns]
+        np.testing.assert_allclose([[float(cell) for cell in row[1:]] for row in rows], predicted, rtol=1e-9)
+        for column, made in zip(opened.columns, predicted.T, strict=True):
+            assert column.bounds()[0] <= made.min() <= made.max() <= column.bounds()[1]
     elif learner.task == "clustering":
         assert [int(row[1]) for row in rows] == list(predicted)
     else:
@@ -166,3 +171,49 @@ def test_a_network_predicts(made: Path, run: Run) -> None:
         chances = [float(cell) for cell in row[2:]]
         assert sum(chances) == pytest.approx(1, abs=1e-5)
         assert header[2 + int(np.argmax(chances))] == f"probability of {row[1]}"
+
+
+def test_columns_that_are_made_keep_categories_and_missing_values(made: Path, run: Run) -> None:
+    rows = [
+        "size,colour,label",
+        *(f"{size},{colour},a" for size, colour in (("1", "red"), ("", "blue"), ("3", "")) * 9),
+    ]
+    (made / "mixed.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (made / "mixed.toml").write_text(
+        """version = 1
+epsilon = 1.0
+[[column]]
+name = "size"
+action = "protect"
+kind = "real"
+lower = 0
+upper = 4
+missing = "own-value"
+[[column]]
+name = "colour"
+action = "protect"
+kind = "category"
+domain = ["red", "blue"]
+missing = "own-value"
+[[column]]
+name = "label"
+action = "protect"
+kind = "category"
+domain = ["a", "b"]
+""",
+        encoding="utf-8",
+    )
+    words = ("--target", "label", "--epsilon", "50", "--bounds", "mixed.toml", "--ledger", "mixed.sqlite")
+    assert run("ledger", "cap", "mixed.csv", "--epsilon", "100", "--ledger", "mixed.sqlite").code == 0
+    for model in ("standardize", "pca"):
+        assert run("fit", "mixed.csv", "--model", model, *words, "-o", f"{model}-mixed").code == 0
+    assert run("predict", "mixed.csv", "--model", "standardize-mixed", "-o", "scaled.csv").code == 0
+    header, *cells = lines_of(made / "scaled.csv")
+    assert header == ["row", "size", "colour"]
+    assert [row[2] for row in cells[:3]] == ["red", "blue", ""]
+    assert [row[1] == "" for row in cells[:3]] == [False, True, False]
+    assert float(cells[0][1]) < 0 < float(cells[2][1])
+    told = run("predict", "mixed.csv", "--model", "pca-mixed", "-o", "components.csv")
+    assert "component 1, component 2" in told.out
+    assert "not for release" in told.out
+    assert all(abs(float(cell)) < 4 for row in lines_of(made / "components.csv")[1:] for cell in row[1:])

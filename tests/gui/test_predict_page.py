@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mishaps import retype, statuses, text_of
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from workbench.cli import main
 from workbench.gui.pages.predict import tasks
@@ -152,3 +152,21 @@ def test_a_file_that_cannot_be_written_is_told_of(iris, press, idle, qtbot, mode
     assert "folder of the output does not exist" in text_of(iris, "banner_text")
     assert tasks.KEY_OPEN
     assert CancelledError
+
+
+def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, press, idle, qtbot, model, tmp_path):
+    words = ["--target", "species", "--model", "pca", "--epsilon", "5", "--bounds", str(model.parent / "plan.toml")]
+    made = ["-o", str(tmp_path / "components"), "--ledger", str(tmp_path / "ledger.sqlite")]
+    assert main(["fit", "sample:iris", *words, *made]) == 0
+    take(iris, qtbot, idle, tmp_path / "components")
+    assert text_of(iris, "fact_model") == "PCA"
+    assert text_of(iris, "fact_predicts") == "component 1, component 2"
+    retype(iris, qtbot, "predict_output", tmp_path / "told.csv")
+    press(iris, "predict_run")
+    idle(iris)
+    with (tmp_path / "told.csv").open(encoding="utf-8", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    assert header == ["row", "component 1", "component 2"]
+    assert len(rows) == 150
+    assert "150 predictions in told.csv" in text_of(iris, "predict_outcome")
+    assert iris.findChild(QLabel, "fact_often_0") is None

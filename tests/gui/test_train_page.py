@@ -312,3 +312,21 @@ def test_the_axis_of_a_chart_ends_at_a_plain_figure(value, top):
     from workbench.gui.pages.train.chart import rounded_up
 
     assert rounded_up(value) == pytest.approx(top)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("naive-bayes", "Naive Bayes: trained to predict species, released into out."),
+        ("kmeans", "K-means: trained to find groups of rows, without species, released into out."),
+        ("pca", "PCA: fitted to all columns but species, released into out."),
+    ],
+)
+def test_the_question_says_what_the_target_is_for(model: str, said: str) -> None:
+    from decimal import Decimal
+
+    from workbench.gui.pages.train.messages import question
+    from workbench.learners import learner
+    from workbench.release.model.preflight import Preflight
+
+    assert question(learner(model), "species", Path("out"), Preflight(Decimal(1), Decimal(0), ())).startswith(said)

@@ -19,12 +19,16 @@ from workbench.learners.linear_regression.estimator import LinearRegression
 from workbench.learners.linear_regression.parameters import LinearRegressionParameters
 from workbench.learners.logistic_regression.estimator import LogisticRegression
 from workbench.learners.logistic_regression.parameters import SEARCH, SUMS, LogisticRegressionParameters
+from workbench.learners.pca.estimator import PCA
+from workbench.learners.pca.parameters import PcaParameters
+from workbench.learners.standardize.estimator import Standardize
+from workbench.learners.standardize.parameters import StandardizeParameters
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central import CentralNoise, StudyNoise
 
 ALPHA = 1e-7
 EPSILON = 2.0
-FITS = 4_000
+FITS, FEW = 4_000, 800
 SIDES = (Attribute(name="x", kind="real", lower=-1, upper=1), Attribute(name="z", kind="real", lower=-1, upper=1))
 NUMBER = Attribute(name="y", kind="real", lower=-1, upper=1)
 GROUP = Attribute(name="y", kind="category", domain=("a", "b"))
@@ -78,9 +82,25 @@ def emptied_class(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
     return np.array(model.answers["sums"], dtype=np.float64)
 
 
+def lone_direction(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
+    """Five rows, one of which, at a corner, is all that varies; mean, scatter and products follow from each other."""
+    X = [(1.0, 1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0)]
+    y = [-1 if emptied else 0, 1, 1, 1, 1]
+    model = PCA(SIDES, GROUP, PcaParameters(epsilon=EPSILON), noise).fit(X, y).model_
+    return np.array([v for answer in model.answers.values() for v in answer], dtype=np.float64)
+
+
+def lone_spread(noise: CentralNoise, emptied: bool) -> NDArray[np.float64]:
+    """Five rows, one of which, at a corner, is all that makes the columns spread."""
+    X = [(1.0, 1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0), (-1.0, -1.0)]
+    y = [-1 if emptied else 0, 1, 1, 1, 1]
+    model = Standardize(SIDES, GROUP, StandardizeParameters(epsilon=EPSILON), noise).fit(X, y).model_
+    return np.array([v for answer in model.answers for v in answer], dtype=np.float64)
+
+
 def outputs(fit: Fit, seed: int, emptied: bool, wrapped: Callable[[CentralNoise], CentralNoise]) -> NDArray[np.float64]:
     noise = wrapped(StudyNoise(np.random.default_rng(seed)))
-    return np.array([fit(noise, emptied) for _ in range(FITS)])
+    return np.array([fit(noise, emptied) for _ in range(FEW if fit in (lone_direction, lone_spread) else FITS)])
 
 
 FITTED = [
@@ -88,6 +108,8 @@ FITTED = [
     lone_member,
     best_weights,
     pytest.param(emptied_class, marks=pytest.mark.slow),
+    lone_direction,
+    lone_spread,
 ]
 
 

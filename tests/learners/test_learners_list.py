@@ -41,7 +41,7 @@ def test_learners_are_found_by_name() -> None:
     with pytest.raises(ParameterError, match="did you mean 'naive-bayes'"):
         learner("naive-bays")
     with pytest.raises(ParameterError, match="not in this version"):
-        learner("pca")
+        learner("median-forest")
 
 
 @given(st.floats(1e-9, 1e6), st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=80))

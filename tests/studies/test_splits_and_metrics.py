@@ -16,16 +16,18 @@ from sklearn.metrics import (
 from sklearn.svm import LinearSVC
 
 from workbench.data.schema import Attribute
-from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, TASKS, Task
+from workbench.learners import LEARNERS, PRINCIPAL_COMPONENTS, STANDARDIZE, Learner
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION, TASKS, Task, task
 from workbench.params import InputError, ParameterError
+from workbench.studies.column_metrics import reduction_metrics, scaling_metrics
 from workbench.studies.held_out import HeldOut, distances_of, scores_of
 from workbench.studies.metrics import (
     adjusted_rand,
     classification_metrics,
     measured,
     regression_metrics,
-    roc_auc,
 )
+from workbench.studies.ranking import roc_auc
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 codes = st.lists(st.integers(0, 3), min_size=5, max_size=80).map(np.array)
@@ -119,7 +121,7 @@ def test_agreement_of_groups_is_that_of_scikit_learn(pairs: list[tuple[int, int]
     assert adjusted_rand(classes, groups) == pytest.approx(adjusted_rand_score(classes, groups), abs=1e-12)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [task for task in TASKS if not task.transforms], ids=lambda task: task.name)
 def test_every_task_can_be_measured_and_compared_with_a_constant_answer(task: Task) -> None:
     study = measured(task.name)
     target = AGE if task.name == REGRESSION else Attribute(name="y", kind="category", domain=("a", "b", "c"))
@@ -240,3 +242,64 @@ def test_of_a_sum_near_is_a_part_of_it() -> None:
     inertia = measured(CLUSTERING).metric("inertia")
     assert inertia.close(102, 100)
     assert not inertia.close(104, 100)
+
+
+MAKERS = [model for model in LEARNERS if task(model.task).transforms]
+
+
+@pytest.mark.parametrize("model", MAKERS, ids=lambda model: model.name)
+def test_what_makes_columns_is_compared_with_a_model_that_looks_at_no_row(model: Learner) -> None:
+    generator = np.random.default_rng(0)
+    u = generator.normal(3, 1.5, 300)
+    X = np.column_stack([u, 2 + 0.2 * u + generator.normal(0, 0.1, 300)])
+    columns = (*PLACES, Attribute(name="w", kind="real", lower=0, upper=90))
+    X = np.column_stack([X, X[:, 0] * 2 + 30])
+    study = measured(model.task)
+    assert study.constant is None
+    assert model.blind is not None
+    assert model.ordinary is not None
+    y = np.zeros(300, dtype=np.int64)
+    level, ordinary = (
+        study.measure(HeldOut.ask(asked, columns, 0, X, y), KIND)
+        for asked in (model.blind(columns, KIND), model.ordinary(columns, KIND).fit(X, y))
+    )
+    for metric in study.metrics:
+        assert metric.level
+        assert metric.better(ordinary[metric.name], level[metric.name])
+
+
+def test_directions_at_random_explain_what_random_directions_explain_on_average() -> None:
+    generator = np.random.default_rng(4)
+    rows = generator.normal(0, [0.3, 0.1, 0.2, 0.05], (200, 4))
+    shares = []
+    for _ in range(3000):
+        along = np.linalg.qr(generator.normal(size=(4, 2)))[0]
+        shares.append(reduction_metrics(rows, rows @ along @ along.T)["variance_explained"])
+    columns = tuple(Attribute(name=f"x{j}", kind="real", lower=-1, upper=1) for j in range(4))
+    assert PRINCIPAL_COMPONENTS.blind is not None
+    said = HeldOut.ask(PRINCIPAL_COMPONENTS.blind(columns, KIND), columns, 0, rows, np.zeros(200))
+    level = measured(PRINCIPAL_COMPONENTS.task).measure(said, KIND)["variance_explained"]
+    assert level == pytest.approx(0.5, abs=1e-6)
+    assert np.mean(shares) == pytest.approx(level, abs=6 * np.std(shares) / 3000**0.5)
+
+
+def test_variance_explained_does_not_hang_on_the_mean_and_the_error_does() -> None:
+    rows = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    along = rows * [1, 0]
+    assert reduction_metrics(rows, along)["variance_explained"] == pytest.approx(0.8)
+    moved = reduction_metrics(rows, along + np.array([0.0, 0.3]))
+    assert moved["variance_explained"] == pytest.approx(0.8)
+    assert moved["reconstruction_error"] > reduction_metrics(rows, along)["reconstruction_error"]
+    assert reduction_metrics(rows, rows) == {"variance_explained": 1.0, "reconstruction_error": 0.0}
+    assert reduction_metrics(rows[:1], along[:1] + 1)["variance_explained"] == 0
+
+
+def test_missing_values_are_left_out_of_the_errors_of_scales() -> None:
+    columns = np.array([[1.0, np.nan, np.nan], [-1.0, 2.0, np.nan], [1.0, 2.0, np.nan], [-1.0, 2.0, np.nan]])
+    assert scaling_metrics(columns) == {"mean_error": 1.0, "scale_error": 0.5}
+    assert scaling_metrics(columns[:, 2:]) == {"mean_error": 0.0, "scale_error": 0.0}
+    mixed = (*PLACES, Attribute(name="flag", kind="boolean"))
+    X = np.column_stack([np.linspace(-9, 9, 20), np.linspace(0, 5, 20), np.ones(20)])
+    model = STANDARDIZE.ordinary(mixed, KIND).fit(X, np.zeros(20, dtype=np.int64))
+    figures = measured(STANDARDIZE.task).measure(HeldOut.ask(model, mixed, 0, X, X[:, 2]), KIND)
+    assert max(figures.values()) < 1e-6

@@ -16,7 +16,8 @@ A released table can be learned from at no cost, by whoever has it and its certi
 
     api.fit_on_release("people-released.csv", target="sex").predict(people)
 
-The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work.
+The models are scikit-learn estimators: ``clone``, ``cross_val_score`` and pipelines work. Each private step of a
+pipeline has its own ε, and they add up (:func:`total_epsilon`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from workbench.sanitize.plan import Plan, load_plan
 
 if TYPE_CHECKING:
     from workbench.api.released import Released, fit_on_release, load_model
+    from workbench.api.transformers import total_epsilon
 
 __all__ = [
     "Plan",
@@ -44,6 +46,7 @@ __all__ = [
     "load_plan",
     "plan",
     "release",
+    "total_epsilon",
     "verify",
     "why",
 ]
@@ -55,6 +58,8 @@ def __getattr__(name: str) -> Any:
     if name in ("Released", "fit_on_release", "load_model"):
         return getattr(importlib.import_module("workbench.api.released"), name)
     models = importlib.import_module("workbench.api.models")
+    if name == "total_epsilon":
+        return importlib.import_module("workbench.api.transformers").total_epsilon
     classes = models.classes()
     if name in classes:
         return classes[name]

@@ -8,6 +8,7 @@ import pandas as pd
 
 from workbench import learners
 from workbench.api.frames import table_of
+from workbench.api.made_columns import MadeColumns, values_of
 from workbench.api.tables import Place
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.release.model import on_release
@@ -30,6 +31,11 @@ class Released:
         self.card = opened.card
 
     @property
+    def _account(self) -> str | None:
+        told = self.card.get("account")
+        return None if told is None else str(told["name"])
+
+    @property
     def epsilon(self) -> float:
         """ε of its guarantee; a model that was trained on a release shares that of the release."""
         return float(self.card["guarantee"]["epsilon"])
@@ -42,12 +48,18 @@ class Released:
     def predict(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the predictions for each row, and the probabilities of the classes where the model tells them.
 
-        They are functions of the rows: private, as these are.
+        Of PCA and the like they are the new columns, with their public bounds for a model that follows. They are
+        functions of the rows: private, as these are.
         """
+        made = self._opened.columns
+        if made:
+            rows = self._opened.made(table_of(frame))
+            told = MadeColumns({fact.name: fact for fact in made}, released=True, account=self._account)
+            return told.on(values_of(rows, made, {}), frame.index)
         cells = list(self._opened.predict(table_of(frame)))
-        made = pd.DataFrame(cells, columns=list(self._opened.header), index=frame.index)
+        said = pd.DataFrame(cells, columns=list(self._opened.header), index=frame.index)
         texts = 1 if self._opened.task == CLASSIFICATION else 0
-        return made.astype(dict.fromkeys(self._opened.header[texts:], float))
+        return said.astype(dict.fromkeys(self._opened.header[texts:], float))
 
 
 def fit_on_release(

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
-from workbench.cli.models import one_of
+from workbench.cli.models import TARGET_HELP, one_of
 from workbench.cli.tables import add_data, add_output, columns_text, read_data
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
@@ -40,7 +40,7 @@ _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (de
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help=TARGET_HELP)
     default = CurvePlan().model
     help_text = f"the model, {one_of(learners.LEARNERS)} (default {default})"
     parser.add_argument("--model", dest="CurvePlan.model", metavar="MODEL", help=help_text.replace("%", "%%"))

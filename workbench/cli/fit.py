@@ -10,7 +10,7 @@ from typing import Any
 from workbench import learners
 from workbench.cli import fit_on_release
 from workbench.cli.command import Command, Context
-from workbench.cli.models import add_parameters, one_of, read_parameters
+from workbench.cli.models import TARGET_HELP, add_parameters, one_of, read_parameters
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
 from workbench.cli.training import stopped_words
 from workbench.learners import Learner, learner
@@ -28,7 +28,7 @@ _EPSILON = RealField(help="privacy loss of the model", symbol="ε", at_least=EPS
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
-    parser.add_argument("--target", required=True, metavar="COL", help="the column to predict")
+    parser.add_argument("--target", required=True, metavar="COL", help=TARGET_HELP)
     parser.add_argument("--model", required=True, metavar="MODEL", help=one_of(learners.LEARNERS))
     each = ", ".join(model.name for model in learners.LEARNERS if model.each_prediction)
     of_each = f"; for {each}: of each prediction, times the rows that --ask names" if each else ""

@@ -15,6 +15,8 @@ from workbench.params import ParameterError, Parameters
 PREFIX = "model"
 """What the options of parameters begin with in the parsed options: models that name one alike share it."""
 
+TARGET_HELP = "the column to predict; a model that predicts nothing leaves it out"
+
 OF_EVERY_MODEL = ("epsilon", "delta")
 """Parameters that the command itself asks for."""
 

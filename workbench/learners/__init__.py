@@ -11,6 +11,8 @@ from workbench.learners.linear_regression.estimator import LINEAR_REGRESSION
 from workbench.learners.logistic_regression.estimator import LOGISTIC_REGRESSION
 from workbench.learners.median_forest.estimator import MEDIAN_FOREST, MEDIAN_XGBOOST
 from workbench.learners.naive_bayes.estimator import NAIVE_BAYES
+from workbench.learners.pca.estimator import PRINCIPAL_COMPONENTS
+from workbench.learners.standardize.estimator import STANDARDIZE
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
@@ -24,9 +26,11 @@ LEARNERS: tuple[Learner, ...] = (
     MEDIAN_XGBOOST,
     KMEANS,
     DBSCAN,
+    PRINCIPAL_COMPONENTS,
+    STANDARDIZE,
 )
 
-PLANNED = ("pca",)
+PLANNED: tuple[str, ...] = ()
 
 
 def learner(name: str) -> Learner:
@@ -70,7 +74,9 @@ __all__ = [
     "MEDIAN_XGBOOST",
     "NAIVE_BAYES",
     "PLANNED",
+    "PRINCIPAL_COMPONENTS",
     "RANDOM_FOREST",
+    "STANDARDIZE",
     "Learner",
     "corrected",
     "learner",

@@ -38,13 +38,16 @@ class Learner:
         name: the word of the command line.
         title: its name for a person.
         about: how it is trained, in one sentence.
-        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
+        task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
         parameters: its declared parameters; ``epsilon`` is one of them.
         estimator: makes the private model; a class with ``fit``, ``predict`` and what :class:`PrivateEstimator` asks.
         ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
             where there is none.
         corrected: makes the model that learns from sanitised cells, knowing the public tables of the attributes and
             of the target; asked about rows as the others are. ``None`` where there is none.
+        blind: makes the model that looks at no row, from attributes and target: what a study compares with where no
+            constant answer exists; ``None`` elsewhere.
+        check: raises :class:`ParameterError` where it cannot use columns of the right kinds: too many, or too few.
         kinds: the kinds of columns that it can learn from.
         short: the title where there is little room.
         relation: the neighbours that its cost is stated for.
@@ -59,6 +62,8 @@ class Learner:
     estimator: type[PrivateEstimator]
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
     corrected: type[CorrectedEstimator] | None = None
+    blind: Callable[[Sequence[Attribute], Attribute], Any] | None = None
+    check: Callable[[Sequence[Attribute]], None] | None = None
     kinds: tuple[str, ...] = KINDS
     short: str = ""
     relation: str = "zero-out"
@@ -85,6 +90,8 @@ class Learner:
                     ("drop it", "choose another model"),
                     code="column-kind",
                 )
+        if self.check is not None:
+            self.check(attributes)
 
     def private(
         self, attributes: Sequence[Attribute], target: Attribute, parameters: Parameters, noise: CentralNoise
@@ -167,6 +174,10 @@ class PrivateEstimator(ABC):
     @abstractmethod
     def from_plain(values: Mapping[str, Any]) -> Any:
         """Return the model that :meth:`to_plain` wrote; it predicts, and cannot be fitted again."""
+
+    def numbers(self, rows: int) -> int:
+        """Return how many whole numbers a fit on ``rows`` rows releases, where they may be many; 0 where few."""
+        return 0
 
     @property
     def attributes_used(self) -> tuple[str, ...]:

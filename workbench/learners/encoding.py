@@ -113,6 +113,23 @@ class Encoding:
                 at += 1
         return encoded
 
+    def span(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest Σ w_j·x_j of any row x in units of K (k,), (k,), for weights (D, k).
+
+        An attribute has one value at a time, so that its columns are not at their ends together.
+        """
+        lowest, highest = np.zeros(weights.shape[1]), np.zeros(weights.shape[1])
+        at = 0
+        for attribute in self.attributes:
+            width = self._width(attribute)
+            own = weights[at : at + width]
+            at += width
+            ends = [own[:1], -own[:1], own[1:]] if attribute.numeric or _two_sided(attribute) else [own]
+            reached = np.vstack(ends)
+            lowest += reached.min(axis=0)
+            highest += reached.max(axis=0)
+        return lowest, highest
+
     def decode(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return places (k, D) in the units of X (k, d); a category gets the code of its nearest value."""
         out = np.empty((len(places), len(self.attributes)))

@@ -1,4 +1,4 @@
-"""What models predict: classes, numbers or groups; what each task needs of the target column, and how it is read."""
+"""What models make: classes, numbers, groups or new columns; what each task needs of the target, and how it is read."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ EMPTY = -1
 """Class code of an empty row: it contributes nothing to any sum, and is counted only in the public n."""
 
 CLASSIFICATION, REGRESSION, CLUSTERING = "classification", "regression", "clustering"
+REDUCTION, SCALING = "reduction", "scaling"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a model predicts.
+    """What a model makes of a row.
 
     Attributes:
         name: one word, as descriptors name it.
@@ -33,6 +34,8 @@ class Task:
         filled: says which rows of y have something to predict, (n,); the others are empty.
         noun: what a row has to predict, to say that it is absent.
         needs: what the table must have, in a sentence.
+        use: what the target is for, to be said of a model, with ``{target}`` for its name.
+        transforms: whether it makes columns for another model, and not a prediction.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Task:
     filled: Callable[[NDArray[Any]], NDArray[np.bool_]]
     noun: str
     needs: str
+    use: str = "trained to predict {target}"
+    transforms: bool = False
 
 
 def classes_of(table: Table, target: Attribute) -> NDArray[np.int64]:
@@ -81,6 +86,17 @@ def _needs_classes(target: Attribute) -> None:
     target.values()
 
 
+def _either_of(table: Table, target: Attribute) -> NDArray[Any]:
+    return numbers_of(table, target) if target.numeric else classes_of(table, target)
+
+
+def _needs_facts(target: Attribute) -> None:
+    if target.numeric:
+        target.bounds()
+    else:
+        target.values()
+
+
 def _needs_numbers(target: Attribute) -> None:
     if not target.numeric:
         raise ParameterError(
@@ -102,6 +118,12 @@ def _has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
     return filled
 
 
+def _has_either(y: NDArray[Any]) -> NDArray[np.bool_]:
+    return _has_number(y) if y.dtype.kind == "f" else _has_class(y)
+
+
+_WITHOUT = "The target is left out; a row without one counts as empty."
+
 TASKS: tuple[Task, ...] = (
     Task(CLASSIFICATION, _needs_classes, classes_of, _has_class, "class", "It predicts a column of classes."),
     Task(
@@ -113,7 +135,35 @@ TASKS: tuple[Task, ...] = (
         "It predicts a column of numbers with declared bounds.",
     ),
     # Groups are found without the target: its classes only tell a study how good they are.
-    Task(CLUSTERING, _needs_classes, classes_of, _has_class, "class", "It finds groups of rows."),
+    Task(
+        CLUSTERING,
+        _needs_classes,
+        classes_of,
+        _has_class,
+        "class",
+        "It finds groups of rows.",
+        "trained to find groups of rows, without {target}",
+    ),
+    Task(
+        REDUCTION,
+        _needs_facts,
+        _either_of,
+        _has_either,
+        "value",
+        f"It turns all columns into a few. {_WITHOUT}",
+        "fitted to all columns but {target}",
+        transforms=True,
+    ),
+    Task(
+        SCALING,
+        _needs_facts,
+        _either_of,
+        _has_either,
+        "value",
+        f"It needs at least one column of numbers. {_WITHOUT}",
+        "fitted to all columns but {target}",
+        transforms=True,
+    ),
 )
 
 

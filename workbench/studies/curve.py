@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
-from workbench.learners import learner
+from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
 from workbench.params.lists import levels
@@ -110,7 +110,7 @@ class CurveResult:
         rows: every figure; of a finished curve by regime (in the plan's order), ε, repeat and metric.
         points: summaries of the repeats, by regime, ε and metric.
         levels: by metric, the mean figure on the held-out rows of always giving the one answer that fits the training
-            rows best (the largest class, the mean).
+            rows best (the largest class, the mean), or of a model that looks at no row.
         table_rows: number of rows of the table.
     """
 
@@ -284,7 +284,8 @@ def in_order(plan: CurvePlan, rows: Iterable[Row]) -> tuple[Row, ...]:
 def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
     """Return by metric the mean figure on held-out rows of always giving the best constant answer of the training rows.
 
-    Only of the metrics that draw it as a level.
+    Of a task without such an answer it is that of the model's descriptor that looks at no row. Only of the metrics that
+    draw it as a level.
     """
     study = plan.measured
     drawn = [metric.name for metric in study.metrics if metric.level]
@@ -293,9 +294,17 @@ def constant_levels(plan: CurvePlan, data: StudyData) -> dict[str, float]:
     figures = []
     for repeat in range(plan.repeats):
         training, held_out = _split(plan, data, repeat)
-        said = np.full(len(held_out), study.constant(data.y[training]))
-        figures.append(study.measure(HeldOut(data.y[held_out], said), data.target))
+        if study.constant is None:
+            told = _blind(learner(plan.model), data, held_out)
+        else:
+            told = HeldOut(data.y[held_out], np.full(len(held_out), study.constant(data.y[training])))
+        figures.append(study.measure(told, data.target))
     return {name: sum(found[name] for found in figures) / len(figures) for name in drawn}
+
+
+def _blind(model: Learner, data: StudyData, held_out: NDArray[np.int64]) -> HeldOut:
+    assert model.blind is not None  # what makes columns is compared with one that looks at no row
+    return HeldOut.ask(model.blind(data.columns, data.target), data.columns, 0, data.X[held_out], data.y[held_out])
 
 
 def _majority(plan: CurvePlan, data: StudyData) -> float:

@@ -1,4 +1,4 @@
-"""What a trained model gives away about held-out rows: its answers, and the scores and centres behind them."""
+"""What a trained model gives away about held-out rows: its answers, and the scores, centres or rows behind them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
+from workbench.learners.encoding import Encoding, grid_of
 
 Doubles = NDArray[np.float64]
 
@@ -24,12 +25,17 @@ class HeldOut:
         scores: how much each class is favoured (n, k), higher is more; ``None`` of a model that gives no scores.
         distances: squared distance of each row to the nearest centre (n,), where the declared range of a column is 1;
             ``None`` of a model that has no centres.
+        rebuilt: the encoded rows (n, D), in half-ranges, and those that the model makes of its answers (n, D);
+            ``None`` of a model that makes none.
+        numeric: the indices of the columns of X that are numbers.
     """
 
     truth: NDArray[Any]
     predicted: NDArray[Any]
     scores: Doubles | None = None
     distances: Doubles | None = None
+    rebuilt: tuple[Doubles, Doubles] | None = None
+    numeric: tuple[int, ...] = ()
 
     @classmethod
     def ask(
@@ -39,17 +45,21 @@ class HeldOut:
 
         Args:
             model: anything with scikit-learn's ``predict``; scores come from ``predict_proba`` or
-                ``decision_function``, centres from ``cluster_centers_``, in the units of X.
+                ``decision_function``, centres from ``cluster_centers_``, in the units of X, and rebuilt rows from
+                ``rebuild`` of its answers.
             attributes: the columns of X.
             classes: number of declared classes; 0 where classes are not what is predicted.
             X: the rows (n, d).
             truth: what is to be predicted in them (n,).
         """
+        said = np.asarray(model.predict(X))
         return cls(
             truth,
-            np.asarray(model.predict(X)),
+            said,
             scores_of(model, classes, X) if classes else None,
             distances_of(model, attributes, X),
+            rebuilt_of(model, attributes, X, said),
+            tuple(j for j, attribute in enumerate(attributes) if attribute.numeric),
         )
 
 
@@ -91,3 +101,14 @@ def distances_of(model: Any, attributes: Sequence[Attribute], X: NDArray[np.floa
     for middle in middles:  # one centre at a time: all at once would need rows × centres × columns of memory
         nearest = np.minimum(nearest, np.nansum((rows - middle) ** 2, axis=1))
     return nearest
+
+
+def rebuilt_of(
+    model: Any, attributes: Sequence[Attribute], X: NDArray[np.float64], said: NDArray[Any]
+) -> tuple[Doubles, Doubles] | None:
+    """Return the encoded rows (n, D) and those made of a model's answers, or ``None`` where it makes none."""
+    rebuild = getattr(model, "rebuild", None)
+    if rebuild is None:
+        return None
+    size = grid_of(1)
+    return Encoding(tuple(attributes)).encode(X, size) / size, np.asarray(rebuild(said))

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Attribute
-from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REGRESSION
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, REDUCTION, REGRESSION, SCALING
 from workbench.params import ParameterError
+from workbench.studies.column_metrics import reduction_metrics, scaling_metrics
 from workbench.studies.held_out import HeldOut
+from workbench.studies.ranking import roc_auc
 
 ACCURACY, AUC, INERTIA = "accuracy", "auc", "inertia"
 
@@ -31,6 +33,7 @@ class Metric:
         inside: the title within a sentence.
         level: what always gives one answer, whose figure is drawn as a level; empty where none is drawn.
         beats: that answer as the end of the sentence "Better than …".
+        hopeless: what is said where the model is no better than that answer even without privacy.
         higher: whether a higher figure is a better one.
         near: how far from the level without privacy still counts as near it.
         near_words: the same, in words.
@@ -49,6 +52,7 @@ class Metric:
     near_words: str = "3 points"
     relative: bool = False
     absent: str = ""
+    hopeless: str = "This target cannot be predicted from these columns: even without privacy the model is no better"
 
     def not_worse(self, value: float, level: float, slack: float = 0.0) -> bool:
         """Return whether ``value`` is at least as good as ``level``, or worse by ``slack`` at most."""
@@ -71,7 +75,8 @@ class Measured:
         task: the name of the :class:`workbench.learners.tasks.Task`.
         metrics: its figures, the one that is drawn first at the front.
         measure: returns figures by name, of what a model says about rows of a target column.
-        constant: returns the one answer that fits training rows y (n,) best without looking at any other column.
+        constant: returns the one answer that fits training rows y (n,) best without looking at any other column;
+            ``None`` where a model makes columns: then it is compared with its descriptor's ``blind``.
         strata: returns the code of the group of each row (n,) that a split divides alike.
         question: how good a model is, in the middle of a sentence.
         splits: what the splits are called.
@@ -80,7 +85,7 @@ class Measured:
     task: str
     metrics: tuple[Metric, ...]
     measure: Callable[[HeldOut, Attribute], dict[str, float]]
-    constant: Callable[[NDArray[Any]], float]
+    constant: Callable[[NDArray[Any]], float] | None
     strata: Callable[[NDArray[Any]], NDArray[np.int64]]
     question: str
     splits: str
@@ -170,33 +175,6 @@ def adjusted_rand(truth: NDArray[np.int64], groups: NDArray[np.int64]) -> float:
     return 1.0 if most == chance else (together - chance) / (most - chance)
 
 
-def roc_auc(truth: NDArray[np.int64], scores: NDArray[np.float64]) -> float | None:
-    """Return the area under the ROC curve, or ``None`` where it is not defined.
-
-    Of two classes: the probability that a row of the second has a higher score for it than a row of the first, ties
-    counting one half (Mann & Whitney 1947). Of more: the plain mean of the areas of each class against all others,
-    over the classes that occur among the rows. It is not defined where all rows are of one class.
-
-    Args:
-        truth: class code of each row (n,), n ≥ 1.
-        scores: the score of each class in each row (n, k), k ≥ 2.
-    """
-    codes = [1] if scores.shape[1] == 2 else range(scores.shape[1])
-    areas = [area for code in codes if (area := _area(truth == code, scores[:, code])) is not None]
-    return sum(areas) / len(areas) if areas else None
-
-
-def _area(wanted: NDArray[np.bool_], score: NDArray[np.float64]) -> float | None:
-    of_class = int(wanted.sum())
-    others = len(wanted) - of_class
-    if not of_class or not others:
-        return None
-    _, place, ties = np.unique(score, return_inverse=True, return_counts=True)
-    middle_ranks = np.cumsum(ties) - (ties - 1) / 2  # rows with one score share the mean of their ranks
-    above = float(middle_ranks[place][wanted].sum()) - of_class * (of_class + 1) / 2
-    return above / (of_class * others)
-
-
 def _classes(rows: HeldOut, target: Attribute) -> dict[str, float]:
     figures = classification_metrics(rows.truth, rows.predicted.astype(np.int64), len(target.values()))
     area = None if rows.scores is None else roc_auc(rows.truth, rows.scores)
@@ -210,6 +188,15 @@ def _numbers(rows: HeldOut, target: Attribute) -> dict[str, float]:
 def _groups(rows: HeldOut, target: Attribute) -> dict[str, float]:
     figures = {"ari": adjusted_rand(rows.truth, rows.predicted.astype(np.int64))}
     return figures if rows.distances is None else {**figures, INERTIA: float(rows.distances.sum())}
+
+
+def _rows(rows: HeldOut, target: Attribute) -> dict[str, float]:
+    assert rows.rebuilt is not None  # what reduces rows can rebuild them
+    return reduction_metrics(*rows.rebuilt)
+
+
+def _scales(rows: HeldOut, target: Attribute) -> dict[str, float]:
+    return scaling_metrics(rows.predicted[:, list(rows.numeric)])
 
 
 def _largest_class(y: NDArray[Any]) -> float:
@@ -234,6 +221,10 @@ def _as_one(y: NDArray[Any]) -> NDArray[np.int64]:
 
 _MAJORITY = ("always the majority", "always naming the majority")
 _MEAN = ("always the mean", "always saying the mean")
+_ANY_WAY = ("random directions", "directions drawn at random")
+_BOUNDS_ALONE = ("declared bounds alone", "scaling by the declared bounds alone")
+_NO_DIRECTIONS = "These columns have no directions worth finding: even without privacy the components are no better"
+_NOTHING_TO_SCALE = "The declared bounds already say all: even without privacy the figures of the rows are no better"
 
 MEASURED: tuple[Measured, ...] = (
     Measured(
@@ -310,6 +301,68 @@ MEASURED: tuple[Measured, ...] = (
         _by_class,
         "how well its groups agree with the classes of the target",
         "stratified 80/20 splits",
+    ),
+    Measured(
+        REDUCTION,
+        (
+            Metric(
+                "variance_explained",
+                "Variance explained",
+                "share of that of all columns, each by its declared range",
+                "share of variance explained",
+                *_ANY_WAY,
+                near_words="3 points",
+                hopeless=_NO_DIRECTIONS,
+            ),
+            Metric(
+                "reconstruction_error",
+                "Reconstruction error",
+                "share of the declared range",
+                "reconstruction error",
+                *_ANY_WAY,
+                higher=False,
+                near=0.01,
+                near_words="1 % of the declared range",
+                hopeless=_NO_DIRECTIONS,
+            ),
+        ),
+        _rows,
+        None,
+        _as_one,
+        "how much of the rows its components keep",
+        "random 80/20 splits",
+    ),
+    Measured(
+        SCALING,
+        (
+            Metric(
+                "mean_error",
+                "Error of the means",
+                "mean distance of the columns' means from 0",
+                "error of the means",
+                *_BOUNDS_ALONE,
+                higher=False,
+                near=0.05,
+                near_words="0.05",
+                hopeless=_NOTHING_TO_SCALE,
+            ),
+            Metric(
+                "scale_error",
+                "Error of the scales",
+                "mean distance of the columns' standard deviations from 1",
+                "error of the scales",
+                *_BOUNDS_ALONE,
+                higher=False,
+                near=0.05,
+                near_words="0.05",
+                hopeless=_NOTHING_TO_SCALE,
+            ),
+        ),
+        _scales,
+        None,
+        _as_one,
+        "how well it scales the columns",
+        "random 80/20 splits",
     ),
 )
 """What is measured of each task, one entry each."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.learners.second_moments import product_norms, product_sums, symmetric
 from workbench.learners.sums import within_limit
 
 
@@ -37,11 +38,8 @@ def functional_sensitivity(parts: int) -> int:
 
 
 def norms(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the L1 norm of each row's products (n,), for rows (n, p + 1) with y last."""
-    absolute = np.abs(rows)
-    total = absolute.sum(axis=1)
-    norm: NDArray[np.int64] = (total * total + (rows * rows).sum(axis=1)) // 2 - rows[:, -1] ** 2
-    return norm
+    """Return the L1 norm of each row's products (n,), for rows (n, p + 1) with y last; y² is not asked for."""
+    return product_norms(rows) - rows[:, -1] ** 2
 
 
 def weighted(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
@@ -54,8 +52,7 @@ def weighted(rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
 
 def products(rows: NDArray[np.int64]) -> list[int]:
     """Return Σ z_i·z_j for the pairs of :func:`pairs`; exact, as n·K² ≤ 2^52."""
-    z = rows.astype(np.float64)
-    return [int(v) for v in (z.T @ z)[pairs(rows.shape[1] - 1)]]
+    return product_sums(rows)[:-1]
 
 
 def coefficients(rows: NDArray[np.int64]) -> list[int]:
@@ -68,11 +65,8 @@ def coefficients(rows: NDArray[np.int64]) -> list[int]:
 
 def gram(answer: list[int], parts: int, size: int, *, functional: bool) -> NDArray[np.float64]:
     """Return the symmetric matrix of Σ z_i·z_j (p + 1, p + 1) in units of one, 0 for (y, y), from released numbers."""
-    first, second = pairs(parts)
     values = np.array(answer, dtype=np.float64) / float(size) ** 2
     if functional:
+        first, second = pairs(parts)
         values = values / np.where(second == parts, -2.0, np.where(first == second, 1.0, 2.0))
-    matrix = np.zeros((parts + 1, parts + 1))
-    matrix[first, second] = values
-    matrix[second, first] = values
-    return matrix
+    return symmetric([*values, 0.0], parts + 1)

@@ -19,7 +19,7 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.corrected_model import CorrectedModel
-from workbench.learners.tasks import CLASSIFICATION, CLUSTERING
+from workbench.learners.tasks import CLASSIFICATION, CLUSTERING, task
 from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
@@ -57,9 +57,9 @@ class OpenModel:
         folder: where it is; ``None`` of a model that is only in memory.
         card: its card.
         title: its name for a person.
-        task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
+        task: what it makes: the name of a :class:`workbench.learners.tasks.Task`.
         attributes: the public facts about the columns that it reads.
-        target: the same of the column that it predicts.
+        target: the same of the column that it predicts, or that was left out where it makes columns.
         model: the model itself.
     """
 
@@ -72,8 +72,18 @@ class OpenModel:
     model: Predictor
 
     @property
+    def columns(self) -> tuple[Attribute, ...]:
+        """The public facts about the columns that it makes; none where it predicts."""
+        made: tuple[Attribute, ...] = ()
+        if task(self.task).transforms:
+            made = self.model.attributes_after  # type: ignore[attr-defined]
+        return made
+
+    @property
     def header(self) -> tuple[str, ...]:
         """The names of the columns of a prediction."""
+        if self.columns:
+            return tuple(column.name for column in self.columns)
         if self.task == CLUSTERING:
             return ("group",)
         predicted = f"predicted {self.target.name}"
@@ -108,7 +118,21 @@ class OpenModel:
             yield from self._cells(rows, names)
         emit(Progress(len(X), len(X), "Predicting"))
 
+    def made(self, table: Table) -> NDArray[np.float64]:
+        """Return the values of :attr:`columns` (n, k) for each row: private, as the table is.
+
+        Raises:
+            InputError: as :meth:`predict`.
+        """
+        table.require([a.name for a in self.attributes])
+        return np.asarray(self.model.predict(matrix(table, self.attributes)), dtype=np.float64)
+
     def _cells(self, rows: NDArray[np.float64], names: Sequence[str]) -> Iterator[list[str]]:
+        if self.columns:
+            made = self.columns
+            for values in self.model.predict(rows):
+                yield [_cell(value, column) for value, column in zip(values, made, strict=True)]
+            return
         if self._tells_chances:
             chances: NDArray[np.float64] = self.model.predict_proba(rows)  # type: ignore[attr-defined]
             for best, chance in zip(chances.argmax(axis=1), chances, strict=True):
@@ -199,6 +223,14 @@ def write_predictions(
         except OSError as error:
             raise write_error(error, output) from None
     return written
+
+
+def _cell(value: float, column: Attribute) -> str:
+    """Return a value of a column that was made; an empty cell where it is missing."""
+    if column.numeric:
+        return "" if np.isnan(value) else _number(value)
+    names = column.values()
+    return names[int(value)] if value < len(names) else ""
 
 
 def _number(value: Any) -> str:

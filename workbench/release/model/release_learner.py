@@ -29,6 +29,9 @@ from workbench.signals.events import Emit, ignore
 _ROOM_OF_AN_EVENT = 200
 """Bytes of a model and its card for each query and column: a public row that was asked about stands in the model."""
 
+_NUMBER = 32
+"""Bytes of a number in a line of its own."""
+
 
 def release_fit(
     chosen: Learner,
@@ -76,7 +79,9 @@ def release_fit(
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
     if files:
         asked["files"] = {name: digest.hex() for name, digest in files.items()}
-    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(plan.rows_of(table).rows)) * len(features)
+    counted = plan.rows_of(table).rows
+    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(counted)) * len(features)
+    room += _NUMBER * estimator.numbers(counted)
     work = f"fit {chosen.name}"
     return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.studies.why.rows import Doubles, Rows
 
+ATTRIBUTES = "attributes"
+
 _TIGHT = (0.02, 0.98)
 _WORTH_TIGHTENING = 0.9
 _PARTS = 16
@@ -147,11 +149,11 @@ CHANGES: tuple[Change, ...] = (
         _twice_the_rows,
     ),
     Change(
-        "attributes",
+        ATTRIBUTES,
         "Half of the attributes",
         "Only the half of the attributes that tells most about the target, found by looking at the rows.",
         _half_of_the_attributes,
-        "There is one attribute only.",
+        "Fewer attributes cannot be compared here: there is only one, or the model makes columns of all of them.",
     ),
     Change(
         "bounds",

@@ -67,7 +67,8 @@ def generate(attributes: Sequence[Attribute], target: Attribute, task: str, rows
         seed: repeats them.
     """
     draw = np.random.Generator(np.random.PCG64(seed_of(seed, "generated", len(attributes), rows)))
-    if task == REGRESSION:
+    numeric = task == REGRESSION or target.numeric
+    if numeric:
         hidden = draw.standard_normal((rows, len(attributes)))
         kinds = np.zeros(rows, dtype=np.int64)
     else:
@@ -82,7 +83,7 @@ def generate(attributes: Sequence[Attribute], target: Attribute, task: str, rows
         if attribute.missing == OWN_VALUE:
             absent = draw.random(rows) < 0.05
             X[absent, j] = math.nan if attribute.numeric else len(attribute.values())
-    if task != REGRESSION:
+    if not numeric:
         return Rows(tuple(attributes), target, X, kinds, generated=True)
     weights = draw.standard_normal(len(attributes))
     told = hidden @ weights / math.sqrt(float(weights @ weights))

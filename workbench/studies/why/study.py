@@ -22,7 +22,7 @@ import numpy as np
 
 from workbench.data.schema import Attribute
 from workbench.learners import Learner, learner
-from workbench.learners.tasks import CLASSIFICATION
+from workbench.learners.tasks import CLASSIFICATION, task
 from workbench.params import Parameters, integer, real, text
 from workbench.privacy.central import CentralNoise, NoNoise, StudyNoise
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
@@ -34,7 +34,7 @@ from workbench.studies.held_out import HeldOut
 from workbench.studies.metrics import Measured, Metric, measured
 from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import seed_of, stratified_split
-from workbench.studies.why.changes import CHANGES, Change, Training, training_of
+from workbench.studies.why.changes import ATTRIBUTES, CHANGES, Change, Training, training_of
 from workbench.studies.why.rows import Doubles, Rows
 
 ORDINARY, CLAMPED, EXACT, PRIVATE = "ordinary", "clamped", "exact", "private"
@@ -148,15 +148,17 @@ def explain(
     """
     plan.learner.require(rows.attributes, rows.target)
     cancel = cancel or CancelToken()
-    ways = [way for way in STEPS if _there(plan.learner, rows, way)] + [change.name for change in CHANGES]
+    ways = [way for way in STEPS if _there(plan.learner, rows, way)]
+    # What is made of fewer columns is not the same thing, so it cannot be compared.
+    ways += [c.name for c in CHANGES if not (task(plan.learner.task).transforms and c.name == ATTRIBUTES)]
     tasks = [Task(way, repeat) for way in ways for repeat in range(plan.repeats)]
     found: dict[Task, float | None] = {}
     title = f"{plan.learner.title} in {len(ways)} ways"
     emit(Progress(0, len(tasks), title))
-    for task, value in run_tasks(
-        _figure, (plan, rows), tasks, jobs=jobs, cancel=cancel, name=lambda task: task.name, group=lambda task: task.way
+    for done, value in run_tasks(
+        _figure, (plan, rows), tasks, jobs=jobs, cancel=cancel, name=lambda one: one.name, group=lambda one: one.way
     ):
-        found[task] = value
+        found[done] = value
         emit(Progress(len(found), len(tasks), title))
 
     def values(way: str) -> list[float]:
@@ -213,34 +215,36 @@ def _with_room(rows: Rows) -> tuple[Attribute, ...]:
     return tuple(out)
 
 
-def _figure(shared: tuple[WhyPlan, Rows], task: Task) -> float | None:
+def _figure(shared: tuple[WhyPlan, Rows], asked_for: Task) -> float | None:
     """Train one model and return its figure on held-out rows, ``None`` where there is nothing to change."""
     plan, rows = shared
     study, model = plan.measured, plan.learner
-    training, held_out = stratified_split(study.strata(rows.y), seed_of(plan.seed, "split", task.repeat))
+    training, held_out = stratified_split(study.strata(rows.y), seed_of(plan.seed, "split", asked_for.repeat))
     given: Training | None = training_of(rows, training, plan.epsilon)
     assert given is not None
-    drawn = np.random.Generator(np.random.PCG64(seed_of(plan.seed, "why", task.way, plan.epsilon, task.repeat)))
+    drawn = np.random.Generator(
+        np.random.PCG64(seed_of(plan.seed, "why", asked_for.way, plan.epsilon, asked_for.repeat))
+    )
     estimator: Any
-    if task.way in (ORDINARY, CLAMPED):
+    if asked_for.way in (ORDINARY, CLAMPED):
         assert model.ordinary is not None  # explain has asked
         # Some ordinary models clamp as well: the first step has bounds that leave nothing out.
-        facts = rows.attributes if task.way == CLAMPED else _with_room(rows)
+        facts = rows.attributes if asked_for.way == CLAMPED else _with_room(rows)
         estimator = model.ordinary(facts, rows.target)
-        X = clamped(rows.attributes, given.X) if task.way == CLAMPED else given.X
+        X = clamped(rows.attributes, given.X) if asked_for.way == CLAMPED else given.X
         estimator.fit(X, given.y)
     else:
-        change = _changes().get(task.way)
+        change = _changes().get(asked_for.way)
         given = given if change is None else change.make(given)
         if given is None:
             return None
-        noise: CentralNoise = NoNoise() if task.way == EXACT else StudyNoise(drawn)
-        parameters = model.parameters.from_plain({} if task.way == EXACT else {"epsilon": given.epsilon})
+        noise: CentralNoise = NoNoise() if asked_for.way == EXACT else StudyNoise(drawn)
+        parameters = model.parameters.from_plain({} if asked_for.way == EXACT else {"epsilon": given.epsilon})
         estimator = model.private(given.attributes, given.target, parameters, noise)
         estimator.fit(given.X, given.y)
     classes = len(rows.target.values()) if model.task == CLASSIFICATION else 0
     asked = rows.X[held_out][:, list(given.columns)]
-    if task.way == CLAMPED:
+    if asked_for.way == CLAMPED:
         asked = clamped(rows.attributes, asked)
     said = HeldOut.ask(estimator, given.attributes, classes, asked, rows.y[held_out])
     return study.measure(said, rows.target)[plan.metric.name]

@@ -216,10 +216,11 @@ class PredictPage(PageFrame):
         if model is not None:
             used = model.card["training"].get("attributes_used", [a.name for a in model.attributes])
             said = "groups of rows" if model.header == ("group",) else model.target.name
+            verb, said = ("Makes", listed(model.header, MOST_COLUMNS)) if model.columns else ("Predicts", said)
             guarantee = model.card["guarantee"]
             delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
             self._facts.show_line("model", "Model", model.title)
-            self._facts.show_line("predicts", "Predicts", said)
+            self._facts.show_line("predicts", verb, said)
             self._facts.show_line(
                 "looks_at", "Looks at", listed(used, MOST_COLUMNS) or "nothing: it always says the same"
             )

@@ -31,7 +31,8 @@ class Predicted:
     Attributes:
         output: the file.
         rows: how many predictions it holds.
-        often: the predictions that occur most, each with the number of its rows; empty of numbers.
+        often: the predictions that occur most, each with the number of its rows; empty of numbers
+            and of columns.
     """
 
     output: Path
@@ -124,7 +125,8 @@ def predict(
 
         rows = table.with_invalid_replaced() if draft.replaces_invalid else table
         seen: Counter[str] = Counter()
-        written = write_predictions(model, rows, output, emit, cancel, seen=None if model.target.numeric else seen)
+        of_numbers = model.target.numeric or bool(model.columns)
+        written = write_predictions(model, rows, output, emit, cancel, seen=None if of_numbers else seen)
         return Predicted(output, written, tuple(seen.most_common()))
 
     job = Job("Predicting", work, about=opened.title)

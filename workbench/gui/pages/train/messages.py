@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.widgets.formatting import at_least, at_most, entered, exactly, plain
+from workbench.learners.tasks import task
 
 if TYPE_CHECKING:
     from workbench.deep.networks import Network
@@ -42,12 +43,13 @@ def steps(found: Preflight) -> str:
     return f"{found.steps:,}{cut}, {plain(100 * (found.sample_rate or 0))} % of the rows each"
 
 
-def question(title: str, target: str | None, folder: Path, found: Preflight) -> str:
+def question(chosen: Learner | Network, target: str | None, folder: Path, found: Preflight) -> str:
     """Return what is asked before the charge."""
+    use = task(chosen.task).use.replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({found.made_of})" if found.made_of else ""
     return (
-        f"{title}: trained to predict {target}, released into {folder.name}. "
+        f"{chosen.title}: {use}, released into {folder.name}. "
         f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
         f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)

@@ -168,7 +168,7 @@ class TrainPage(RunPage):
         if parameters is None or found is None or folder is None:
             return
         chosen, what = self.forms.chosen_model, self._what()
-        text = question(chosen.title, self.session.target, folder, found)
+        text = question(chosen, self.session.target, folder, found)
         text += first_words(self.session.account, found.epsilon, found.delta)
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         entry = first if first.asked else None

@@ -71,10 +71,7 @@ def _level(figure: CurveFigure, style: str) -> float | None:
 def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> str:
     """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
     if not predictable(figure, metric):
-        return (
-            "This target cannot be predicted from these columns: even without privacy the model is no better than "
-            f"{metric.beats}."
-        )
+        return f"{metric.hopeless} than {metric.beats}."
     return " ".join(filter(None, (_near(figure, metric), _constant(figure, metric), at_epsilon(figure, epsilon))))
 
 

@@ -1,0 +1,1 @@
+"""Private means and standard deviations, with which columns of numbers are scaled."""
