@@ -152,8 +152,8 @@ def test_two_workers_are_1_7_times_as_fast_as_one(
         "",
         "## Two workers",
         "",
-        f"`workbench curve --model {model}` with {LONG_REPEATS} repeats, else as above. The Dask scheduler, its workers "
-        "of one thread and the command run on the same cores. All figures are the same.",
+        f"`workbench curve --model {model}` with {LONG_REPEATS} repeats, else as above. The Dask scheduler, its "
+        "workers of one thread and the command run on the same cores. All figures are the same.",
         "",
         "| workers | one, s | two, s | ratio |",
         "|---|---|---|---|",

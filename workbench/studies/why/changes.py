@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Attribute
 from workbench.studies.why.rows import Doubles, Rows
 
-ATTRIBUTES = "attributes"
+ATTRIBUTES, BOUNDS = "attributes", "bounds"
 
 _TIGHT = (0.02, 0.98)
 _WORTH_TIGHTENING = 0.9
@@ -153,14 +153,14 @@ CHANGES: tuple[Change, ...] = (
         "Half of the attributes",
         "Only the half of the attributes that tells most about the target, found by looking at the rows.",
         _half_of_the_attributes,
-        "Fewer attributes cannot be compared here: there is only one, or the model makes columns of all of them.",
+        "Fewer attributes are not tried: there is one only, or the model makes columns of all of them.",
     ),
     Change(
-        "bounds",
+        BOUNDS,
         "Tighter bounds",
         "Bounds of numbers that leave out 2 % of the training rows at each end, found by looking at the rows.",
         _tighter_bounds,
-        "The declared bounds are as tight as they can be, or there are no numbers.",
+        "Tighter bounds are not tried: the declared ones are tight, there are no numbers, or the model scales columns by them.",
     ),
 )
 """What the study tries, one entry each; each is tried alone."""

@@ -34,7 +34,7 @@ from workbench.studies.held_out import HeldOut
 from workbench.studies.metrics import Measured, Metric, measured
 from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import seed_of, stratified_split
-from workbench.studies.why.changes import ATTRIBUTES, CHANGES, Change, Training, training_of
+from workbench.studies.why.changes import ATTRIBUTES, BOUNDS, CHANGES, Change, Training, training_of
 from workbench.studies.why.rows import Doubles, Rows
 
 ORDINARY, CLAMPED, EXACT, PRIVATE = "ordinary", "clamped", "exact", "private"
@@ -149,8 +149,8 @@ def explain(
     plan.learner.require(rows.attributes, rows.target)
     cancel = cancel or CancelToken()
     ways = [way for way in STEPS if _there(plan.learner, rows, way)]
-    # What is made of fewer columns is not the same thing, so it cannot be compared.
-    ways += [c.name for c in CHANGES if not (task(plan.learner.task).transforms and c.name == ATTRIBUTES)]
+    # What is made of fewer columns, or within other bounds, is not the same thing: it cannot be compared.
+    ways += [c.name for c in CHANGES if not (_transforms(plan.learner) and c.name in (ATTRIBUTES, BOUNDS))]
     tasks = [Task(way, repeat) for way in ways for repeat in range(plan.repeats)]
     found: dict[Task, float | None] = {}
     title = f"{plan.learner.title} in {len(ways)} ways"
@@ -191,7 +191,11 @@ def _point(way: str, values: list[float], plan: WhyPlan, metric: str = "") -> Po
 def _there(model: Learner, rows: Rows, way: str) -> bool:
     if way in (ORDINARY, CLAMPED) and model.ordinary is None:
         return False
-    return way != CLAMPED or any(_beyond(rows))
+    return way != CLAMPED or (not _transforms(model) and any(_beyond(rows)))
+
+
+def _transforms(model: Learner) -> bool:
+    return task(model.task).transforms
 
 
 def _beyond(rows: Rows) -> Iterator[bool]:
@@ -229,7 +233,7 @@ def _figure(shared: tuple[WhyPlan, Rows], asked_for: Task) -> float | None:
     if asked_for.way in (ORDINARY, CLAMPED):
         assert model.ordinary is not None  # explain has asked
         # Some ordinary models clamp as well: the first step has bounds that leave nothing out.
-        facts = rows.attributes if asked_for.way == CLAMPED else _with_room(rows)
+        facts = rows.attributes if asked_for.way == CLAMPED or _transforms(model) else _with_room(rows)
         estimator = model.ordinary(facts, rows.target)
         X = clamped(rows.attributes, given.X) if asked_for.way == CLAMPED else given.X
         estimator.fit(X, given.y)
