@@ -26,7 +26,7 @@ import failure
 from console import Progress, say, stream
 from failure import SetupError
 
-EXTRAS = ("api", "deep", "dist", "dev")
+EXTRAS = ("api", "boost", "deep", "dist", "dev")
 # What a set-up writes: 2.3 GB installed (measured on Linux with the CPU build of torch) and the archives.
 NEEDED_BYTES = 3_000_000_000
 KEPT = {"setup.lock", "setup.log"}

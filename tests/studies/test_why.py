@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from workbench.data.schema import Attribute
-from workbench.learners import LEARNERS, learner
+from workbench.learners import LEARNERS, Learner, learner
 from workbench.learners.tasks import REGRESSION
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.signals.cancel import CancelToken
@@ -44,11 +45,16 @@ def test_generated_rows_follow_from_declared_facts_alone():
 
 
 SLOW = pytest.mark.slow
+ABSENT = pytest.mark.skipif(find_spec("xgboost") is None, reason="XGBoost is not installed")
+
+
+def marks_of(chosen: Learner) -> list[pytest.MarkDecorator]:
+    return [SLOW] * ("forest" in chosen.name) + [ABSENT] * ("xgboost" in chosen.name)
 
 
 @pytest.mark.parametrize(
     "chosen",
-    [pytest.param(entry, id=entry.name, marks=SLOW if "forest" in entry.name else ()) for entry in LEARNERS],
+    [pytest.param(entry, id=entry.name, marks=marks_of(entry)) for entry in LEARNERS],
 )
 def test_every_learner_is_explained(chosen):
     columns = COLUMNS[:1] + COLUMNS[2:] if chosen.name == "dbscan" else COLUMNS

@@ -160,7 +160,7 @@ CHANGES: tuple[Change, ...] = (
         "Tighter bounds",
         "Bounds of numbers that leave out 2 % of the training rows at each end, found by looking at the rows.",
         _tighter_bounds,
-        "Tighter bounds are not tried: the declared ones are tight, there are no numbers, or the model scales columns by them.",
+        "Tighter bounds are not tried: the declared ones are tight, or there are none that the model could do without.",
     ),
 )
 """What the study tries, one entry each; each is tried alone."""
