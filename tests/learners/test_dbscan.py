@@ -65,6 +65,9 @@ def test_emptying_a_row_moves_one_count_by_one(rows: int, records) -> None:
         assert sum(whole) == rows
         for empty in range(rows):
             assert sum(abs(a - b) for a, b in zip(whole, asked(table, empty), strict=True)) == 1
+            for other in records[:3]:
+                instead = asked((*table[:empty], other, *table[empty + 1 :]), None)
+                assert sum(abs(a - b) for a, b in zip(whole, instead, strict=True)) in (0, 2)
 
 
 def test_the_charge_comes_before_the_rows_are_read() -> None:

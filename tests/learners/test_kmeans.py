@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from classification_tables import Table, breast_cancer, iris
+from neighbours import most_spent, replaced
 from sklearn.cluster import KMeans as Reference
 from sklearn.metrics import adjusted_rand_score
 
@@ -96,6 +97,8 @@ def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
                     spent += share * distance / sensitivity
             largest = max(largest, spent)
     assert 0.3 * epsilon < largest <= epsilon
+    by_replacing = most_spent(replaced(tables, len(records)), lambda v, s: (len(v), s) == (FIGURES, UNIT))
+    assert 0.3 * epsilon < by_replacing <= 2 * epsilon
 
 
 def found(data: Table, epsilon: float | None, repeat: int) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from neighbours import most_spent, replaced
 
 from workbench.data.schema import Attribute
 from workbench.learners.logistic_regression import setting as settings
@@ -114,6 +115,8 @@ def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
                     spent += share * distance / sensitivity
             largest = max(largest, spent)
     assert 0.3 * float(str(parameters["epsilon"])) < largest <= float(str(parameters["epsilon"]))
+    by_replacing = most_spent(replaced(tables, len(records)), lambda _values, s: s in (UNIT, SENSITIVITY))
+    assert 0.3 * float(str(parameters["epsilon"])) < by_replacing <= 2 * float(str(parameters["epsilon"]))
 
 
 @given(
