@@ -60,7 +60,8 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
         raise ParameterError(
             f"the model {chosen.name} cannot learn from a release", mend=f"choose one of {', '.join(able)}"
         )
-    return chosen.corrected
+    found: type[CorrectedEstimator] = chosen.corrected
+    return found
 
 
 __all__ = [

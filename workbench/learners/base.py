@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,6 @@ from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.remedies import declare
 from workbench.privacy.accounting.event import Charge, Composed, Cost, PureDp
 from workbench.privacy.central import CentralNoise, NoNoise
-
-if TYPE_CHECKING:
-    from workbench.learners.corrected_model import CorrectedEstimator
 
 NOISES = ("released", "study", "none")
 """The origin of a model's noise: only ``released`` models may be published; ``none`` has no privacy at all."""
@@ -43,8 +40,8 @@ class Learner:
         estimator: makes the private model; a class with ``fit``, ``predict`` and what :class:`PrivateEstimator` asks.
         ordinary: makes the ordinary model of the same family from attributes and target, without privacy; ``None``
             where there is none.
-        corrected: makes the model that learns from sanitised cells, knowing the public tables of the attributes and
-            of the target; asked about rows as the others are. ``None`` where there is none.
+        corrected: a ``CorrectedEstimator``: makes the model that learns from sanitised cells, knowing the public tables
+            of the attributes and of the target; asked about rows as the others are. ``None`` where there is none.
         blind: makes the model that looks at no row, from attributes and target: what a study compares with where no
             constant answer exists; ``None`` elsewhere.
         check: raises :class:`ParameterError` where it cannot use columns of the right kinds: too many, or too few.
@@ -61,7 +58,7 @@ class Learner:
     parameters: type[Parameters]
     estimator: type[PrivateEstimator]
     ordinary: Callable[[Sequence[Attribute], Attribute], Any] | None = None
-    corrected: type[CorrectedEstimator] | None = None
+    corrected: type[Any] | None = None
     blind: Callable[[Sequence[Attribute], Attribute], Any] | None = None
     check: Callable[[Sequence[Attribute]], None] | None = None
     kinds: tuple[str, ...] = KINDS
