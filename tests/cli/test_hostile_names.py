@@ -44,6 +44,7 @@ def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
 READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
 LEDGER = ["--ledger", "l.sqlite"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
+MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
 NETWORK = [
     "--network",
     "mlp",
@@ -76,6 +77,8 @@ WALK: list[tuple[list[str], int]] = [
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
+    (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", "no", "--ask", f"no{CLEAR}.csv", *LEDGER, *READING], 2),
+    (["fit", "t.csv", *MEDIAN, "--epsilon", "1", "-o", "no", "--ask", f"no{CLEAR}.csv", *LEDGER, *READING], 2),
     (["predict", "t.csv", "--model", f"model{TURNED}", "-o", f"told{CLEAR}.csv", *READING], 0),
     (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),

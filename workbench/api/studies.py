@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -28,6 +29,7 @@ def curve(
     repeats: int = 20,
     seed: int = 0,
     jobs: int = 1,
+    settings: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return how good ``model`` is on held-out rows, one row for each figure.
 
@@ -40,6 +42,7 @@ def curve(
         regimes: ``none``, ``sanitized:MECHANISM``, ``corrected:MECHANISM``, ``private``.
         repeats: 80/20 splits.
         seed: of splits and draws.
+        settings: other parameters of the private model, such as ``{"blocks": 20}``.
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
 
     Returns:
@@ -52,7 +55,12 @@ def curve(
         ParameterError: the target does not fit the model, or a regime is not known.
     """
     given = CurvePlan(
-        model=model, regimes=tuple(regimes), epsilons=tuple(float(e) for e in epsilons), repeats=repeats, seed=seed
+        model=model,
+        regimes=tuple(regimes),
+        epsilons=tuple(float(e) for e in epsilons),
+        repeats=repeats,
+        seed=seed,
+        settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
     )
     if jobs < 1:
         raise ParameterError(f"jobs = {jobs} is no number of processes", mend="give 1 or more")
