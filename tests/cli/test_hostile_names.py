@@ -44,6 +44,7 @@ def write_plan(name: str, city: str = CITY, mechanism: str = "grr") -> None:
 READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header", "yes"]
 LEDGER = ["--ledger", "l.sqlite"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
+MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
 NETWORK = [
     "--network",
     "mlp",
@@ -77,6 +78,8 @@ WALK: list[tuple[list[str], int]] = [
     (["why", "t.csv", *FIT, "--epsilon=1", "--repeats=2", "--jobs=1", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 2),
+    (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", "no", "--ask", f"no{CLEAR}.csv", *LEDGER, *READING], 2),
+    (["fit", "t.csv", *MEDIAN, "--epsilon", "1", "-o", "no", "--ask", f"no{CLEAR}.csv", *LEDGER, *READING], 2),
     (["predict", "t.csv", "--model", f"model{TURNED}", "-o", f"told{CLEAR}.csv", *READING], 0),
     (["fit", "--on-release", f"out{CLEAR}.csv", *FIT[:4], "-o", f"free{TURNED}"], 0),
     (["fit", "--on-release", f"out{CLEAR}.csv", *FIT[2:4], "--target", f"no{CLEAR}", "-o", f"no{TURNED}"], 2),

@@ -74,7 +74,7 @@ def test_a_row_that_was_not_asked_is_refused_and_no_file_is_written(made: Path, 
     said = run("predict", "new.csv", "--model", "model", "-o", "out.csv").error()
     assert "was not asked about this row" in said
     assert "row 2" in said
-    assert "--ask" in said
+    assert "fit again and ask about others" in said
     assert "5.4" not in said
     assert not (made / "out.csv").exists()
 

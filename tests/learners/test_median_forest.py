@@ -40,7 +40,7 @@ needs_xgboost = pytest.mark.skipif(
     importlib.util.find_spec("xgboost") is None, reason='XGBoost is not installed (pip install ".[boost]")'
 )
 BOTH = [MEDIAN_FOREST, pytest.param(MEDIAN_XGBOOST, marks=needs_xgboost)]
-SMALL = {MEDIAN_FOREST.name: {"trees": 1}, MEDIAN_XGBOOST.name: {"rounds": 1, "depth": 1}}
+SMALL = {MEDIAN_FOREST.name: {"trees": 1}, MEDIAN_XGBOOST.name: {"trees": 1, "depth": 1}}
 
 
 def made(chosen: Learner, noise: CentralNoise, **parameters: Any) -> SampleAndAggregate:

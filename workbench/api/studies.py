@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -36,6 +37,7 @@ def curve(
     seed: int = 0,
     jobs: int = 1,
     scheduler: str | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return how good ``model`` is on held-out rows, one row for each figure.
 
@@ -48,6 +50,7 @@ def curve(
         regimes: ``none``, ``sanitized:MECHANISM``, ``corrected:MECHANISM``, ``private``.
         repeats: 80/20 splits.
         seed: of splits and draws.
+        settings: other parameters of the private model, such as ``{"blocks": 20}``.
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
         scheduler: a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``) whose workers do the fits, in place of
             ``jobs``. The raw rows are sent to them, encrypted only with ``tls://``; otherwise a warning says so.
@@ -63,7 +66,12 @@ def curve(
         WorkbenchError: the scheduler cannot be reached, has no worker or other versions, or workers died.
     """
     given = CurvePlan(
-        model=model, regimes=tuple(regimes), epsilons=tuple(float(e) for e in epsilons), repeats=repeats, seed=seed
+        model=model,
+        regimes=tuple(regimes),
+        epsilons=tuple(float(e) for e in epsilons),
+        repeats=repeats,
+        seed=seed,
+        settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
     )
     if jobs < 1:
         raise ParameterError(f"jobs = {jobs} is no number of processes", mend="give 1 or more")

@@ -68,7 +68,17 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
     with stopped, Ledger.open(options.ledger) as ledger:
-        done = release_fit(chosen, parameters, plan, options.target, table, options.output, ledger, context.emit)
+        done = release_fit(
+            chosen,
+            parameters,
+            plan,
+            options.target,
+            table,
+            options.output,
+            ledger,
+            context.emit,
+            agreed=found.epsilon,
+        )
     for sentence in found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {

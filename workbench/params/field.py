@@ -197,10 +197,17 @@ class BooleanField(Field):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextField(Field):
-    """A string of at most ``longest`` characters; empty only where declared so."""
+    """A string of at most ``longest`` characters; empty only where declared so.
+
+    Attributes:
+        longest: how many characters it may have.
+        may_be_empty: whether it may have none.
+        file: whether it is the path of a table, which a form lets a person choose.
+    """
 
     longest: int = 4096
     may_be_empty: bool = False
+    file: bool = False
 
     def expected(self) -> str:
         """Return what a value must be, in words."""

@@ -50,6 +50,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     parts = [_shortened(source), learner(plan.model).title, f"{result.table_rows:,} rows", splits]
     if plan.evaluate == SANITIZED:
         parts.append("sanitised regimes asked about sanitised rows")
+    parts += plan.settings
     spread = ", mean ± standard deviation" if plan.repeats > 1 else ""
     return CurveFigure(
         title=f"{drawn.title} against ε",

@@ -20,6 +20,7 @@ import workbench
 from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
+from workbench.params.field import did_you_mean
 from workbench.params.lists import levels
 from workbench.processes.executor import run_tasks
 from workbench.signals import Notice, Progress
@@ -33,6 +34,9 @@ from workbench.studies.results import Point, Row, Tally
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
+_NOT_SET = ("epsilon", "delta", "ask")
+"""Parameters that a study gives itself, or that only a release has."""
+
 MOST_REGIMES = 7
 """Most lines in one picture: more cannot be distinguished."""
 
@@ -60,12 +64,18 @@ class CurvePlan(Parameters):
     evaluate: str = choice(
         choices=(RAW, SANITIZED), default=RAW, help="held-out rows of a sanitised regime: raw or sanitized"
     )
+    settings: tuple[str, ...] = texts(
+        default=(),
+        flag="set",
+        help="other parameters of the private model, such as blocks=20,aggregate=smooth (default: its own)",
+    )
 
     def __post_init__(self) -> None:
-        """Check the values, the model's name and every regime."""
+        """Check the values, the model's name, every regime and every setting."""
         super().__post_init__()
         chosen = learner(self.model)
         ways = self.ways
+        self.parameters(self.epsilons[0])
         if chosen.ordinary is None and any(way.kind != "private" for way in ways):
             raise ParameterError(
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
@@ -86,6 +96,29 @@ class CurvePlan(Parameters):
     def measured(self) -> Measured:
         """What is measured: it follows from what the model predicts."""
         return measured(learner(self.model).task)
+
+    def parameters(self, epsilon: float) -> Parameters:
+        """Return the parameters of the private model at ``epsilon``, as the settings say.
+
+        Raises:
+            ParameterError: a setting is not ``NAME=VALUE`` of a parameter that a study can set.
+        """
+        kind = learner(self.model).parameters
+        declared = {name: field for name, field in kind.declared().items() if name not in _NOT_SET}
+        given: dict[str, Any] = {"epsilon": epsilon}
+        for setting in self.settings:
+            name, equals, value = setting.partition("=")
+            name = name.strip().replace("-", "_")
+            if not equals or name not in declared:
+                raise ParameterError(
+                    f"the setting {setting!r} is not NAME=VALUE of a parameter of {self.model}"
+                    f"{did_you_mean(name, declared)}",
+                    mend=f"choose one of {', '.join(declared)}" if declared else "leave it out",
+                )
+            if name in given:
+                raise ParameterError(f"{name} is set twice", mend="set it once")
+            given[name] = declared[name].parse(value.strip(), name)
+        return kind(**given)
 
     @property
     def ways(self) -> tuple[Regime, ...]:
@@ -147,7 +180,12 @@ def identity(plan: CurvePlan, data: StudyData) -> dict[str, Any]:
         "study": "curve",
         "version": workbench.__version__,
         # Not the lists of regimes and ε nor the number of repeats: a longer list continues a shorter one.
-        "plan": {"model": plan.model, "seed": plan.seed, "evaluate": plan.evaluate},
+        "plan": {
+            "model": plan.model,
+            "seed": plan.seed,
+            "evaluate": plan.evaluate,
+            "settings": sorted(plan.settings),
+        },
         "metrics": [metric.name for metric in plan.measured.metrics],
         "declared": repr(declared),
         "data": digest.hexdigest(),
@@ -248,6 +286,7 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
         fit,
         data,
         learner(plan.model),
+        None if fit.epsilon is None else plan.parameters(fit.epsilon),
         training,
         held_out,
         seed=plan.seed,

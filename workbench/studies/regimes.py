@@ -15,7 +15,7 @@ from workbench.data.table import Table
 from workbench.learners import Learner
 from workbench.learners.public_tables import PublicTable
 from workbench.learners.tasks import CLASSIFICATION, task
-from workbench.params import InputError, ParameterError
+from workbench.params import InputError, ParameterError, Parameters
 from workbench.params.field import did_you_mean
 from workbench.privacy.central import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
@@ -222,6 +222,7 @@ def predictions(
     fit: Fit,
     data: StudyData,
     model: Learner,
+    parameters: Parameters | None,
     training: NDArray[np.int64],
     held_out: NDArray[np.int64],
     *,
@@ -234,6 +235,7 @@ def predictions(
         fit: the regime, ε and repeat.
         data: the rows.
         model: the learner; the regimes without it train its ordinary model.
+        parameters: of the private model at this ε; ``None`` without privacy.
         training: indices of the training rows.
         held_out: indices of the other rows.
         seed: the study's seed; every fit has draws of its own, which no release ever uses.
@@ -247,7 +249,7 @@ def predictions(
     y = data.y
     estimator: Any
     if fit.regime.kind == "private":
-        parameters = model.parameters.from_plain({"epsilon": fit.epsilon})
+        assert parameters is not None
         noise = StudyNoise(np.random.Generator(np.random.PCG64(drawn)))
         estimator = model.private(data.columns, data.target, parameters, noise)
     elif fit.regime.kind == "corrected":

@@ -13,9 +13,9 @@ DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
 
 
-def ask_for_table(parent: QWidget) -> str:
+def ask_for_table(parent: QWidget, title: str = "Open a table") -> str:
     """Ask which table to open; empty where the person thought better of it."""
-    return QFileDialog.getOpenFileName(parent, "Open a table", "", TABLES)[0]
+    return QFileDialog.getOpenFileName(parent, title, "", TABLES)[0]
 
 
 def ask_for_project(parent: QWidget) -> str:

@@ -9,12 +9,14 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
-from workbench.gui.widgets.basic import label, mark_wrong, named
+from workbench.gui.widgets.basic import button, label, mark_wrong, named
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_for_table
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
+from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, Parameters
-from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField
+from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Field, RealField, TextField
 
 GIVEN_LATER = "guessed"
 SELDOM = "SELDOM CHANGED"
@@ -99,7 +101,7 @@ class Form(QWidget):
                 grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
             else:
                 grid.addWidget(field, at, left + 1)
-            grid.addWidget(label(spec.unit, "muted"), at, left + 2)
+            grid.addWidget(self._beside(name, key, spec), at, left + 2)
             grid.addWidget(problem, at + 1, left + 1, 1, 2)
             for part in (title, field, *field.findChildren(QWidget)):
                 self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"
@@ -158,13 +160,31 @@ class Form(QWidget):
             combo.setCurrentIndex(max(combo.findData(None if default is dataclasses.MISSING else default), 0))
             combo.currentIndexChanged.connect(self._edited)
             return combo
-        line = named(QLineEdit(), object_name)
+        line = PathField(object_name, "", spec.help) if _is_file(spec) else named(QLineEdit(), object_name)
         if spec.optional:
             line.setPlaceholderText(spec.empty or GIVEN_LATER)
         if default not in (None, dataclasses.MISSING):
             line.setText(_written(spec.plain(default)))
         line.textEdited.connect(self._edited)
         return line
+
+    def _beside(self, name: str, key: str, spec: Field) -> QWidget:
+        """Return what stands behind a field: its unit, or of a path what chooses one."""
+        if not _is_file(spec):
+            return label(spec.unit, "muted")
+        words = self._titles[key]
+        chooser = button("…", f"{name}_{key}_choose", tip=f"Choose a file: {words}", accessible=f"Choose: {words}")
+        chooser.setFixedWidth(40)
+        chooser.clicked.connect(lambda: self._choose_file(key))
+        return chooser
+
+    def _choose_file(self, key: str) -> None:
+        words, field = self._titles[key], self._fields[key]
+        path = ask_for_table(self, words[:1].upper() + words[1:])
+        if path:
+            assert isinstance(field, PathField)
+            field.choose(path)
+            self._edited()
 
     def _read(self, key: str) -> Any:
         """Return the checked value of a field, or raise :class:`ParameterError`."""
@@ -222,6 +242,10 @@ class Form(QWidget):
             self._problems[key].show()
             mark_wrong(self._fields[key], wrong=True)
             return None
+
+
+def _is_file(spec: Field) -> bool:
+    return isinstance(spec, TextField) and spec.file
 
 
 def _usual(spec: Field, default: Any) -> str:

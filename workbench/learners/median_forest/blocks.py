@@ -73,7 +73,7 @@ def forest(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int | None) 
     return fitted
 
 
-def boosted(X: Encoded, y: Doubles, seed: int, *, rounds: int, depth: int, rate: float = 0.3) -> BlockModel:
+def boosted(X: Encoded, y: Doubles, seed: int, *, trees: int, depth: int, rate: float = 0.3) -> BlockModel:
     """Return ordinary boosted trees (XGBoost's).
 
     Raises:
@@ -83,7 +83,7 @@ def boosted(X: Encoded, y: Doubles, seed: int, *, rounds: int, depth: int, rate:
     from xgboost import XGBRegressor
 
     model = XGBRegressor(
-        n_estimators=rounds,
+        n_estimators=trees,
         max_depth=depth,
         learning_rate=rate,
         tree_method="exact",

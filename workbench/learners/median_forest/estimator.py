@@ -227,7 +227,7 @@ class MedianXgboost(SampleAndAggregate):
         return super()._setting(rows)
 
     def _train(self, X: Encoded, y: Doubles, seed: int) -> BlockModel:
-        return boosted(X, y, seed, rounds=self.parameters.rounds, depth=self.parameters.depth)
+        return boosted(X, y, seed, trees=self.parameters.trees, depth=self.parameters.depth)
 
     @staticmethod
     def from_plain(values: Mapping[str, Any]) -> AnsweredRows:
@@ -238,7 +238,7 @@ class MedianXgboost(SampleAndAggregate):
 class OrdinaryTrees:
     """One ordinary model of all rows, as :class:`SampleAndAggregate` reads them; without privacy."""
 
-    _TREES, _ROUNDS = 100, 100
+    _TREES = 100
 
     def __init__(self, attributes: Sequence[Attribute], target: Attribute, *, boost: bool) -> None:
         if boost:
@@ -251,7 +251,7 @@ class OrdinaryTrees:
         here = ~np.isnan(goal)
         rows, goal = self._encoding.encode(X, grid_of(1))[here], goal[here]
         if self._boost:
-            self._model = boosted(rows, goal, 0, rounds=self._ROUNDS, depth=4, rate=0.1)
+            self._model = boosted(rows, goal, 0, trees=self._TREES, depth=4, rate=0.1)
         else:
             self._model = forest(rows, goal, 0, trees=self._TREES, depth=None)
         return self

@@ -52,7 +52,7 @@ class AnsweredRows:
                 f"the model was not asked about this row when it was released: it answers {len(self.asked)} rows "
                 "alone, as each prediction costs epsilon",
                 f"row {row}",
-                "predict the rows of the file that --ask named, or fit again with others",
+                "predict the rows that it was asked about, or fit again and ask about others",
             )
         return places
 

@@ -19,11 +19,12 @@ class MedianParameters(Parameters):
         at_least=EPSILON_LEAST,
         upto=1e6,
         symbol="ε",
-        title="ε of each prediction",
+        title="cost of each prediction",
         help="how much one prediction may reveal about one row; a release costs this times the rows to predict",
     )
     ask: str | None = text(
         default=None,
+        file=True,
         title="rows to predict",
         empty="a file of public rows",
         help="a file of public rows with the columns of the table; a release answers and publishes these and no others",
@@ -71,7 +72,7 @@ class MedianForestParameters(MedianParameters):
 class MedianXgboostParameters(MedianParameters):
     """With the size of each block's boosted trees."""
 
-    rounds: int = integer(default=20, at_least=1, upto=1000, title="rounds", help="trees of each block", seldom=True)
+    trees: int = integer(default=20, at_least=1, upto=1000, title="trees", help="trees of each block", seldom=True)
     depth: int = integer(
         default=3, at_least=1, upto=15, title="depth", help="how often a tree splits its rows in two", seldom=True
     )

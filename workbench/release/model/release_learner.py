@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.central import ReleasedNoise
 from workbench.release.delta_limit import require_small_delta
+from workbench.release.ledger.exact import decimal_text
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.model import ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
@@ -42,6 +44,8 @@ def release_fit(
     output: Path,
     ledger: Ledger,
     emit: Emit = ignore,
+    *,
+    agreed: Decimal | None = None,
 ) -> ModelRelease:
     """Train ``chosen`` on ``table`` and release it as the folder ``output``.
 
@@ -54,11 +58,12 @@ def release_fit(
         output: a new folder; it appears whole or not at all.
         ledger: the account.
         emit: receives notices about earlier runs.
+        agreed: ε that was shown; where the release would cost anything else, it is refused.
 
     Raises:
         ParameterError: a column is not declared, or the plan leaves nothing to learn from.
         InputError: the plan holds unconfirmed guesses, the folder exists, or a value does not fit its column; a public
-            file that the model reads is the table itself.
+            file that the model reads is the table itself, or has changed since its cost was shown.
         BudgetRefusedError: the cap does not allow it.
     """
     require_confirmed(plan)
@@ -72,6 +77,13 @@ def release_fit(
                 f"parameter {name}",
                 "name a file of rows that everybody may read",
             )
+    rows = plan.rows_of(table).rows
+    costs = fit_cost(estimator, plan, rows).epsilon
+    if agreed is not None and costs != agreed:
+        raise InputError(
+            f"the cost has changed since it was shown: epsilon = {decimal_text(costs)}, not {decimal_text(agreed)}",
+            mend="look at the cost again",
+        )
 
     def train(charge: Charge) -> Trained:
         return _train(chosen, estimator, plan, target, table, charge)
@@ -79,9 +91,8 @@ def release_fit(
     asked = {"parameters": parameters.to_plain(), "plan": plan.published().to_toml(), "target": target}
     if files:
         asked["files"] = {name: digest.hex() for name, digest in files.items()}
-    counted = plan.rows_of(table).rows
-    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(counted)) * len(features)
-    room += _NUMBER * estimator.numbers(counted)
+    room = _room(features, goal) + _ROOM_OF_AN_EVENT * len(estimator.events(rows)) * len(features)
+    room += _NUMBER * estimator.numbers(rows)
     work = f"fit {chosen.name}"
     return release_model(table, output, ledger, work, train, asked=asked, room=room, account=plan.account, emit=emit)
 

@@ -136,7 +136,7 @@ def train_model(
             with Ledger.open() as book:
                 book.set_first_cap(book.enter_for_release(opened.table, plan.account), cap)
         with charge_told(folder, None, emit, stopped_words):
-            return released(chosen.name, opened, plan, target, parameters, folder, emit, cancel)
+            return released(chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel)
 
     def apply(result: Any) -> None:
         if session.opened is opened:
@@ -182,10 +182,14 @@ def released(
     target: str,
     parameters: Parameters,
     folder: Path,
+    epsilon: Decimal,
     emit: Emit,
     cancel: CancelToken,
 ) -> ModelRelease | NetworkOutcome:
-    """Train and release; runs in a worker. A network is trained in a process of its own."""
+    """Train and release for the ``epsilon`` that was shown; runs in a worker.
+
+    A network is trained in a process of its own.
+    """
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkTask, train_network
     from workbench.learners import learner
@@ -210,7 +214,7 @@ def released(
         )
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:
-        return release_fit(learner(model), parameters, plan, target, opened.table, folder, ledger)
+        return release_fit(learner(model), parameters, plan, target, opened.table, folder, ledger, agreed=epsilon)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:

@@ -1,0 +1,74 @@
+"""Other parameters of the private model in a curve: ``--set blocks=20``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.render.curve_figure import curve_figure, epsilon_label
+from workbench.sanitize.plan import Column, Plan
+from workbench.studies.curve import CurvePlan, identity, run_curve
+from workbench.studies.journal import Journal
+from workbench.studies.regimes import StudyData
+
+PLAN = CurvePlan(
+    model="median-forest", regimes=("private",), epsilons=(2.0,), repeats=2, settings=("blocks=4", "trees=1")
+)
+
+
+@pytest.fixture
+def data() -> StudyData:
+    x = np.random.default_rng(2).uniform(0, 10, 60)
+    frame = pl.DataFrame({"x": [f"{v:.2f}" for v in x], "y": [f"{v / 2:.2f}" for v in x]})
+    columns = tuple(Column(name=name, kind="real", lower=0, upper=10) for name in ("x", "y"))
+    return StudyData.read(Table(frame, "t"), Plan(epsilon=1.0, columns=columns), "y", "regression")
+
+
+def test_they_reach_the_private_model_and_change_its_figures(data: StudyData) -> None:
+    parameters = PLAN.parameters(2.0)
+    assert parameters.to_plain() == {"epsilon": 2.0, "blocks": 4, "trees": 1}
+    one = run_curve(PLAN, data)
+    other = run_curve(CurvePlan(**{**PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]}), data)
+    assert one.rows != other.rows
+    assert run_curve(PLAN, data).rows == one.rows
+    figure = curve_figure(one, "t")
+    assert "blocks=4 · trees=1" in figure.subtitle
+    assert figure.x_label == "ε of each prediction (log scale)"
+
+
+def test_a_study_with_other_settings_is_another_study(data: StudyData, tmp_path: Path) -> None:
+    other = CurvePlan(**{**PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]})
+    same = CurvePlan(**{**PLAN.to_plain(), "settings": ["trees=1", "blocks=4"]})
+    assert identity(PLAN, data) != identity(other, data)
+    assert identity(PLAN, data) == identity(same, data)
+    with Journal.open(tmp_path, identity(PLAN, data)) as journal:
+        run_curve(PLAN, data, journal=journal)
+        assert len(journal.done) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("blocks",), "not NAME=VALUE"),
+        (("block=3",), "did you mean 'blocks'"),
+        (("blocks=0",), "blocks = 0"),
+        (("blocks=3", "blocks = 4"), "set twice"),
+        (("epsilon=1",), "not NAME=VALUE of a parameter"),
+        (("ask=rows.csv",), "not NAME=VALUE of a parameter"),
+        (("aggregate=mean",), "aggregate = 'mean'"),
+    ],
+)
+def test_what_cannot_be_set_is_one_sentence(settings: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        CurvePlan(model="median-forest", regimes=("private",), settings=settings)
+
+
+def test_the_axis_says_whose_epsilon_it_is() -> None:
+    assert epsilon_label([]) == epsilon_label([False, False]) == "ε for a whole row (log scale)"
+    assert epsilon_label([True]) == "ε of each prediction (log scale)"
+    assert "of a private median for each prediction" in epsilon_label([False, True])
