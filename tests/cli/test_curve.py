@@ -130,7 +130,7 @@ def test_the_seed_and_nothing_else_decides_the_figures(made: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--model", "median-forest"], "not in this version"),
+        (["--model", "median-forest"], "not as numbers"),
         (["--model", "nave-bayes"], "did you mean 'naive-bayes'"),
         (["--scheduler", "127.0.0.1"], "write tcp://HOST:PORT or tls://HOST:PORT"),
         (["--scheduler", "tcp://127.0.0.1:1", "--jobs", "2"], "give one of them"),

@@ -107,7 +107,6 @@ def test_bounds_that_are_not_declared_stop_before_the_charge(
         ("--epsilon", "0", "--epsilon = 0"),
         ("--epsilon", "nan", "--epsilon = 'nan'"),
         ("--model", "naive-bayse", "did you mean 'naive-bayes'"),
-        ("--model", "median-forest", "not in this version"),
         ("--target", "specie", "no column 'specie'"),
         ("--delta", "1e-5", "delta = 0"),
         ("--seed", "3", "draws fresh randomness"),

@@ -40,8 +40,6 @@ def test_learners_are_found_by_name() -> None:
     assert learner("naive-bayes") is NAIVE_BAYES
     with pytest.raises(ParameterError, match="did you mean 'naive-bayes'"):
         learner("naive-bays")
-    with pytest.raises(ParameterError, match="not in this version"):
-        learner("median-forest")
 
 
 @given(st.floats(1e-9, 1e6), st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=80))

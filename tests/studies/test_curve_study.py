@@ -209,7 +209,6 @@ def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monk
         ({"regimes": ("corrected:grr",), "model": "kmeans"}, "cannot learn from a sanitised table knowing"),
         ({"regimes": ("none", "none")}, "twice"),
         ({"regimes": ()}, "at least 1"),
-        ({"model": "median-forest"}, "not in this version"),
         ({"model": "naive-bays"}, "did you mean"),
         ({"epsilons": (0.0,)}, "epsilons"),
         ({"repeats": 0}, "repeats"),

@@ -30,8 +30,6 @@ LEARNERS: tuple[Learner, ...] = (
     STANDARDIZE,
 )
 
-PLANNED: tuple[str, ...] = ()
-
 
 def learner(name: str) -> Learner:
     """Return the learner called ``name``.
@@ -44,9 +42,7 @@ def learner(name: str) -> Learner:
         if entry.name == name:
             return entry
     mend = f"choose one of {', '.join(known)}"
-    if name in PLANNED:
-        raise ParameterError(f"the model {name} is not in this version", mend=mend)
-    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, [*known, *PLANNED])}", mend=mend)
+    raise ParameterError(f"the model {name!r} is not known{did_you_mean(name, known)}", mend=mend)
 
 
 def corrected(chosen: Learner) -> type[CorrectedEstimator]:
@@ -74,7 +70,6 @@ __all__ = [
     "MEDIAN_FOREST",
     "MEDIAN_XGBOOST",
     "NAIVE_BAYES",
-    "PLANNED",
     "PRINCIPAL_COMPONENTS",
     "RANDOM_FOREST",
     "STANDARDIZE",
