@@ -82,7 +82,7 @@ def test_it_predicts_what_the_corrected_regime_does_on_the_same_cells(
     monkeypatch.setattr(StudyData, "sanitised_cells", lambda *_: cells)
     every = np.arange(len(cells))
     fit = Fit(Regime.parse("corrected:plan"), epsilon, 0)
-    wanted = predictions(fit, data, chosen, every, every, seed=1, sanitised_truth=False)
+    wanted = predictions(fit, data, chosen, None, every, every, seed=1, sanitised_truth=False)
 
     opened = open_model(tmp_path / "model")
     X = matrix(table, opened.attributes)
