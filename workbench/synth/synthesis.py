@@ -19,7 +19,7 @@ from workbench.synth.base import Answered, Questions, Setting, Synthesiser, even
 from workbench.synth.columns import CoarseColumn, Codes, CodedRows
 from workbench.synth.row_sampler import sampled_rows
 from workbench.synth.tree import Tree
-from workbench.synth.tree_fit import fitted
+from workbench.synth.tree_fit import ROUNDS, fitted
 
 MOST_CELLS = 1 << 22
 """Most cells of all tables of a model: some 300 MB while it is fitted."""
@@ -112,7 +112,7 @@ def synthesised(
     root = setting.target if setting.target is not None else 0
     tree = Tree.of(setting.sizes, tables.pairs, root)
     model = fitted(
-        tree, tables.measured, setting.rows, cancel, on_round=lambda k: emit(Progress(k, 400, "fitting the model"))
+        tree, tables.measured, setting.rows, cancel, on_round=lambda k: emit(Progress(k, ROUNDS, "fitting the model"))
     )
     count = len(setting.columns)
     codes = sampled_rows(

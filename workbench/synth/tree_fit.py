@@ -28,8 +28,8 @@ SMOOTHNESS = 0.2
 """Weight of the second differences, in parts of the noise's scale."""
 
 _BEND = 0.3
-_ROUNDS = 400
-_ENOUGH = 1e-6
+ROUNDS = 150
+_ENOUGH = 1e-5
 _LEAST = 1e-3
 
 
@@ -109,7 +109,7 @@ def fitted(
     measured: Sequence[Measured],
     rows: int,
     cancel: CancelToken,
-    rounds: int = _ROUNDS,
+    rounds: int = ROUNDS,
     on_round: Callable[[int], None] = lambda done: None,
 ) -> Marginals:
     """Return the marginals of the distribution on ``tree`` that fits the measured tables best.
@@ -168,7 +168,7 @@ def fitted(
         nodes, edges, best = new_nodes, new_edges, tried
         loss, by_node, by_edge = found
         step *= 1.6
-        if still >= 5:
+        if still >= 3:
             break
     return best
 
