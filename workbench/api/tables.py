@@ -15,12 +15,11 @@ from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import is_model, verify_model
 from workbench.release.table.before_release import check_values, destination, prepared_release
 from workbench.release.table.open_release import read_release
 from workbench.release.table.release_table import release_prepared
 from workbench.release.table.verified import verified_release
-from workbench.release.table.verify import verify_release
+from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.column import estimate_column
 from workbench.sanitize.estimates.interval import Interval
@@ -88,9 +87,8 @@ def release(
 
 
 def verify(path: Place) -> list[str]:
-    """Return a sentence for every fault of a released table or model; none where it is what its certificate says."""
-    place = Path(path)
-    return verify_model(place) if is_model(place) else verify_release(place)
+    """Return a sentence for every fault of a release; none where it is what its certificate or card says."""
+    return verify_any(Path(path))
 
 
 def estimate(path: Place, *, confidence: float = 0.95) -> pd.DataFrame:

@@ -10,17 +10,9 @@ from typing import Any
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.card import (
-    CANNOT_KNOW_ORIGIN,
-    MADE_FROM,
-    is_model,
-    ledger_facts,
-    read_card,
-    verify_model,
-)
-from workbench.release.table.certificate import read_certificate
-from workbench.release.table.open_release import located
-from workbench.release.table.verify import CANNOT_KNOW, verify_in_ledger, verify_release
+from workbench.release.model.card import CANNOT_KNOW_ORIGIN, MADE_FROM, is_model, read_card
+from workbench.release.table.verify import CANNOT_KNOW, verify_in_ledger
+from workbench.release.verify_any import ledger_claims, verify_any
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -30,13 +22,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
-    model = is_model(options.release)
-    problems = verify_model(options.release) if model else verify_release(options.release, context.cancel)
+    problems = verify_any(options.release, context.cancel)
     cannot_know = CANNOT_KNOW
-    if model and not problems and MADE_FROM in read_card(options.release):
+    if is_model(options.release) and not problems and MADE_FROM in read_card(options.release):
         cannot_know += f"; {CANNOT_KNOW_ORIGIN}"
     if path is not None and not problems:
-        document = ledger_facts(read_card(options.release)) if model else read_certificate(located(options.release)[1])
+        document = ledger_claims(options.release)
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
     return {"ok": not problems, "problems": problems, "cannot_know": cannot_know}

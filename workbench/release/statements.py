@@ -52,15 +52,24 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
         replaces_invalid: whether the plan replaces invalid values.
         delta: whether the guarantee can fail with probability δ.
     """
+    return _central("models and cards", rows_per_person, replaces_invalid, delta, "like any row without a valid class")
+
+
+def central_statement(released: str, rows_per_person: int, *, replaces_invalid: bool) -> str:
+    """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
+    return _central(f"{released} and certificates", rows_per_person, replaces_invalid, False, "all its values missing")
+
+
+def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: bool, like: str) -> str:
     beside = ", and by delta beside it" if delta else ""
     empty = (
-        "an empty row, like any row without a valid class, contributes nothing"
+        f"an empty row, {like}, contributes nothing"
         if replaces_invalid
         else "an empty row contributes nothing; no such row can stand in a valid table, and between two valid tables "
         "that differ in one row the replace-one figures hold"
     )
     return (
-        f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released models and cards "
+        f"Emptying {_unit(rows_per_person)} (zero-out) changes the probability of any set of released {what} "
         f"by a factor of at most e^epsilon{beside}; {empty}. {domain(replaces_invalid)}"
     )
 

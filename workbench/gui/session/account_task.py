@@ -72,7 +72,8 @@ def _past(release: Release) -> PastRelease | None:
     from workbench.release.model.card import CARD
     from workbench.release.table.certificate import certificate_path
 
-    written, model = release.body.get("output"), release.body.get("work") != "sanitize"
+    work = str(release.body.get("work", ""))
+    written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
     if not written:
         return None
     output = Path(str(written))

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workbench.params import InputError, WorkbenchError
-from workbench.params.codec import parse_json
+from workbench.params.codec import parse_json, read_json
 from workbench.release.atomic import sole_user, write_whole
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.model.card import read_card, verify_model
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
-from workbench.release.table.certificate import certificate_path, read_certificate
+from workbench.release.table.certificate import certificate_path
 
 T = TypeVar("T")
 
@@ -68,7 +68,8 @@ class FinishedDraw:
     def half_named(self) -> bool:
         """Whether a run was killed after it renamed the certificate and before it renamed the table."""
         try:
-            return bool(read_certificate(certificate_path(self.target))["release_id"] == self.release.release_id)
+            standing = read_json(certificate_path(self.target), "certificate")
+            return isinstance(standing, dict) and standing.get("release_id") == self.release.release_id
         except WorkbenchError:
             return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.params.remedies import OTHER_OUTPUT, Remedy
+from workbench.release.finished_file import waiting_for
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import refusal
-from workbench.release.ledger.recover import FinishedDraw, finished_draw, request_of
+from workbench.release.ledger.recover import FinishedDraw, request_of
 from workbench.release.table.certificate import certificate_path, read_certificate
 from workbench.release.table.open_release import plan_of
 from workbench.release.table.verify import verify_release
@@ -41,22 +43,23 @@ class Destination:
     format: str
 
 
-def destination(path: Path, *sources: str | Path | None) -> Destination:
-    """Return where a table is released to.
+def destination(path: Path, *sources: str | Path | None, formats: Mapping[str, str] = FORMATS) -> Destination:
+    """Return where a table, or another file with a certificate, is released to.
 
     Args:
         path: the file.
         sources: the files that the release is made from; what is no file is passed over.
+        formats: the format of each suffix that is known.
 
     Raises:
         InputError: the suffix names no format, or a folder has the name of the certificate.
         ParameterError: the release would replace what it is made from.
     """
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in formats:
         raise InputError(
             f"the output's suffix {path.suffix!r} is not known",
             str(path),
-            f"use one of {', '.join(FORMATS)}",
+            f"use one of {', '.join(formats)}",
             code="output-format",
         )
     for written in (path, certificate_path(path)):
@@ -67,7 +70,7 @@ def destination(path: Path, *sources: str | Path | None) -> Destination:
     if os.path.isdir(certificate_path(path)):
         what = "a folder has the name of the certificate"
         raise InputError(what, str(certificate_path(path)), "name another output", code="output-taken")
-    return Destination(path, FORMATS[path.suffix.lower()])
+    return Destination(path, formats[path.suffix.lower()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +184,7 @@ def waiting_draw(ledger: Ledger, to: Destination, plan: Plan, account: str) -> F
     Raises:
         InputError: a finished draw waits there that this release did not ask for.
     """
-    waiting = finished_draw(ledger, to.path)
-    if waiting is None:
-        return None
-    if waiting.answers(table_request(plan, to.format), ledger.account_of(account)):
-        return waiting
-    if waiting.half_named:  # its certificate stands already: it is published before anything else is drawn
-        return None
-    raise waiting.refusal()
+    return waiting_for(ledger, to.path, table_request(plan, to.format), account)
 
 
 def _earlier_release(ledger: Ledger, account: str, plan: Plan) -> EarlierRelease | None:

@@ -27,6 +27,9 @@ SUFFIX = ".certificate.json"
 VERSION = 2
 """Of certificates and cards; the first one told marks and sums that followed from the rows."""
 
+CENTRAL_FORMAT = "privacy-workbench-central-certificate"
+"""Format of the certificates of central releases, which have a schema of their own."""
+
 _FORMAT = "privacy-workbench-certificate"
 _SCHEMA = "certificate.v2"
 
@@ -198,6 +201,9 @@ def read_certificate(path: Path) -> dict[str, Any]:
         InputError: it cannot be read or is not a certificate of a known version.
     """
     document = read_json(path, "certificate")
+    if isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT:
+        what = f"this is the certificate of a release of kind {str(document.get('kind'))[:40]!r}, of no sanitised table"
+        raise InputError(what, str(path), "its figures stand in the released file; `workbench verify` checks it")
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
     if document.get("version") != VERSION:

@@ -16,24 +16,21 @@ from workbench.data.table import Table
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.privacy.entropy import OsEntropy
 from workbench.release.exposure import standing_charge, void_unless_charged
+from workbench.release.finished_file import publish_earlier
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import (
     CHARGED_FIRST,
     clear_leftovers,
-    finished_draw,
     place_of,
     publish_table,
     recover,
-    reopened_table,
 )
 from workbench.release.parts import DrawFile
 from workbench.release.table.before_release import (
-    Destination,
     PreparedRelease,
     destination,
     prepared_release,
     table_request,
-    waiting_draw,
 )
 from workbench.release.table.certificate import Output, certificate, certificate_path, encode
 from workbench.sanitize.calibrated import ProtectedColumn
@@ -113,7 +110,8 @@ def release_prepared(
     dataset = ledger.account_of(account) if account else ledger.enter_for_release(table, plan.account)
     for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
-    published = _published_earlier(ledger, prepared.to, plan, dataset, emit)
+    request = table_request(plan, prepared.to.format)
+    published = publish_earlier(ledger, target, request, dataset, emit)
     if published is not None:
         return _released(published, ledger, target, started, published_earlier=True)
     cancel = cancel or CancelToken()
@@ -139,29 +137,10 @@ def release_prepared(
             )
             data = encode(document)
             with part.kept_if_well():
-                ledger.certify(release_id, document["checksum"], table_request(plan, prepared.to.format), data.decode())
+                ledger.certify(release_id, document["checksum"], request, data.decode())
         emit(Progress(drawn.rows, drawn.rows, "certified"))  # from here on it is too late to cancel
         publish_table(ledger, part, release_id, data)
     return _released(document, ledger, target, started)
-
-
-def _published_earlier(ledger: Ledger, to: Destination, plan: Plan, dataset: str, emit: Emit) -> dict[str, Any] | None:
-    """Publish a finished draw that was not renamed; return its certificate if this run made the same request."""
-    asked_for = waiting_draw(ledger, to, plan, dataset)
-    waiting = asked_for or finished_draw(ledger, to.path)
-    if waiting is None:
-        return None
-    found = reopened_table(waiting)
-    release_id = waiting.release.release_id
-    if found is None:
-        ledger.forget_finished(release_id)
-        emit(Notice("warning", f"the part of release {release_id} is not as it was written and is removed"))
-        return None
-    part, document = found
-    with part:
-        publish_table(ledger, part, release_id, waiting.document.encode())
-    emit(Notice("info", f"the finished draw of release {release_id} now stands at {to.path}; nothing more is charged"))
-    return document if asked_for is not None else None
 
 
 def _released(

@@ -34,15 +34,12 @@ def verify(
 def faults(release: Path, cancel: CancelToken | None = None) -> list[str]:
     """Return a sentence for every way in which ``release`` is not what its certificate and the ledger say."""
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.card import is_model, ledger_facts, read_card, verify_model
-    from workbench.release.table.certificate import read_certificate
-    from workbench.release.table.open_release import located
-    from workbench.release.table.verify import verify_in_ledger, verify_release
+    from workbench.release.table.verify import verify_in_ledger
+    from workbench.release.verify_any import ledger_claims, verify_any
 
-    model = is_model(release)
-    found = verify_model(release) if model else verify_release(release, cancel)
+    found = verify_any(release, cancel)
     if found:
         return found
-    document = ledger_facts(read_card(release)) if model else read_certificate(located(release)[1])
+    document = ledger_claims(release)
     with Ledger.open() as book:
         return verify_in_ledger(document, book)

@@ -1,0 +1,310 @@
+"""The door of central releases, with a toy kind: charge first, certify, verify, publish what was finished."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
+from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.release.central import kinds
+from workbench.release.central.central_work import CentralWork, Made, prepared_central
+from workbench.release.central.release_central import CentralRelease, central_verdict, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.table.before_release import Destination, destination
+from workbench.release.table.certificate import checksum, read_certificate
+from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify_any import ledger_claims, verify_any
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+FORMATS = {".csv": "csv", ".json": "json"}
+WHOLE = {"out.csv", "out.csv.certificate.json"}
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    if len(output.read_text("utf-8").splitlines()) != document["method"]["lines"]:
+        yield "the toy has another number of lines"
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch.setattr, monkeypatch.setitem)
+
+
+def register(setattr_: Any = setattr, setitem: Any = dict.__setitem__) -> None:
+    module = ModuleType("toy_kind_for_tests")
+    module.recomputed = recomputed  # type: ignore[attr-defined]
+    setitem(sys.modules, module.__name__, module)
+    setattr_(kinds, "KINDS", (*kinds.KINDS, kinds.Kind("toy", "toys", module.__name__, "one number")))
+
+
+def counted(rows: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+    values = noise.integers([int((rows.column("city") == "Graz").sum())], 1, 0.1)
+    return Made(f"graz\n{values[0]}\n".encode(), {"lines": 2})
+
+
+def toy_work(epsilons: tuple[str, ...] = ("0.1", "0.2"), **keys: Any) -> CentralWork:
+    events = tuple(PureDp(Decimal(e), f"query {i}") for i, e in enumerate(epsilons))
+    return CentralWork(
+        **{  # type: ignore[arg-type]
+            "kind": "toy",
+            "columns": ("city",),
+            "events": events,
+            "asked": {"count": "Graz"},
+            "room": 100,
+            "make": counted,
+            **keys,
+        }
+    )
+
+
+def release(
+    ledger: Path, target: Path, work: CentralWork | None = None, plan: Plan | None = None, **keys: Any
+) -> CentralRelease:
+    prepared = prepared_central(
+        plan or plan_of(), table_of(50), destination(target, formats=FORMATS), work or toy_work()
+    )
+    with Ledger.open(ledger) as opened:
+        return release_central(prepared, opened, **keys)
+
+
+def test_a_release_is_charged_certified_and_verified(tmp_path: Path) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "ledger.sqlite"
+    out.mkdir()
+    done = release(ledger, out / "out.csv")
+    assert done.epsilon_charged == Decimal("0.3")
+    assert names_in(out) == WHOLE
+    told = certificate_of(out / "out.csv")
+    assert told["guarantee"]["epsilon"] == told["guarantee"]["epsilon_row"] == "0.3"
+    assert told["guarantee"]["replace_one"] == {"epsilon": 0.6, "delta": 0.0}
+    assert told["guarantee"]["statement"].startswith("Emptying one row (zero-out) changes")
+    assert [q["epsilon"] for q in told["queries"]] == ["0.1", "0.2"]
+    assert verify_any(out / "out.csv") == []
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(ledger_claims(out / "out.csv"), opened) == []
+
+
+def test_three_tenths_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
+    """Decimals add exactly: 0.1 + 0.1 + 0.1 is no more than 0.3, and a further 1e-6 is refused."""
+    ledger = tmp_path / "l.sqlite"
+    release(ledger, tmp_path / "a.csv", toy_work(("0.1",)))
+    raise_cap(ledger, "0.3")
+    release(ledger, tmp_path / "b.csv", toy_work(("0.1",)))
+    assert release(ledger, tmp_path / "c.csv", toy_work(("0.1",))).epsilon_remaining == 0
+    with pytest.raises(BudgetRefusedError):
+        release(ledger, tmp_path / "d.csv", toy_work(("0.000001",)))
+    assert not (tmp_path / "d.csv").exists()
+
+
+def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
+    plan = plan_of(rows_per_person=3)
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan=plan)
+    assert done.epsilon_charged == Decimal("0.9")
+    told = certificate_of(tmp_path / "out.csv")["guarantee"]
+    assert (told["epsilon"], told["epsilon_row"], told["rows_per_person"]) == ("0.9", "0.3", 3)
+    assert told["replace_one"]["epsilon"] == pytest.approx(1.8)
+    assert verify_any(tmp_path / "out.csv") == []
+
+
+def test_a_refused_charge_computes_and_writes_nothing(tmp_path: Path) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    release(ledger, tmp_path / "first.csv")
+
+    def never(*arguments: Any) -> Made:
+        raise AssertionError("computed without a charge")
+
+    with pytest.raises(BudgetRefusedError):
+        release(ledger, out / "out.csv", toy_work(make=never))
+    assert names_in(out) == set()
+    assert statuses(ledger) == ["charged", "refused"]
+
+
+def test_an_error_and_a_cancel_before_the_charge_cost_nothing(tmp_path: Path) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+
+    def fails(*arguments: Any) -> Made:
+        raise InputError("it fails")
+
+    with pytest.raises(InputError, match="it fails"):
+        release(ledger, out / "out.csv", toy_work(make=fails))
+    token = CancelToken()
+
+    def cancels(rows: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+        token.cancel()
+        return counted(rows, noise, emit, cancel)
+
+    with pytest.raises(CancelledError):
+        release(ledger, out / "out.csv", toy_work(make=cancels), cancel=token)
+    assert names_in(out) == set()
+    assert statuses(ledger) == ["void", "void"]
+
+
+def test_guesses_unprotected_columns_and_unknown_kinds_are_refused(tmp_path: Path) -> None:
+    plain = plan_of().to_plain()
+    columns = [{**c, "origin": "guess"} if c["name"] == "pay" else c for c in plain["column"]]
+    with pytest.raises(InputError, match="nobody has confirmed"):
+        release(
+            tmp_path / "l.sqlite", tmp_path / "o.csv", plan=Plan.from_plain({**plain, "epsilon": 3, "column": columns})
+        )
+    columns = [{"name": c["name"], "action": "drop"} if c["name"] == "city" else c for c in plain["column"]]
+    with pytest.raises(ParameterError, match="the plan drops the column 'city'"):
+        release(
+            tmp_path / "l.sqlite", tmp_path / "o.csv", plan=Plan.from_plain({**plain, "epsilon": 3, "column": columns})
+        )
+    with pytest.raises(InputError, match="does not know the kind"):
+        release(tmp_path / "l.sqlite", tmp_path / "o.csv", toy_work(kind="unknown"))
+    assert not (tmp_path / "l.sqlite").exists() or statuses(tmp_path / "l.sqlite") == []
+
+
+def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
+    table = table_of(50)
+    broken = Table(table.frame.with_columns(city=table.frame["city"].str.replace("Graz", "Rome")), "people.csv")
+    prepared = prepared_central(plan_of(), broken, destination(tmp_path / "o.csv"), toy_work())
+    with Ledger.open(tmp_path / "l.sqlite") as opened, pytest.raises(InputError, match="is not in the domain"):
+        release_central(prepared, opened)
+    assert statuses(tmp_path / "l.sqlite") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d["guarantee"].update(epsilon="0.2"), "epsilon = 0.2"),
+        (lambda d: d["queries"][0].update(epsilon="0.05"), "epsilon"),
+        (lambda d: d["guarantee"].update(replace_one={"epsilon": 0.3, "delta": 0.0}), "replace_one"),
+        (lambda d: d["method"].update(lines=7), "another number of lines"),
+        (lambda d: d["outside_guarantee"].append("nothing"), "outside the guarantee"),
+        (lambda d: d.update(kind="other"), "does not know the kind"),
+        (lambda d: d.update(columns=["town"]), "no column 'town'"),
+        (lambda d: d.update(more=1), "malformed"),
+    ],
+)
+def test_verify_finds_a_changed_certificate(tmp_path: Path, change: Any, said: str) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv")
+    path = tmp_path / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps(document), "utf-8")
+    assert "checksum differs" in verify_any(tmp_path / "out.csv")[0] or said == "malformed"
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    problems = verify_any(tmp_path / "out.csv")
+    assert said in " ".join(problems)
+    if said != "malformed":
+        with Ledger.open(tmp_path / "l.sqlite") as opened:
+            assert verify_in_ledger(ledger_claims(tmp_path / "out.csv"), opened)
+
+
+def test_verify_finds_a_changed_file(tmp_path: Path) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv")
+    (tmp_path / "out.csv").write_text("graz\n17\n", "utf-8")
+    assert "SHA-256 differs" in " ".join(verify_any(tmp_path / "out.csv"))
+    with pytest.raises(InputError, match="of kind 'toy', of no sanitised table"):
+        read_certificate(tmp_path / "out.csv.certificate.json")
+
+
+def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, after: bool) -> None:
+    """Release the toy and die at a call of an inner function."""
+    register()
+    importlib.import_module(owner.partition(":")[0])
+    die_at(owner, attribute, 1, after)
+    release(ledger, target)
+
+
+DOOR = "workbench.release.central.release_central"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+@pytest.mark.parametrize(
+    ("owner", "attribute", "after", "becomes"),
+    [
+        ("workbench.release.ledger.ledger:Ledger", "reserve", True, "void"),
+        ("workbench.release.ledger.ledger:Ledger", "charge", False, "void"),
+        ("workbench.release.ledger.ledger:Ledger", "charge", True, "charged"),
+        ("workbench.release.parts:DrawFile", "finish", True, "charged"),
+        ("workbench.release.ledger.ledger:Ledger", "certify", False, "charged"),
+    ],
+)
+def test_a_run_killed_before_its_certificate_leaves_its_charge_and_no_file(
+    tmp_path: Path, owner: str, attribute: str, after: bool, becomes: str
+) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
+    assert not names_in(out) & WHOLE
+    raise_cap_of(ledger, "10")
+    release(ledger, out / "out.csv")
+    assert names_in(out) == WHOLE
+    assert statuses(ledger) == [becomes, "charged"]
+    assert verify_any(out / "out.csv") == []
+
+
+def raise_cap_of(ledger: Path, epsilon: str) -> None:
+    with Ledger.open(ledger) as opened:
+        opened.set_cap(opened.identify(table_of(50)), Decimal(epsilon))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+@pytest.mark.parametrize(
+    ("owner", "attribute", "after"),
+    [
+        ("workbench.release.ledger.ledger:Ledger", "certify", True),
+        ("workbench.release.parts:DrawFile", "publish", False),
+    ],
+)
+def test_the_next_run_publishes_what_a_killed_one_finished_without_a_charge(
+    tmp_path: Path, owner: str, attribute: str, after: bool
+) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
+    prepared = prepared_central(plan_of(), table_of(50), destination(out / "out.csv"), toy_work())
+    with Ledger.open(ledger) as opened:
+        assert central_verdict(prepared, opened).waiting
+    if attribute == "certify":
+        with pytest.raises(InputError, match="this run asks for something else"):
+            release(ledger, out / "out.csv", toy_work(asked={"count": "Linz"}))
+    done = release(ledger, out / "out.csv")
+    assert done.published_earlier
+    assert statuses(ledger) == ["charged"]
+    assert names_in(out) == WHOLE
+    assert verify_any(out / "out.csv") == []
+
+
+def test_a_part_that_was_changed_is_thrown_away_and_paid_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    (out / "out.csv.certificate.json").mkdir()
+
+    prepared = prepared_central(plan_of(), table_of(50), Destination(out / "out.csv", "csv"), toy_work())
+    with Ledger.open(ledger) as opened, pytest.raises(InputError, match="could not be given its name"):
+        release_central(prepared, opened)
+    (part,) = (p for p in out.iterdir() if p.name.endswith(".part"))
+    part.write_bytes(b"graz\n99\n")
+    shutil.rmtree(out / "out.csv.certificate.json")
+    raise_cap(ledger, "10")
+    notes: list[Any] = []
+    with Ledger.open(ledger) as opened:
+        assert not release_central(prepared, opened, notes.append).published_earlier
+    assert any("not as it was written" in getattr(n, "text", "") for n in notes)
+    assert statuses(ledger) == ["charged", "charged"]
+
+
+def test_progress_ends_certified(tmp_path: Path) -> None:
+    seen: list[Any] = []
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", emit=seen.append)
+    assert seen[-1].label == "certified"

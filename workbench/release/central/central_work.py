@@ -1,0 +1,124 @@
+"""What a kind of central release supplies: its columns, its costs and a function; the door does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.accounting.compose import for_person, total
+from workbench.privacy.accounting.event import Composed, Cost, PureDp
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.release.central.kinds import kind
+from workbench.release.ledger.recover import request_of
+from workbench.release.table.before_release import Destination
+from workbench.sanitize.engine import check_columns
+from workbench.sanitize.origin import require_confirmed
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was computed, still in memory.
+
+    Attributes:
+        data: the bytes of the released file.
+        method: facts for the certificate, as JSON holds them: public ones, or made of noisy values alone.
+    """
+
+    data: bytes
+    method: Mapping[str, Any]
+
+
+Make = Callable[[Table, CentralNoise, Emit, CancelToken], Made]
+"""Computes the release from the rows, as the plan reads them, with the noise that the door hands it.
+
+It asks exactly the queries that :attr:`CentralWork.events` names, and writes nothing to a file.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class CentralWork:
+    """A central release as its kind describes it, before a row is read.
+
+    Attributes:
+        kind: name of its kind (:mod:`workbench.release.central.kinds`).
+        columns: names of the plan's columns that it reads.
+        events: every query with its ε for one row, under zero-out neighbours; they sum to ε of the release.
+        asked: what was asked for, as JSON holds it: it stands in the certificate, and a later run that asks for the
+            same publishes a finished draw of this one.
+        room: bytes that the released file and its certificate may need on the disk.
+        make: computes it.
+    """
+
+    kind: str
+    columns: tuple[str, ...]
+    events: tuple[PureDp, ...]
+    asked: Mapping[str, Any]
+    room: int
+    make: Make
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedCentral:
+    """A central release that has passed every check except those of the ledger, the values and the disk.
+
+    Attributes:
+        plan: declares the columns.
+        table: of which table.
+        rows: its rows as the plan reads them.
+        to: where to.
+        work: what is computed.
+        cost: what it is charged, for all rows of a person.
+    """
+
+    plan: Plan
+    table: Table
+    rows: Table
+    to: Destination
+    work: CentralWork
+    cost: Cost
+
+    @property
+    def request(self) -> str:
+        """Digest of what is asked for."""
+        asked = {"plan": self.plan.published().to_toml(), "format": self.to.format, **self.work.asked}
+        queries = [[e.label, str(e.epsilon)] for e in self.work.events]
+        return request_of(self.work.kind, asked=asked, queries=queries)
+
+
+def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWork) -> PreparedCentral:
+    """Return the central release of ``table``, checked once for all that follows.
+
+    Raises:
+        InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
+            file is in doubt, which one row could turn.
+        ParameterError: it reads a column that the plan does not protect, or asks for nothing.
+    """
+    kind(work.kind)
+    require_confirmed(plan)
+    check_columns(plan, table)
+    table.require_certain()
+    for name in work.columns:
+        require_protected(plan, name)
+    if not work.events:
+        raise ParameterError("nothing was asked for", mend="name a figure")
+    return PreparedCentral(plan, table, plan.rows_of(table), to, work, cost_of(work.events, plan.rows_per_person))
+
+
+def require_protected(plan: Plan, name: str) -> None:
+    """Raise :class:`ParameterError` unless the plan has a column ``name`` and protects it."""
+    action = plan.column(name).action
+    if action != "protect":
+        told = {"drop": "drops", "keep": "publishes as it is"}[action]
+        raise ParameterError(f"the plan {told} the column {name!r}", mend='write action = "protect" for it')
+
+
+def cost_of(events: tuple[PureDp, ...], rows_per_person: int) -> Cost:
+    """Return what queries of one row's ``events`` cost for a person with ``rows_per_person`` rows."""
+    epsilon = total(e.epsilon for e in events)
+    return for_person(Cost(epsilon, type(epsilon)(0), Composed(events)), rows_per_person)

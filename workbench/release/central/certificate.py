@@ -1,0 +1,143 @@
+"""The certificate of a central release: what was asked of the rows, at which ε, and what ε does not cover."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.params import CheckFailedError, InputError
+from workbench.params.codec import read_json
+from workbench.privacy.accounting.compose import total
+from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.accounting.neighbours import RELATION
+from workbench.release.central.central_work import cost_of
+from workbench.release.central.kinds import kind
+from workbench.release.json_schemas import schema_problems
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.records import Account, Release
+from workbench.release.statements import central_statement
+from workbench.release.table.certificate import CENTRAL_FORMAT, Output, account_told, checksum
+from workbench.sanitize.forecast import read_off
+from workbench.sanitize.plan import Plan
+
+VERSION = 1
+
+_SCHEMA = "central-certificate.v1"
+_RANDOMNESS = "operating-system entropy; exact discrete noise on whole numbers"
+
+
+def central_certificate(
+    kind_name: str,
+    plan: Plan,
+    columns: tuple[str, ...],
+    events: tuple[PureDp, ...],
+    asked: Mapping[str, Any],
+    method: Mapping[str, Any],
+    rows: int,
+    release: Release,
+    account: Account,
+    output: Output,
+) -> dict[str, Any]:
+    """Return the certificate of a central release as JSON holds it.
+
+    Args:
+        kind_name: its kind.
+        plan: declares the columns.
+        columns: those that were read.
+        events: the queries.
+        asked: what was asked for.
+        method: how it was made.
+        rows: number of rows, public under zero-out neighbours.
+        release: the reservation in the ledger.
+        account: the budget with this release counted; told only of an account that the plan names.
+        output: the file.
+    """
+    published = plan.published()
+    document: dict[str, Any] = {
+        "format": CENTRAL_FORMAT,
+        "version": VERSION,
+        "kind": kind_name,
+        "release_id": release.release_id,
+        "time": release.time,
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        "rows": rows,
+        "guarantee": central_guarantee(kind_name, published, events),
+        "queries": [{"label": e.label, "epsilon": decimal_text(e.epsilon)} for e in events],
+        "columns": list(columns),
+        "request": dict(asked),
+        "method": dict(method),
+        "outside_guarantee": outside(published, columns),
+        "output": {"file": output.file, "format": output.format, "sha256": output.sha256, "bytes": output.bytes},
+        "plan": published.to_toml(),
+    }
+    if plan.account is not None:
+        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon)
+    return {**document, "checksum": checksum(document)}
+
+
+def central_guarantee(kind_name: str, plan: Plan, events: tuple[PureDp, ...]) -> dict[str, Any]:
+    """Return what a central release guarantees, as its certificate says it."""
+    cost = cost_of(events, plan.rows_per_person)
+    epsilon, delta = cost.replace_one()
+    return {
+        "relation": RELATION,
+        "statement": central_statement(
+            kind(kind_name).released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid
+        ),
+        "epsilon": decimal_text(cost.epsilon),
+        "delta": decimal_text(cost.delta),
+        "epsilon_row": decimal_text(total(e.epsilon for e in events)),
+        "rows_per_person": plan.rows_per_person,
+        "replace_one": {"epsilon": epsilon, "delta": delta},
+        "randomness": _RANDOMNESS,
+    }
+
+
+def queries_of(document: dict[str, Any]) -> tuple[PureDp, ...]:
+    """Return the queries that a certificate names."""
+    return tuple(PureDp(Decimal(q["epsilon"]), q["label"]) for q in document["queries"])
+
+
+def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
+    """Return a sentence for everything that the ε of a release from ``columns`` does not cover."""
+    return list(read_off([plan.column(name) for name in columns]))
+
+
+def encode_central(document: dict[str, Any]) -> bytes:
+    """Return the certificate's bytes, after checking it against its published schema."""
+    problems = schema_problems(document, _SCHEMA)
+    if problems:
+        raise CheckFailedError(f"the certificate does not fit its own schema: {problems[0]}")
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def is_central(path: Path) -> bool:
+    """Return whether the certificate in ``path`` is one of a central release.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    document = read_json(path, "certificate")
+    return isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT
+
+
+def read_central(path: Path) -> dict[str, Any]:
+    """Return the certificate of a central release in ``path``.
+
+    Raises:
+        InputError: it cannot be read or is not such a certificate of a known version.
+    """
+    document = read_json(path, "certificate")
+    if not isinstance(document, dict) or document.get("format") != CENTRAL_FORMAT:
+        raise InputError("this is not the certificate of a central release", str(path), "name OUT.certificate.json")
+    if document.get("version") != VERSION:
+        told = f"the certificate has version {str(document.get('version'))[:20]}, this workbench reads {VERSION}"
+        raise InputError(told, str(path), "check it with the workbench that wrote it")
+    problems = schema_problems(document, _SCHEMA)
+    if problems:
+        raise InputError(f"the certificate is malformed: {problems[0]}", str(path))
+    return document

@@ -1,0 +1,56 @@
+"""The kinds of central release, such as statistics. A kind adds one line here and a module that recomputes it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.params import InputError
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+
+Recompute = Callable[[dict[str, Any], Plan, Path, CancelToken], Iterator[str]]
+"""(certificate, its plan, released file, cancel) → a sentence for every fault that only this kind can see.
+
+It is called when bytes, checksum, guarantee and plan agree already. It may raise any ``WorkbenchError``.
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of central release.
+
+    Attributes:
+        name: its name in certificates, and of the work in the ledger.
+        released: what is released, as the guarantee says it: ``statistics``.
+        module: the module whose function ``recomputed`` is the kind's :data:`Recompute`.
+        gives: what its file holds, for the message where another kind of release was expected.
+    """
+
+    name: str
+    released: str
+    module: str
+    gives: str
+
+    def recompute(self) -> Recompute:
+        """Return the function that recomputes what only this kind can."""
+        found: Recompute = importlib.import_module(self.module).recomputed
+        return found
+
+
+KINDS: tuple[Kind, ...] = ()
+
+
+def kind(name: str) -> Kind:
+    """Return the kind called ``name``.
+
+    Raises:
+        InputError: this workbench does not know it.
+    """
+    for known in KINDS:
+        if known.name == name:
+            return known
+    raise InputError(f"this workbench does not know the kind of release {name[:40]!r}")

@@ -1,0 +1,72 @@
+"""Checks a central release against its certificate: bytes, checksum, arithmetic, and what its kind recomputes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.release.central.central_work import require_protected
+from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central
+from workbench.release.central.kinds import kind
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.table.certificate import account_problems, checksum
+from workbench.release.table.open_release import located, plan_of
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+
+
+def verify_central(path: Path, cancel: CancelToken | None = None) -> list[str]:
+    """Return a sentence for every fault of the central release at ``path``, the cheap checks first.
+
+    Raises:
+        InputError: there is nothing to check: no file or no certificate.
+        CancelledError: ``cancel`` was set.
+    """
+    output, certificate = located(path)
+    for file, what in ((output, "the released file"), (certificate, "the certificate")):
+        if not os.path.isfile(file):
+            raise InputError(f"{what} is missing", str(file), "put both side by side")
+    try:
+        document = read_central(certificate)
+    except InputError as error:
+        return [str(error)]
+    problems = list(_bytes(document, output))
+    if problems:
+        return problems
+    try:
+        plan = plan_of(document, certificate)
+        problems = [*_claims(document, plan), *account_problems(document)]
+        if not problems:
+            recompute = kind(document["kind"]).recompute()
+            problems = list(recompute(document, plan, output, cancel or CancelToken()))
+    except CancelledError:
+        raise
+    except WorkbenchError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _bytes(document: dict[str, Any], output: Path) -> Iterator[str]:
+    told = document["output"]
+    if output.stat().st_size != told["bytes"]:
+        yield f"the file has {output.stat().st_size} bytes, its certificate says {told['bytes']}"
+    if sha256_of(output) != told["sha256"]:
+        yield "the file was changed after it was certified: its SHA-256 differs"
+    if document["checksum"] != checksum(document):
+        yield "the certificate was changed after it was written: its checksum differs"
+
+
+def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
+    """Yield where the guarantee is not what the queries cost, or the plan says something else."""
+    for key, value in central_guarantee(document["kind"], plan, queries_of(document)).items():
+        if document["guarantee"][key] != value:
+            yield f"the certificate says {key} = {document['guarantee'][key]}, its queries and plan give {value}"
+    for name in document["columns"]:
+        require_protected(plan, name)
+    if document["outside_guarantee"] != outside(plan, document["columns"]):
+        yield "the certificate does not name what its plan leaves outside the guarantee"
+    if document.get("account", {}).get("name") != plan.account:
+        yield "the certificate and its plan name different accounts"
