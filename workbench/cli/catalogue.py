@@ -12,6 +12,7 @@ COMMANDS: tuple[str, ...] = (
     "forecast",
     "mechanism",
     "sanitize",
+    "synthesize",
     "verify",
     "estimate",
     "curve",
@@ -32,7 +33,6 @@ LATER: tuple[str, ...] = (
     "anonymity",
     "generalize",
     "statistics",
-    "synthesize",
     "rappor",
     "attack",
 )

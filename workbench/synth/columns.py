@@ -121,5 +121,7 @@ def coded(columns: Sequence[CoarseColumn], table: Table) -> CodedRows:
         InputError: a value does not fit its column; the message names column and row.
     """
     codes = np.column_stack([column.encode(table) for column in columns])
-    missing = [codes[:, j] == c.cuts if c.grid.cells.missing else np.zeros(len(codes), bool) for j, c in enumerate(columns)]
+    missing = [
+        codes[:, j] == c.cuts if c.grid.cells.missing else np.zeros(len(codes), bool) for j, c in enumerate(columns)
+    ]
     return CodedRows(codes, ~np.logical_and.reduce(missing))

@@ -35,7 +35,6 @@ from workbench.synth.base import (
     Tables,
     groups_of,
     joined_counts,
-    most_cells,
     room,
     split,
 )
@@ -105,7 +104,9 @@ def _ask(questions: Questions) -> Tables:
     measured = [questions.counts((place,), (None,)) for place in range(count)]
     if count == 1:
         return Tables((), tuple(measured))
-    alone = [fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured]
+    alone = [
+        fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
+    ]
     share = queries[-1].epsilon
     tables = expected_tables(setting, alone, share)
     known: dict[tuple[int, int], int] = {}

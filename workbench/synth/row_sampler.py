@@ -90,7 +90,8 @@ def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]
     stops[-1] = total
     # Behind the last value with a chance nothing may be given.
     stops[int(np.flatnonzero(chances)[-1]) :] = total
-    return np.diff(stops, prepend=0)
+    counts: NDArray[np.int64] = np.diff(stops, prepend=0)
+    return counts
 
 
 def _shuffled(left: NDArray[np.int64], above: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:

@@ -9,20 +9,22 @@ from decimal import Decimal
 import polars as pl
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost
 from workbench.privacy.central import CentralNoise
 from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.synth.base import Answered, Questions, Setting, Synthesiser, events
-from workbench.synth.columns import CoarseColumn, Codes, CodedRows
+from workbench.synth.base import Answered, Questions, Setting, Synthesiser
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes
 from workbench.synth.row_sampler import sampled_rows
 from workbench.synth.tree import Tree
 from workbench.synth.tree_fit import ROUNDS, fitted
 
 MOST_CELLS = 1 << 22
 """Most cells of all tables of a model: some 300 MB while it is fitted."""
+
+LEAST_SHARE = Decimal("0.000001")
+"""Least ε of a query: below, its noise is larger than any count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +49,19 @@ class SyntheticRows:
         return pl.DataFrame(drawn)
 
 
-def cost_of(synthesiser: Synthesiser, setting: Setting, rows_per_person: int = 1) -> Cost:
-    """Return what a synthesis is charged: the sum of its queries, times the rows of one person.
+def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
+    """Refuse an ε that is too small to be divided.
 
     Raises:
-        ParameterError: a share of ε would be 0.
+        ParameterError: the share of a query is below :data:`LEAST_SHARE`.
     """
     queries = synthesiser.queries(setting)
-    if any(not query.share > 0 for query in queries):
-        raise ParameterError("epsilon is too small to be divided over the queries", mend="give a larger one")
-    total = sum((query.share for query in queries), Decimal(0)) * rows_per_person
-    return Cost(total, Decimal(0), Composed(events(queries), f"synthetic table by {synthesiser.name}"))
+    least = min(query.share for query in queries)
+    if least < LEAST_SHARE:
+        raise ParameterError(
+            f"epsilon = {setting.epsilon} leaves {float(least):.2g} for each of {len(queries)} queries",
+            mend="give a larger one, or drop columns",
+        )
 
 
 def require_bounded(setting: Setting) -> None:
@@ -87,7 +91,7 @@ def synthesised(
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> SyntheticRows:
-    """Return ``drawn`` synthetic rows; whoever releases them has charged :func:`cost_of` before.
+    """Return ``drawn`` synthetic rows; whoever releases them pays for the queries.
 
     Args:
         synthesiser: the way.
@@ -136,5 +140,7 @@ def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthes
             )
         return None
     if target not in names:
-        raise ParameterError(f"the target {target!r} is not one of the columns", mend=f"choose one of {', '.join(names)}")
+        raise ParameterError(
+            f"the target {target!r} is not one of the columns", mend=f"choose one of {', '.join(names)}"
+        )
     return names.index(target)

@@ -1,7 +1,7 @@
 """The exponential mechanism over whole-number scores, drawn exactly.
 
-McSherry & Talwar 2007: choice i of score sᵢ has the weight e^(ε·sᵢ/(2Δ)), Δ the most by which one row moves a score. One
-row changes each weight and their sum by a factor of at most e^(ε/2): the choice costs ε.
+McSherry & Talwar 2007: choice i of score sᵢ has the weight e^(ε·sᵢ/(2Δ)), Δ the most by which one row moves a score.
+One row changes each weight and their sum by a factor of at most e^(ε/2): the choice costs ε.
 
 The weight of a score depends on that score alone: e^x = 2^k·2^f with k whole and 0 ≤ f < 1, and 2^f is rounded to a
 whole number of 2⁻⁶⁴. The sum of the weights is a whole number, one below it is drawn, and nothing is added to a number.

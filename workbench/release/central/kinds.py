@@ -41,7 +41,9 @@ class Kind:
         return found
 
 
-KINDS: tuple[Kind, ...] = ()
+KINDS: tuple[Kind, ...] = (
+    Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
+)
 
 
 def kind(name: str) -> Kind:
