@@ -1,16 +1,19 @@
-"""What a tour does: the main job on the people sample, and on the diabetes table with curve, models and ledger."""
+"""What a tour does: the main job on the people sample; curve, models and ledger on diabetes; the rest on iris."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from tour_guide import Guide
+from tour_guide import PATIENCE_S, Guide
 
 from workbench.gui.pages.train.page import TrainPage
 from workbench.gui.pages.utility.page import UtilityPage
 
 LOCK_COLUMN = 4
+STANDARD_RUNS = 3
+"""Why it costs, and the two models of the standard comparison."""
+
 FACTS = {
     "Pregnancies": ("0", "20"),
     "Glucose": ("0", "250"),
@@ -131,3 +134,42 @@ def diabetes(guide: Guide, table: Path) -> None:
     guide.press("rail_ledger")
     guide.calm()
     guide.shot("ledger")
+
+
+def iris(guide: Guide) -> None:
+    """What models are for: comparing them, why they cost, a model of a released table, and predictions."""
+    guide.press("sample_iris")
+    guide.calm()
+    guide.press("rail_why")
+    guide.calm()
+    guide.shot("why-empty")
+    guide.press("why_run")
+    guide.calm()
+    guide.shot("why")
+    guide.press("rail_utility")
+    guide.calm()
+    guide.press("curve_standard")
+    guide.until(lambda: len(guide.window.session.runs) >= STANDARD_RUNS, "the comparison does not end", 8 * PATIENCE_S)
+    guide.calm()
+    guide.shot("standard-comparison")
+    guide.press("rail_compare")
+    guide.calm()
+    guide.shot("compare")
+    guide.press("rail_release")
+    guide.calm()
+    guide.answer("confirm_yes", "the-last-word", asked="release_now")
+    guide.calm()
+    guide.shot("released")
+    guide.press("released_1_learn")
+    guide.calm()
+    guide.shot("train-on-release")
+    guide.press("learn_start")
+    guide.calm()
+    guide.shot("model-of-a-release")
+    guide.press("predict_run")
+    guide.calm()
+    guide.shot("predicted")
+    guide.press("rail_train")
+    guide.choose("train_model", "median-forest")
+    guide.calm()
+    guide.shot("cost-of-predictions")

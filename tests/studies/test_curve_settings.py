@@ -30,7 +30,7 @@ def data() -> StudyData:
 
 
 def test_they_reach_the_private_model_and_change_its_figures(data: StudyData) -> None:
-    parameters = PLAN.parameters(2.0)
+    parameters = PLAN.parameters(2.0, PLAN.ways[0])
     assert parameters.to_plain() == {"epsilon": 2.0, "blocks": 4, "trees": 1}
     one = run_curve(PLAN, data)
     other = run_curve(CurvePlan(**{**PLAN.to_plain(), "settings": ["blocks=16", "trees=1"]}), data)
@@ -72,3 +72,59 @@ def test_the_axis_says_whose_epsilon_it_is() -> None:
     assert epsilon_label([]) == epsilon_label([False, False]) == "ε for a whole row (log scale)"
     assert epsilon_label([True]) == "ε of each prediction (log scale)"
     assert "of a private median for each prediction" in epsilon_label([False, True])
+
+
+def test_a_regime_may_have_settings_of_its_own(data: StudyData) -> None:
+    plan = CurvePlan(
+        **{**PLAN.to_plain(), "settings": ["trees=1"], "regimes": ["private:blocks=4", "private:blocks=16"]}
+    )
+    result = run_curve(plan, data)
+    assert {row.regime for row in result.rows} == {"private:blocks=4", "private:blocks=16"}
+    assert [series.name for series in curve_figure(result, "t").series] == [
+        "private, blocks = 4",
+        "private, blocks = 16",
+    ]
+    with pytest.raises(ParameterError, match="did you mean 'blocks'"):
+        CurvePlan(**{**PLAN.to_plain(), "regimes": ["private:block=4"]})
+    with pytest.raises(ParameterError, match="set twice"):
+        CurvePlan(**{**PLAN.to_plain(), "regimes": ["private:blocks=4"]})
+
+
+def test_figures_are_drawn_against_blocks(data: StudyData) -> None:
+    plan = CurvePlan(
+        model="median-forest",
+        regimes=("none", "private"),
+        epsilons=(0.5, 4.0),
+        repeats=3,
+        settings=("trees=1",),
+        against="blocks=10,2,5",
+    )
+    result = run_curve(plan, data)
+    assert [way.name for way in plan.ways] == ["none", "private:blocks=2", "private:blocks=5", "private:blocks=10"]
+    figure = curve_figure(result, "t", "r2")
+    assert [series.name for series in figure.series] == ["private, ε = 0.5", "private, ε = 4"]
+    assert figure.title.endswith("against blocks")
+    assert figure.x_label == "blocks (log scale)"
+    assert figure.span == (2, 10)
+    means = {(p.regime, p.epsilon): p.mean for p in result.points if p.metric == "r2"}
+    for series, epsilon in zip(figure.series, (0.5, 4.0), strict=True):
+        assert series.x == (2, 5, 10)
+        assert series.mean == tuple(means[f"private:blocks={b}", epsilon] for b in (2, 5, 10))
+    assert figure.baselines[0].value == means["none", 0.5]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"against": "block=2,5"}, "did you mean 'blocks'"),
+        ({"against": "blocks=2"}, "two values"),
+        ({"against": "blocks=0,2"}, "blocks = 0"),
+        ({"against": "aggregate=smooth"}, "not a number"),
+        ({"against": "blocks=2,5", "settings": ["blocks=3"]}, "set twice"),
+        ({"against": "blocks=2,5", "regimes": ["none"]}, "only the private model has blocks"),
+        ({"against": "blocks=2,5", "epsilons": [1, 2, 3, 4, 5, 6, 7, 8]}, "each of 8 epsilons"),
+    ],
+)
+def test_what_cannot_be_drawn_against_a_parameter_is_refused(changed: dict[str, object], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        CurvePlan(**{**PLAN.to_plain(), "settings": ["trees=1"], **changed})

@@ -202,7 +202,7 @@ def test_a_model_without_scores_leaves_auc_out_and_says_so(data: StudyData, monk
         ({"regimes": ("sanitized",)}, "names no mechanism"),
         ({"regimes": ("sanitized:starcase",)}, "did you mean 'staircase'"),
         ({"regimes": ("sanitized:oue",)}, "frequency collection"),
-        ({"regimes": ("private:grr",)}, "not known"),
+        ({"regimes": ("private:grr",)}, "not NAME=VALUE"),
         ({"regimes": ("corrected",)}, "write corrected:staircase"),
         ({"regimes": ("corrected:starcase",)}, "did you mean 'staircase'"),
         ({"regimes": ("corected:grr",)}, "did you mean 'corrected'"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.learners import learner
 from workbench.render.palette import FREE_STYLES
 from workbench.render.values import Baseline, CurveFigure, Series
-from workbench.studies.curve import SANITIZED, CurveResult
+from workbench.studies.curve import SANITIZED, CurvePlan, CurveResult
 from workbench.studies.regimes import Regime
 from workbench.studies.results import Point
 
@@ -36,6 +36,10 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     styles = _styles(ways)
     # Not every model can be measured by every metric: one without scores has no AUC and so no line.
     series = [_series(_name(way, ways), styles[way.name], points[way.name]) for way in ways if way.name in points]
+    compared, values = plan.compared
+    against = compared.replace("_", " ")
+    if against:
+        series = _against(plan, points)
     baselines = []
     if "none" in points:
         level = points["none"][0].mean
@@ -53,14 +57,34 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
     parts += plan.settings
     spread = ", mean ± standard deviation" if plan.repeats > 1 else ""
     return CurveFigure(
-        title=f"{drawn.title} against ε",
+        title=f"{drawn.title} against {against or 'ε'}",
         subtitle=" · ".join(parts),
-        x_label=epsilon_label([way.kind == "private" and learner(plan.model).each_prediction for way in ways]),
+        x_label=f"{against} (log scale)"
+        if against
+        else epsilon_label([way.kind == "private" and learner(plan.model).each_prediction for way in ways]),
         y_label=f"{drawn.inside} on held-out rows ({drawn.unit}){spread}",
         series=tuple(series),
         baselines=tuple(baselines),
-        span=(plan.epsilons[0], plan.epsilons[-1]),
+        span=(values[0], values[-1]) if against else (plan.epsilons[0], plan.epsilons[-1]),
     )
+
+
+def _against(plan: CurvePlan, points: dict[str, list[Point]]) -> list[Series]:
+    """Return a line for each ε over the values of the parameter that is compared."""
+    values = plan.compared[1]
+    private = [name for way, name in zip(plan.ways, plan.names, strict=True) if way.kind == "private"]
+    styles = iter(("private", *FREE_STYLES))
+    lines = []
+    for epsilon in plan.epsilons:
+        found = {
+            value: point
+            for name, value in zip(private, values, strict=True)
+            for point in points.get(name, [])
+            if point.epsilon == epsilon
+        }
+        if found:
+            lines.append(_line(f"private, ε = {epsilon:.4g}", next(styles), tuple(found), list(found.values())))
+    return lines
 
 
 def epsilon_label(each: Sequence[bool]) -> str:
@@ -77,10 +101,14 @@ def epsilon_label(each: Sequence[bool]) -> str:
 
 
 def _series(name: str, style: str, points: list[Point]) -> Series:
+    return _line(name, style, tuple(p.epsilon for p in points), points)
+
+
+def _line(name: str, style: str, x: tuple[float, ...], points: list[Point]) -> Series:
     return Series(
         name=name,
         style=style,
-        x=tuple(p.epsilon for p in points),
+        x=x,
         mean=tuple(p.mean for p in points),
         low=tuple(p.mean - p.sd for p in points),
         high=tuple(p.mean + p.sd for p in points),
@@ -99,7 +127,7 @@ def _styles(ways: list[Regime]) -> dict[str, str]:
 
 def _name(way: Regime, ways: list[Regime]) -> str:
     if way.kind == "private":
-        return "private model"
+        return "private model" if not way.settings else f"private, {', '.join(way.settings).replace('=', ' = ')}"
     alone = sum(other.kind == way.kind for other in ways) == 1
     if way.kind == "corrected":
         return "sanitised, corrected" if alone else f"corrected: {way.mechanism}"

@@ -71,7 +71,7 @@ class StudyLine:
 def study_lines(result: CurveResult) -> tuple[StudyLine, ...]:
     """Return the lines of a study, in its order."""
     seen = {point.regime for point in result.points}
-    return tuple(StudyLine(result, name) for name in result.plan.regimes if name in seen)
+    return tuple(StudyLine(result, name) for name in result.plan.names if name in seen)
 
 
 def lines_csv(lines: Iterable[tuple[str, str, Iterable[Row]]]) -> str:

@@ -20,7 +20,6 @@ import workbench
 from workbench.learners import Learner, learner
 from workbench.learners.tasks import CLASSIFICATION
 from workbench.params import ParameterError, Parameters, choice, integer, text, texts
-from workbench.params.field import did_you_mean
 from workbench.params.lists import levels
 from workbench.processes.executor import run_tasks
 from workbench.signals import Notice, Progress
@@ -31,12 +30,10 @@ from workbench.studies.journal import Figures, Journal
 from workbench.studies.metrics import ACCURACY, AUC, BY_CHANCE, Levels, Measured, measured
 from workbench.studies.regimes import Fit, Regime, StudyData, predictions
 from workbench.studies.results import Point, Row, Tally
+from workbench.studies.settings import parameters, values_against
 from workbench.studies.splits import held_out_sizes, seed_of, stratified_split
 
 RAW, SANITIZED = "raw", "sanitized"
-_NOT_SET = ("epsilon", "delta", "ask")
-"""Parameters that a study gives itself, or that only a release has."""
-
 MOST_REGIMES = 7
 """Most lines in one picture: more cannot be distinguished."""
 
@@ -51,7 +48,8 @@ class CurvePlan(Parameters):
         shortest=1,
         most=MOST_REGIMES,
         help="ways of training: none, sanitized:MECHANISM, corrected:MECHANISM (its rows, and a model that "
-        "knows the public tables they went through), private; MECHANISM may also be plan or auto",
+        "knows the public tables they went through), private (with settings of its own: private:blocks=20); MECHANISM "
+        "may also be plan or auto",
     )
     epsilons: tuple[float, ...] = levels(
         default=(0.1, 0.3, 1.0, 3.0, 10.0),
@@ -69,13 +67,21 @@ class CurvePlan(Parameters):
         flag="set",
         help="other parameters of the private model, such as blocks=20,aggregate=smooth (default: its own)",
     )
+    against: str | None = text(
+        default=None,
+        help="draw the figures against a parameter of the private model instead of epsilon, such as blocks=5,10,20; "
+        "each epsilon is a line",
+    )
 
     def __post_init__(self) -> None:
         """Check the values, the model's name, every regime and every setting."""
         super().__post_init__()
         chosen = learner(self.model)
         ways = self.ways
-        self.parameters(self.epsilons[0])
+        if self.against:
+            self._check_against()
+        for way in (Regime.parse("private"), *ways):
+            self.parameters(self.epsilons[0], way)
         if chosen.ordinary is None and any(way.kind != "private" for way in ways):
             raise ParameterError(
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
@@ -92,38 +98,50 @@ class CurvePlan(Parameters):
                 "evaluate = sanitized needs a sanitised regime", mend="add sanitized:MECHANISM to the regimes"
             )
 
+    def _check_against(self) -> None:
+        kinds = sorted(Regime.parse(name).kind for name in self.regimes)
+        if kinds not in (["private"], ["none", "private"]):
+            raise ParameterError(
+                f"only the private model has {self.compared[0]}, and the level without privacy stands beside it",
+                mend="write --regimes private or --regimes none,private",
+            )
+        if len(self.epsilons) > MOST_REGIMES:
+            raise ParameterError(
+                f"each of {len(self.epsilons)} epsilons would be a line", mend=f"give {MOST_REGIMES} or fewer"
+            )
+
     @property
     def measured(self) -> Measured:
         """What is measured: it follows from what the model predicts."""
         return measured(learner(self.model).task)
 
-    def parameters(self, epsilon: float) -> Parameters:
-        """Return the parameters of the private model at ``epsilon``, as the settings say.
+    def parameters(self, epsilon: float, way: Regime) -> Parameters:
+        """Return the parameters of the private model at ``epsilon``: the settings of the plan, and those of ``way``.
 
         Raises:
             ParameterError: a setting is not ``NAME=VALUE`` of a parameter that a study can set.
         """
-        kind = learner(self.model).parameters
-        declared = {name: field for name, field in kind.declared().items() if name not in _NOT_SET}
-        given: dict[str, Any] = {"epsilon": epsilon}
-        for setting in self.settings:
-            name, equals, value = setting.partition("=")
-            name = name.strip().replace("-", "_")
-            if not equals or name not in declared:
-                raise ParameterError(
-                    f"the setting {setting!r} is not NAME=VALUE of a parameter of {self.model}"
-                    f"{did_you_mean(name, declared)}",
-                    mend=f"choose one of {', '.join(declared)}" if declared else "leave it out",
-                )
-            if name in given:
-                raise ParameterError(f"{name} is set twice", mend="set it once")
-            given[name] = declared[name].parse(value.strip(), name)
-        return kind(**given)
+        return parameters(learner(self.model), epsilon, (*self.settings, *way.settings))
+
+    @property
+    def compared(self) -> tuple[str, tuple[float, ...]]:
+        """The parameter that the figures are drawn against and its values; an empty name where that is ε."""
+        return values_against(learner(self.model), self.against) if self.against else ("", ())
 
     @property
     def ways(self) -> tuple[Regime, ...]:
-        """The regimes, parsed."""
-        return tuple(Regime.parse(name) for name in self.regimes)
+        """The regimes, parsed; a private one once for each value of what is compared."""
+        name, values = self.compared
+        ways = []
+        for way in map(Regime.parse, self.regimes):
+            each = [way.with_setting(name, value) for value in values] if way.kind == "private" else []
+            ways += each or [way]
+        return tuple(ways)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the ways, as they stand in the CSV."""
+        return tuple(way.name for way in self.ways)
 
     def fits(self) -> tuple[Fit, ...]:
         """Return every model to train; one without privacy serves all ε of its repeat."""
@@ -159,7 +177,7 @@ class CurveResult:
         ways = {point.regime for point in self.points}
         found = {}
         for metric in self.plan.measured.metrics:
-            without = [way for way in self.plan.regimes if way in ways - self._ways_with(metric.name)]
+            without = [way for way in self.plan.names if way in ways - self._ways_with(metric.name)]
             if without and metric.absent:
                 of = "" if len(without) == len(ways) else f" It is missing for {', '.join(without)}."
                 found[metric.name] = metric.absent + of
@@ -286,7 +304,7 @@ def _figures(shared: tuple[CurvePlan, StudyData], fit: Fit) -> Figures:
         fit,
         data,
         learner(plan.model),
-        None if fit.epsilon is None else plan.parameters(fit.epsilon),
+        None if fit.epsilon is None else plan.parameters(fit.epsilon, fit.regime),
         training,
         held_out,
         seed=plan.seed,
@@ -314,7 +332,7 @@ def in_order(plan: CurvePlan, rows: Iterable[Row]) -> tuple[Row, ...]:
     """Return ``rows`` by regime (in the plan's order), ε, repeat and metric (in the order given)."""
     # Many short sorts: one long one would hold the interpreter, and with it a window, until its last comparison.
     groups: dict[tuple[int, float], list[Row]] = {}
-    place = {name: i for i, name in enumerate(plan.regimes)}
+    place = {name: i for i, name in enumerate(plan.names)}
     for row in rows:
         groups.setdefault((place[row.regime], row.epsilon), []).append(row)
     return tuple(row for key in sorted(groups) for row in sorted(groups[key], key=lambda row: row.repeat))

@@ -23,6 +23,7 @@ from workbench.privacy.local.mechanisms import GRR, mechanism
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
 from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.held_out import HeldOut
+from workbench.studies.settings import JOINED
 from workbench.studies.splits import seed_of
 
 Kind = Literal["none", "sanitized", "corrected", "private"]
@@ -42,15 +43,19 @@ class Regime:
         kind: ``none`` (no privacy), ``sanitized`` (an ordinary model on a sanitised table), ``corrected`` (on the same
             rows, a model that knows the public tables they went through), ``private``.
         mechanism: the local mechanism of a sanitised table; ``auto`` for the advisor's choice, ``plan`` for the plan's.
+        settings: parameters that this private model has other than the study's, ``NAME=VALUE`` each.
     """
 
     name: str
     kind: Kind
     mechanism: str = ""
+    settings: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Return the regime called ``none``, ``private``, ``sanitized:MECHANISM`` or ``corrected:MECHANISM``.
+        """Return the regime called ``none``, ``sanitized:MECHANISM``, ``corrected:MECHANISM`` or ``private``.
+
+        A private one may have settings of its own, ``private:NAME=VALUE``, several joined by ``+``.
 
         Raises:
             ParameterError: there is no such regime or mechanism.
@@ -62,6 +67,8 @@ class Regime:
             if mechanism_name not in (AUTO, PLANNED):
                 mechanism(mechanism_name)
             return cls(name, "sanitized" if kind == "sanitized" else "corrected", mechanism_name)
+        if kind == "private" and mechanism_name:
+            return cls(name, "private", settings=tuple(mechanism_name.split(JOINED)))
         if colon or kind not in ("none", "private"):
             near = did_you_mean(kind, ("none", *ON_A_TABLE, "private"))
             raise ParameterError(
@@ -69,6 +76,13 @@ class Regime:
                 mend="choose none, sanitized:MECHANISM, corrected:MECHANISM or private",
             )
         return cls(name, "none" if kind == "none" else "private")
+
+    def with_setting(self, name: str, value: float) -> Regime:
+        """Return this private regime with one more setting."""
+        setting = f"{name}={value:.12g}"
+        return Regime(
+            f"{self.name}{JOINED if self.settings else ':'}{setting}", self.kind, settings=(*self.settings, setting)
+        )
 
     @property
     def on_a_table(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWidget
 
-from workbench.gui.widgets.basic import button, label, mark_wrong, named
+from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.dialogs import ask_for_table
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -99,9 +99,12 @@ class Form(QWidget):
             grid.addWidget(title, at, left, Qt.AlignmentFlag.AlignVCenter)
             if isinstance(field, QCheckBox):  # no wider than its mark: what looks like its middle is where it is
                 grid.addWidget(field, at, left + 1, Qt.AlignmentFlag.AlignLeft)
+            elif _is_file(spec):  # the button shares the field's place: a column for it would make the form wider
+                grid.addLayout(row(field, self._beside(name, key, spec)), at, left + 1, 1, 2)
             else:
                 grid.addWidget(field, at, left + 1)
-            grid.addWidget(self._beside(name, key, spec), at, left + 2)
+            if not _is_file(spec):
+                grid.addWidget(self._beside(name, key, spec), at, left + 2)
             grid.addWidget(problem, at + 1, left + 1, 1, 2)
             for part in (title, field, *field.findChildren(QWidget)):
                 self._helps[part] = f"{help_text}.{_usual(spec, defaults[key])}"

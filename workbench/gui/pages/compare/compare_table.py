@@ -42,11 +42,11 @@ TOO_MANY = f"At most {MOST_REGIMES} lines can be drawn together: untick one of t
 NOT_DRAWN = "This model cannot be drawn, because its card states no accuracy on a public test table"
 WIDTHS = {
     PIN: 58,
-    MODEL: 128,
-    WAY: 160,
-    EPSILON: 74,
-    FIGURE: 150,
-    REPEATS: 98,
+    MODEL: 142,
+    WAY: 158,
+    EPSILON: 86,
+    FIGURE: 134,
+    REPEATS: 84,
     DATASET: 76,
     TIME: 122,
     DELTA: 62,

@@ -36,7 +36,7 @@ OF_EACH = f"Privacy losses of a whole row, of the private model for each predict
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
 
-LEAST_LETTERS, WIDEST_LIST = 11, 260
+LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
 
 
@@ -107,9 +107,9 @@ class CurveSetup(Card):
         # The longest names would push a window of 1280 pixels wider: the lists take the room that there is.
         for combo in (self.model, self.mechanism):
             combo.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            combo.setMinimumContentsLength(LEAST_LETTERS)
+            combo.setMinimumContentsLength(LEAST_LETTERS[combo.objectName()])
             combo.setMaximumWidth(WIDEST_LIST)
-        first = row(self.model, 8, none, 8, sanitized, self.mechanism, corrected, 8, private)
+        first = row(self.model, none, 8, sanitized, self.mechanism, corrected, 8, private)
         first.addStretch(1)
         first.setStretch(first.indexOf(self.mechanism), 100)
         upper.setLayout(first)
