@@ -129,6 +129,8 @@ def _name(way: Regime, ways: list[Regime]) -> str:
     if way.kind == "private":
         return "private model" if not way.settings else f"private, {', '.join(way.settings).replace('=', ' = ')}"
     alone = sum(other.kind == way.kind for other in ways) == 1
+    if way.kind == "synthetic":
+        return "synthetic, then trained" if alone else f"synthetic: {way.mechanism}"
     if way.kind == "corrected":
         return "sanitised, corrected" if alone else f"corrected: {way.mechanism}"
     return "sanitised, then trained" if alone else f"sanitised: {way.mechanism}"

@@ -48,8 +48,8 @@ class CurvePlan(Parameters):
         shortest=1,
         most=MOST_REGIMES,
         help="ways of training: none, sanitized:MECHANISM, corrected:MECHANISM (its rows, and a model that "
-        "knows the public tables they went through), private (with settings of its own: private:blocks=20); MECHANISM "
-        "may also be plan or auto",
+        "knows the public tables they went through), synthetic:METHOD (rows drawn from noisy counts), private (with "
+        "settings of its own: private:blocks=20); MECHANISM may also be plan or auto",
     )
     epsilons: tuple[float, ...] = levels(
         default=(0.1, 0.3, 1.0, 3.0, 10.0),
@@ -85,7 +85,7 @@ class CurvePlan(Parameters):
         if chosen.ordinary is None and any(way.kind != "private" for way in ways):
             raise ParameterError(
                 f"there is no ordinary model of the same family as {chosen.name} to train without privacy or on "
-                "sanitised rows",
+                "sanitised or synthetic rows",
                 mend="choose the regime private alone",
             )
         if chosen.corrected is None and any(way.kind == "corrected" for way in ways):
@@ -247,6 +247,8 @@ def run_curve(
         if way.on_a_table:
             for epsilon in plan.epsilons:
                 data.plan(way, epsilon)  # report a share that is too small before any work
+        elif way.kind == "synthetic":
+            data.require_synthesis(way, plan.epsilons[0])
     figures: dict[Fit, Figures] = {}
     label = f"curve: {learner(plan.model).title}"
 

@@ -1,4 +1,4 @@
-"""The ways of training that a study compares: no privacy, a sanitised table (corrected or not), a private learner."""
+"""The ways of training that a study compares: no privacy, a released table of some kind, a private learner."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from workbench.sanitize.plan import AUTO, Column, Plan
 from workbench.studies.held_out import HeldOut
 from workbench.studies.settings import JOINED
 from workbench.studies.splits import seed_of
+from workbench.studies.synthetic_rows import require_possible, synthetic_cells
+from workbench.synth import MARGINALS, synthesiser
 
-Kind = Literal["none", "sanitized", "corrected", "private"]
+Kind = Literal["none", "sanitized", "corrected", "synthetic", "private"]
 ON_A_TABLE = ("sanitized", "corrected")
 """The kinds that train on a sanitised table, and so name its mechanism."""
 
@@ -53,14 +55,18 @@ class Regime:
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Return the regime called ``none``, ``sanitized:MECHANISM``, ``corrected:MECHANISM`` or ``private``.
+        """Return the regime of that name: none, sanitized:MECHANISM, corrected:MECHANISM, synthetic:METHOD or private.
 
         A private one may have settings of its own, ``private:NAME=VALUE``, several joined by ``+``.
 
         Raises:
-            ParameterError: there is no such regime or mechanism.
+            ParameterError: there is no such regime, mechanism or method.
         """
         kind, colon, mechanism_name = name.partition(":")
+        if kind == "synthetic":
+            if not mechanism_name:
+                raise ParameterError(f"the regime {name!r} names no method", mend=f"write synthetic:{MARGINALS.name}")
+            return cls(name, "synthetic", synthesiser(mechanism_name).name)
         if kind in ON_A_TABLE:
             if not mechanism_name:
                 raise ParameterError(f"the regime {name!r} names no mechanism", mend=f"write {kind}:staircase")
@@ -70,10 +76,10 @@ class Regime:
         if kind == "private" and mechanism_name:
             return cls(name, "private", settings=tuple(mechanism_name.split(JOINED)))
         if colon or kind not in ("none", "private"):
-            near = did_you_mean(kind, ("none", *ON_A_TABLE, "private"))
+            near = did_you_mean(kind, ("none", *ON_A_TABLE, "synthetic", "private"))
             raise ParameterError(
                 f"the regime {name!r} is not known{near}",
-                mend="choose none, sanitized:MECHANISM, corrected:MECHANISM or private",
+                mend="choose none, sanitized:MECHANISM, corrected:MECHANISM, synthetic:METHOD or private",
             )
         return cls(name, "none" if kind == "none" else "private")
 
@@ -161,11 +167,29 @@ class StudyData:
 
     def sanitised(self, regime: Regime, epsilon: float, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return one seeded draw of the whole table, as (X, y) on the public grid."""
-        drawn = np.empty(self.cells.shape)
-        answers = self.sanitised_cells(regime, epsilon, seed)
-        for j, column in enumerate(_calibrated((*self.columns, self.target), regime.mechanism, epsilon)):
-            cells = answers[:, j]
-            drawn[:, j] = column.grid.numbers_of(cells.astype(np.uint32)) if column.column.numeric else cells
+        return self._values(self.sanitised_cells(regime, epsilon, seed))
+
+    def synthetic(
+        self, regime: Regime, epsilon: float, seed: int, training: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return seeded synthetic rows made of the training rows, as many as these, as (X, y) on the public grid."""
+        method = synthesiser(regime.mechanism)
+        return self._values(synthetic_cells((*self.columns, self.target), self.cells[training], method, epsilon, seed))
+
+    def require_synthesis(self, regime: Regime, epsilon: float) -> None:
+        """Refuse, before any work, an ε that is too small or tables that are too large for synthetic rows.
+
+        Raises:
+            ParameterError: one of both.
+        """
+        require_possible((*self.columns, self.target), synthesiser(regime.mechanism), len(self.y), epsilon)
+
+    def _values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return (n, d + 1) cells as (X, y)."""
+        drawn = np.empty(cells.shape)
+        for j, column in enumerate((*self.columns, self.target)):
+            of = cells[:, j]
+            drawn[:, j] = column.grid().numbers_of(of.astype(np.uint32)) if column.numeric else of
         return drawn[:, :-1], drawn[:, -1].astype(self.y.dtype)
 
     def sanitised_cells(self, regime: Regime, epsilon: float, seed: int) -> NDArray[np.int64]:
@@ -278,9 +302,14 @@ def predictions(
         model.require(data.columns, data.target)
         assert model.ordinary is not None  # the curve's plan has asked
         estimator = model.ordinary(data.columns, data.target)
-        if fit.epsilon is not None:
+        if fit.epsilon is not None and fit.regime.kind == "sanitized":
             X, y = data.sanitised(fit.regime, fit.epsilon, drawn)
-    estimator.fit(X[training], y[training])
+    if fit.regime.kind == "synthetic":
+        assert fit.epsilon is not None
+        # Made of the training rows alone: the held-out ones are nowhere in it.
+        estimator.fit(*data.synthetic(fit.regime, fit.epsilon, drawn, training))
+    else:
+        estimator.fit(X[training], y[training])
     asked, truth = (X, y) if sanitised_truth else (data.X, data.y)
     classes = len(data.target.values()) if model.task == CLASSIFICATION else 0
     return HeldOut.ask(estimator, data.columns, classes, asked[held_out], truth[held_out])

@@ -60,9 +60,14 @@ class CoarseColumn:
         Raises:
             InputError: a value does not fit the column; the message names its row.
         """
-        fine = self.grid.encode(table).astype(np.int64)
-        coarse = fine * self.cuts // self.grid.cells.size
-        return np.where(fine == self.grid.cells.size, self.cuts, coarse).astype(np.int32)
+        return self.coarse(self.grid.encode(table))
+
+    def coarse(self, fine: CellArray) -> Codes:
+        """Return the coarse cell of each fine one, (n,)."""
+        wide = fine.astype(np.int64)
+        return np.where(wide == self.grid.cells.size, self.cuts, wide * self.cuts // self.grid.cells.size).astype(
+            np.int32
+        )
 
     def draw(self, codes: Codes, entropy: Entropy) -> CellArray:
         """Return a fine cell for each coarse one, (n,), uniformly within it."""
@@ -120,7 +125,15 @@ def coded(columns: Sequence[CoarseColumn], table: Table) -> CodedRows:
     Raises:
         InputError: a value does not fit its column; the message names column and row.
     """
-    codes = np.column_stack([column.encode(table) for column in columns])
+    return _present(columns, np.column_stack([column.encode(table) for column in columns]))
+
+
+def coded_cells(columns: Sequence[CoarseColumn], cells: NDArray[np.uint32]) -> CodedRows:
+    """Return rows, of which the (n, d) fine cells are known, as coarse cells."""
+    return _present(columns, np.column_stack([column.coarse(cells[:, j]) for j, column in enumerate(columns)]))
+
+
+def _present(columns: Sequence[CoarseColumn], codes: Codes) -> CodedRows:
     missing = [
         codes[:, j] == c.cuts if c.grid.cells.missing else np.zeros(len(codes), bool) for j, c in enumerate(columns)
     ]
