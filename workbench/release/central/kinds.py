@@ -41,7 +41,9 @@ class Kind:
         return found
 
 
-KINDS: tuple[Kind, ...] = ()
+KINDS: tuple[Kind, ...] = (
+    Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
+)
 
 
 def kind(name: str) -> Kind:
