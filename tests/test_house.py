@@ -100,7 +100,18 @@ def test_every_package_is_a_layer():
     ],
 )
 def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
-    for package in ("params", "signals", "processes", "privacy", "data", "learners", "sanitize", "deep", "studies"):
+    for package in (
+        "params",
+        "signals",
+        "processes",
+        "privacy",
+        "data",
+        "learners",
+        "sanitize",
+        "deep",
+        "studies",
+        "statistics",
+    ):
         (tmp_path / "workbench" / package).mkdir(parents=True)
         (tmp_path / "workbench" / package / "__init__.py").touch()
     for package in ("render", "release", "jobs", "gui", "api", "cli"):

@@ -61,6 +61,7 @@ NETWORK = [
     "--clip",
     "1",
 ]
+STATISTICS = ["--plan", "plan.toml", "--epsilon", "1"]
 WALK: list[tuple[list[str], int]] = [
     (["describe", "t.csv", *READING], 0),
     (["plan", "t.csv", "--epsilon", "1", "--from-data", "-o", "made.toml", *READING], 0),
@@ -74,6 +75,10 @@ WALK: list[tuple[list[str], int]] = [
     (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
     (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
+    (["statistics", "t.csv", *STATISTICS, "-o", f"sta{CLEAR}.csv", "--ledger", "s.sqlite", *READING], 0),
+    (["statistics", *STATISTICS, "--forecast", "--rows", "50", "--mean", AGE, "--by", CITY], 0),
+    (["statistics", *STATISTICS, "--forecast", "--rows", "50", "--mean", f"a{C1}"], 2),
+    (["verify", f"sta{CLEAR}.csv", "--ledger", "s.sqlite"], 0),
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
     (["why", "t.csv", *FIT, "--epsilon=1", "--repeats=2", "--jobs=1", *READING], 0),
     (["fit", "t.csv", *FIT, "--epsilon", "1", "-o", f"model{TURNED}", "--ledger", "m.sqlite", *READING], 0),

@@ -14,6 +14,7 @@ COMMANDS: tuple[str, ...] = (
     "sanitize",
     "synthesize",
     "verify",
+    "statistics",
     "estimate",
     "curve",
     "why",
@@ -32,7 +33,6 @@ LATER: tuple[str, ...] = (
     "memory",
     "anonymity",
     "generalize",
-    "statistics",
     "rappor",
     "attack",
 )

@@ -43,6 +43,7 @@ class Kind:
 
 KINDS: tuple[Kind, ...] = (
     Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
+    Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
 )
 
 

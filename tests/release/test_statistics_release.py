@@ -1,0 +1,247 @@
+"""Released statistics: charged, certified, recomputed from the certificate, killed, and audited from outside."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from release_cases import assert_sound, certificate_of, names_in, plan_of, statuses, table_of
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError
+from workbench.privacy.audit import LowerBound, epsilon_lower
+from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.release_central import CentralRelease, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import finished_draw, recover
+from workbench.release.statistics.statistics_work import statistics_work
+from workbench.release.table.before_release import destination
+from workbench.release.table.certificate import checksum
+from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify_any import ledger_claims, verify_any
+from workbench.sanitize.plan import Plan
+from workbench.statistics.asked import Ask, Request, usual_request
+from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.release_file import FORMATS
+
+WHOLE = {"figures.csv", "figures.csv.certificate.json"}
+EVERY = Request(
+    figures=(
+        Ask(statistic="histogram", column="age"),
+        Ask(statistic="quantiles", column="age"),
+        Ask(statistic="mean", column="pay", by=("city",)),
+        Ask(statistic="sum", column="pay"),
+        Ask(statistic="count", by=("city",)),
+    )
+)
+
+
+def release(
+    ledger: Path, target: Path, plan: Plan | None = None, epsilon: float = 1.0, request: Request = EVERY
+) -> CentralRelease:
+    plan, table = plan or plan_of(), table_of(60)
+    to = destination(target, formats=FORMATS)
+    prepared = prepared_central(plan, table, to, statistics_work(request, plan, epsilon, table.rows, to.format))
+    with Ledger.open(ledger) as opened:
+        return release_central(prepared, opened)
+
+
+@pytest.mark.parametrize("name", ["figures.csv", "figures.json"])
+def test_statistics_are_released_and_recomputed(tmp_path: Path, name: str) -> None:
+    done = release(tmp_path / "l.sqlite", tmp_path / name)
+    assert (done.epsilon_charged, done.epsilon_remaining) == (1, 0)
+    told = certificate_of(tmp_path / name)
+    assert told["columns"] == ["age", "pay", "city"]
+    assert told["guarantee"]["replace_one"]["epsilon"] == 2
+    assert sum(Decimal(q["epsilon"]) for q in told["queries"]) == 1
+    assert verify_any(tmp_path / name) == []
+    with Ledger.open(tmp_path / "l.sqlite") as opened:
+        assert verify_in_ledger(ledger_claims(tmp_path / name), opened) == []
+
+
+def test_several_rows_of_a_person_multiply_the_charge_and_a_tenth_is_a_tenth(tmp_path: Path) -> None:
+    ledger = tmp_path / "l.sqlite"
+    assert release(ledger, tmp_path / "a.csv", plan_of(rows_per_person=3), 0.1).epsilon_charged == Decimal("0.3")
+    told = certificate_of(tmp_path / "a.csv")["guarantee"]
+    assert "one person with at most 3 rows" in told["statement"]
+    with pytest.raises(BudgetRefusedError):
+        release(ledger, tmp_path / "b.csv", plan_of(), 0.1)
+    assert not (tmp_path / "b.csv").exists()
+    assert verify_any(tmp_path / "a.csv") == []
+
+
+def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
+    """Shares of 1e-12 and their sums are decimals: no last bit makes the budget insufficient."""
+    with Ledger.open(tmp_path / "l.sqlite") as opened:
+        opened.set_cap(opened.identify(table_of(60)), Decimal("0.3"))
+    for name in ("a.csv", "b.csv", "c.csv"):
+        done = release(tmp_path / "l.sqlite", tmp_path / name, epsilon=0.1)
+    assert done.epsilon_remaining == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d["method"]["answers"].update({"rows by city": "9 9 9"}), "do not follow from the noisy answers"),
+        (lambda d: d["method"]["answers"].update({"rows by city": "9 9"}), "not 3 whole numbers"),
+        (lambda d: d["method"]["answers"].update({"rows by city": "9 9 x"}), "not whole numbers"),
+        (lambda d: d["method"]["answers"].pop("rows by city"), "are not those of"),
+        (lambda d: d["request"]["figure"].pop(), "other columns than its request reads|other queries"),
+        (lambda d: d["request"]["figure"][0].update(weight=9.0), "other queries than its request makes"),
+        (lambda d: d["method"]["queries"][0].update(sensitivity=2), "describes its queries otherwise"),
+        (lambda d: d["request"]["figure"][0].update(column="town"), "no column 'town'"),
+    ],
+)
+def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: str) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
+    path = tmp_path / "figures.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    assert re.search(said, " ".join(verify_any(tmp_path / "figures.csv")))
+
+
+def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:
+    plan = plan_of(0.5, invalid="replace")
+    frame = table_of(60).frame
+    rare = Table(frame.with_columns(city=pl.Series(["Unique-Village", *frame["city"][1:]])), "people.csv")
+    to = destination(tmp_path / "figures.csv", formats=FORMATS)
+    work = statistics_work(usual_request(plan), plan, 5.0, rare.rows, "csv")
+    with Ledger.open(tmp_path / "l.sqlite") as opened:
+        release_central(prepared_central(plan, rare, to, work), opened)
+    for file in tmp_path.iterdir():
+        assert b"Unique-Village" not in file.read_bytes(), file.name
+
+
+# -- killed runs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@pytest.mark.parametrize("kills", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_programs_killed_at_random_moments_leave_nothing_unpaid_and_nothing_half(tmp_path: Path, kills: int) -> None:
+    source, folder, ledger = tmp_path / "source", tmp_path / "out", tmp_path / "l.sqlite"
+    source.mkdir()
+    folder.mkdir()
+    table_of(100_000).frame.write_csv(source / "people.csv")
+    (source / "plan.toml").write_text(plan_of(1.0).to_toml(), "utf-8")
+    target = folder / "figures.csv"
+    words = ["statistics", str(source / "people.csv"), "--plan", str(source / "plan.toml"), "--epsilon", "0.5"]
+    words += ["-o", str(target), "--ledger", str(ledger), "--by", "city", "--quantiles", "age", "--mean", "pay"]
+    with Ledger.open(ledger) as opened:
+        opened.set_cap(opened.identify(table_of(100_000)), Decimal(1000))
+
+    def run() -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-m", "workbench", *words], stdout=-3, stderr=-3)
+
+    began = time.monotonic()
+    assert run().wait(120) == 0
+    whole, generator = time.monotonic() - began, random.Random(4)
+    for number in range(kills):
+        process = run()
+        time.sleep(1.1 * whole * (number + generator.random()) / kills)
+        process.kill()
+        process.wait(60)
+        sound(folder, target, ledger)
+    before = statuses(ledger)
+    with Ledger.open(ledger) as opened:
+        waits = finished_draw(opened, target) is not None
+    assert run().wait(120) == 0
+    assert statuses(ledger) == [*before, *([] if waits else ["charged"])]
+    assert names_in(folder) == WHOLE
+    assert verify_any(target) == []
+
+
+def sound(folder: Path, target: Path, ledger: Path) -> None:
+    strange = names_in(folder) - WHOLE
+    assert len(strange) <= 1
+    assert all(name.endswith(".part") for name in strange)
+    with Ledger.open(ledger) as opened:
+        assert opened.verify() == []
+        recover(opened)
+        assert {r.status for r in opened.releases()} <= {"void", "charged"}
+        if target.exists() and not strange:
+            assert verify_any(target) == []
+            assert verify_in_ledger(ledger_claims(target), opened) == []
+
+
+def test_the_helper_for_killed_tables_knows_central_files(tmp_path: Path) -> None:
+    """A table that stands beside statistics is still checked as a table."""
+    release(tmp_path / "l.sqlite", tmp_path / "figures.csv")
+    with pytest.raises(AssertionError):
+        assert_sound(tmp_path, tmp_path / "figures.csv", tmp_path / "l.sqlite")
+
+
+# -- the auditor ------------------------------------------------------------------------------------------------------
+
+AUDITED = Plan.from_plain(
+    {
+        "epsilon": 1.0,
+        "invalid": "replace",
+        "column": [
+            {"name": "x", "kind": "integer", "lower": 0, "upper": 3},
+            {"name": "g", "kind": "category", "domain": ["a", "b"]},
+        ],
+    }
+)
+ASKED = Request(
+    figures=(
+        Ask(statistic="histogram", column="x"),
+        Ask(statistic="mean", column="x", by=("g",)),
+        Ask(statistic="count", by=("g",)),
+    )
+)
+HOSTILE = [("3", "b"), ("0", "a"), ("999", "a"), ("-999", "b")]
+"""The one row that is there or empty: at a bound, or far outside, alone in its group or not."""
+
+
+def vectors(row: tuple[str | None, str | None], samples: int, noise: Any, epsilon: float = 1.0) -> np.ndarray[Any, Any]:
+    """All noisy answers of a release, (samples, numbers), of three rows of which the first is ``row``."""
+    rows = [row, ("1", "a"), ("2", "b")]
+    frame = pl.DataFrame({"x": [r[0] for r in rows], "g": [r[1] for r in rows]}, schema=dict.fromkeys("xg", pl.String))
+    table = AUDITED.rows_of(Table(frame, "three.csv"))
+    queries = queries_of(ASKED.checked(AUDITED), AUDITED, epsilon, 3)
+    columns = []
+    for query in queries:
+        # Independent releases, drawn at once: the same vector again and again with noise of the same scale.
+        exact = query.answer(table)
+        drawn = np.array(noise.integers(exact * samples, query.size, query.epsilon), dtype=np.float64)
+        columns.append(drawn.reshape(samples, -1) / query.size)
+    return np.hstack(columns)
+
+
+def audited(row: tuple[str, str], samples: int, noise: Any) -> LowerBound:
+    return epsilon_lower(vectors(row, samples, noise), vectors((None, None), samples, noise))
+
+
+@pytest.mark.parametrize("row", HOSTILE)
+def test_the_auditor_proves_no_more_than_epsilon_of_the_whole_release(row: tuple[str, str]) -> None:
+    found = audited(row, 40_000, StudyNoise(np.random.default_rng(5)))
+    assert not found.refutes(1.0)
+    assert found.epsilon > 0.3  # it is not blind
+
+
+def test_the_auditor_proves_no_more_with_the_noise_of_releases() -> None:
+    assert not audited(HOSTILE[0], 4_000, ReleasedNoise()).refutes(1.0)
+
+
+@pytest.mark.parametrize("fault", ["half the noise", "a query without its charge"])
+def test_the_auditor_catches_a_planted_fault(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    right = Query.epsilon.fget  # type: ignore[attr-defined]
+    if fault == "half the noise":
+        monkeypatch.setattr(Query, "epsilon", property(lambda query: 2 * right(query)))
+    else:  # the histogram is asked at the ε of the whole release, beside the others
+        monkeypatch.setattr(
+            Query, "epsilon", property(lambda query: 2.0 if query.form == "histogram" else right(query))
+        )
+    assert audited(("3", "b"), 40_000, StudyNoise(np.random.default_rng(5))).refutes(1.0)

@@ -1,0 +1,142 @@
+"""Intervals of statistics cover the statistic of these rows in 95 % of releases; forecasts say how wide they are."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from statistics_cases import EVERYTHING, asks, people, plan_of
+
+from workbench.privacy.central.laplace import NoNoise, StudyNoise
+from workbench.sanitize.plan import Plan
+from workbench.statistics.asked import Request
+from workbench.statistics.figures import Figure, figures
+from workbench.statistics.forecast import forecast
+from workbench.statistics.queries import queries_of
+from workbench.statistics.widths import count_width, laplace_width, ratio_interval, sum_width
+
+FALSE_ALARM = 1e-6
+
+
+def drawn(request: Request, plan: Plan, epsilon: float, rows: int, empty: float, repeats: int) -> tuple[Any, Any]:
+    """The true figures, and those of ``repeats`` releases."""
+    table = plan.rows_of(people(rows, empty=empty))
+    queries = queries_of(request.checked(plan), plan, epsilon, table.rows)
+    exact = {q.label: q.answer(table) for q in queries}
+    noise = StudyNoise(np.random.default_rng(12))
+    truth = figures(queries, {k: NoNoise().integers(v, 1, 1.0) for k, v in exact.items()})
+    return truth, [
+        figures(queries, {q.label: noise.integers(exact[q.label], q.size, q.epsilon) for q in queries})
+        for _ in range(repeats)
+    ]
+
+
+def key(figure: Figure) -> tuple[str, ...]:
+    return figure.statistic, figure.column, figure.group, figure.value
+
+
+@pytest.mark.parametrize(
+    ("invalid", "epsilon", "rows", "empty", "repeats"),
+    [
+        ("replace", 2.0, 300, 0.1, 80),
+        pytest.param("replace", 2.0, 300, 0.1, 800, marks=pytest.mark.slow),
+        pytest.param("refuse", 0.7, 300, 0.0, 800, marks=pytest.mark.slow),
+        pytest.param("replace", 60.0, 300, 0.3, 800, marks=pytest.mark.slow),
+        pytest.param("replace", 0.5, 20, 0.2, 800, marks=pytest.mark.slow),
+    ],
+)
+def test_intervals_cover_the_statistic_of_these_rows(
+    invalid: str, epsilon: float, rows: int, empty: float, repeats: int
+) -> None:
+    """Every single figure, sparse ones too; the risk of a false alarm is 1e-6 for all of them together."""
+    wanted = [f for f in EVERYTHING if not (invalid == "refuse" and f == EVERYTHING[0])]
+    truth, releases = drawn(asks(*wanted), plan_of(invalid=invalid), epsilon, rows, empty, repeats)
+    missed: dict[tuple[str, ...], int] = defaultdict(int)
+    for release in releases:
+        for true, figure in zip(truth, release, strict=True):
+            assert key(true) == key(figure)
+            no_rows = true.sparse and true.statistic in ("mean", "quantile") and nobody(true, truth)
+            missed[key(figure)] += 0 if no_rows or covers(figure, true.estimate) else 1
+    most = binom.isf(FALSE_ALARM / len(truth), repeats, 0.05)
+    assert {k: v for k, v in missed.items() if v > most} == {}
+    assert sum(missed.values()) > 0 or epsilon > 50  # they are not wide for nothing
+
+
+def nobody(figure: Figure, truth: list[Figure]) -> bool:
+    """Whether there is nobody whose mean or quantile it could be."""
+    counts = [f.estimate for f in truth if f.statistic == "count" and f.group.startswith(figure.group)]
+    return figure.group != "" and not any(counts)
+
+
+def covers(figure: Figure, truth: Any) -> bool:
+    if isinstance(truth, str):
+        return str(figure.low) <= truth <= str(figure.high)
+    slack = 1e-6 * max(1.0, abs(truth))
+    return float(figure.low) - slack <= truth <= float(figure.high) + slack
+
+
+def test_forecasts_are_the_widths_that_come() -> None:
+    plan = plan_of(invalid="refuse")
+    wanted = asks(*EVERYTHING[1:9])
+    queries = queries_of(wanted.checked(plan), plan, 1.0, 2000)
+    told = {(f.statistic, f.column): f for f in forecast(queries)}
+    _, (release,) = drawn(wanted, plan, 1.0, 2000, 0.0, 1)
+    for statistic, column in (("mean", "pay"), ("sum", "pay"), ("mean", "stars")):
+        (figure,) = (f for f in release if (f.statistic, f.column) == (statistic, column))
+        assert float(figure.high) - float(figure.low) == pytest.approx(2 * told[statistic, column].half_width, rel=0.05)
+    bin_width = next(f for f in release if f.statistic == "histogram" and f.column == "stars" and f.value == "5")
+    assert float(bin_width.high) - float(bin_width.low) == 2 * told["histogram", "stars"].half_width
+    assert {f.source for f in forecast(queries)} == {q.label for q in queries}
+
+
+def test_rare_bins_taken_together_are_not_under_counted() -> None:
+    """Bins are declared, not merged by how many are in them: the noisy sum of rare ones has the true expectation."""
+    plan = plan_of()
+    table = plan.rows_of(people(500))
+    (query,) = queries_of(asks({"statistic": "histogram", "column": "age", "bins": 50}), plan, 0.2, 500)
+    exact = np.array(query.answer(table))
+    rare = exact < 8
+    noise = StudyNoise(np.random.default_rng(3))
+    sums = [np.array(noise.integers(list(exact), 1, query.epsilon))[rare].sum() for _ in range(2000)]
+    error = np.sqrt(rare.sum() * 2 / 0.2**2 / len(sums))
+    assert rare.sum() > 10
+    assert abs(np.mean(sums) - exact[rare].sum()) < 5 * error
+
+
+@pytest.mark.parametrize(
+    "weights", [((1.0, 2),), ((1.0, 1), (0.5, 1)), ((1.0, 5),), ((1.0, 3), (0.2, 40)), ((1.0, 64),)]
+)
+def test_half_widths_are_the_quantiles_of_sums_of_laplace_noise(weights: tuple[tuple[float, int], ...]) -> None:
+    r = np.random.default_rng(8)
+    sums = sum(w * r.laplace(size=(200_000, c)).sum(axis=1) for w, c in weights)
+    inside = float((np.abs(sums) <= laplace_width(weights)).mean())
+    assert abs(inside - 0.95) < 5 * np.sqrt(0.95 * 0.05 / 200_000) + 2e-4
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 4.4, 20.0])
+def test_a_count_stays_within_its_width_and_would_not_within_a_smaller_one(epsilon: float) -> None:
+    b = np.exp(-epsilon)
+
+    def beyond(t: int) -> float:
+        return float(2 * b ** (t + 1) / (1 + b))
+
+    width = count_width(epsilon)
+    assert beyond(width) <= 0.05
+    assert width == 0 or beyond(width - 1) > 0.05
+    noise = np.array(StudyNoise(np.random.default_rng(2)).integers([0] * 60_000, 1, epsilon)).reshape(-1, 3)
+    for weights in (((1.0, 2),), ((1.0, 3),), ((1.0, 1), (0.4, 2))):
+        vector = np.repeat([w for w, _ in weights], [c for _, c in weights])
+        missed = (np.abs(noise[:, : len(vector)] @ vector) > sum_width(weights, epsilon) + 1e-9).sum()
+        assert missed <= binom.isf(FALSE_ALARM, len(noise), 0.05)
+
+
+def test_a_ratio_that_the_noise_has_drowned_is_told_as_unknown() -> None:
+    widths = np.full(401, 10.0)
+    assert ratio_interval(500.0, -700.0, 0.0, 1.0, widths) == (0.0, 1.0)
+    assert ratio_interval(1.0, 2.0, 0.0, 1.0, widths) == (0.0, 1.0)
+    low, high = ratio_interval(5e6, 1e7, 0.0, 1.0, widths)
+    assert low <= 0.5 <= high
+    assert high - low == pytest.approx(2e-6, rel=0.05)

@@ -1,0 +1,207 @@
+"""Queries of statistics: sensitivity, shares of ε, declared groups, and which figure is read from which query."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from statistics_cases import EVERYTHING, asks, people, plan_of
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.central.laplace import NoNoise
+from workbench.sanitize.plan import Plan
+from workbench.statistics.asked import usual_request
+from workbench.statistics.figures import figures
+from workbench.statistics.queries import Query, queries_of
+
+TINY: list[dict[str, Any]] = [
+    {"name": "x", "kind": "integer", "lower": -1, "upper": 2},
+    {"name": "g", "kind": "category", "domain": ["a", "b"]},
+]
+VALUES = [(x, g) for x in ("-1", "0", "2", "7", "?", None) for g in ("a", "b", "zz", None)]
+EMPTY = (None, None)
+
+
+def tiny_queries(invalid: str, rows: int) -> tuple[tuple[Query, ...], Plan]:
+    plan = Plan.from_plain({"epsilon": 1.0, "invalid": invalid, "column": TINY})
+    every = [
+        {"statistic": s, "column": "x", "by": by}
+        for s in ("histogram", "mean", "sum", "quantiles", "count")
+        for by in (None, ("g",))
+        if not (s == "count" and by is None and invalid == "refuse")
+    ]
+    wanted = asks(*every, {"statistic": "count", "by": ("g",)}, {"statistic": "count", "by": ("x", "g")})
+    return queries_of(wanted.checked(plan), plan, 1.0, rows), plan
+
+
+def answered(query: Query, plan: Plan, rows: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    frame = pl.DataFrame(
+        {"x": [r[0] for r in rows], "g": [r[1] for r in rows]}, schema={"x": pl.String, "g": pl.String}
+    )
+    return np.array(query.answer(plan.rows_of(Table(frame, "tiny.csv"))))
+
+
+def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacing_one_no_more_than_twice() -> None:
+    """All tables of two rows over hostile values: outside the bounds, unreadable, outside the domain, missing."""
+    queries, plan = tiny_queries("replace", 2)
+    forms = {(q.form, bool(q.groups.by)) for q in queries}
+    assert forms >= {("histogram", False), ("histogram", True), ("pair", False), ("pair", True), ("count", True)}
+    for query in queries:
+        alone = {row: answered(query, plan, (row, EMPTY)) for row in VALUES}
+        nothing = answered(query, plan, (EMPTY, EMPTY))
+        assert not nothing.any()
+        assert max(np.abs(a).sum() for a in alone.values()) == query.size  # it is reached, so that it is no larger
+        for one, other in itertools.product(VALUES, VALUES):
+            both = answered(query, plan, (one, other))
+            assert np.abs(both - alone[other]).sum() <= query.size
+            assert (both == alone[one] + alone[other]).all()  # a row adds the same whoever else is there
+            assert np.abs(alone[one] - alone[other]).sum() <= 2 * query.size
+
+
+def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice() -> None:
+    queries, plan = tiny_queries("refuse", 1)
+    assert {q.form for q in queries} == {"histogram", "centred", "pair", "count"}
+    valid = [(x, g) for x in ("-1", "0", "1", "2", "-9", "9") for g in ("a", "b")]
+    for query in queries:
+        reached = max(
+            int(np.abs(answered(query, plan, (one,)) - answered(query, plan, (other,))).sum())
+            for one, other in itertools.product(valid, valid)
+        )
+        assert reached == 2 * query.size
+
+
+def test_the_shares_of_epsilon_sum_to_it_exactly_and_follow_the_weights() -> None:
+    plan = plan_of()
+    for epsilon in (0.1, 0.3, 1.0, 7.7):
+        queries = queries_of(asks(*EVERYTHING), plan, epsilon, 1000)
+        assert sum(q.share for q in queries) == Decimal(str(epsilon))
+    one, other = queries_of(
+        asks({"statistic": "mean", "column": "pay", "weight": 3.0}, {"statistic": "histogram", "column": "city"}),
+        plan,
+        1.0,
+        1000,
+    )
+    assert {one.share, other.share} == {Decimal("0.75"), Decimal("0.25")}
+
+
+def test_columns_with_names_like_queries_have_shares_of_their_own() -> None:
+    columns = [
+        {"name": "pay", "kind": "integer", "lower": 0, "upper": 9},
+        {"name": "city", "kind": "category", "domain": ["a", "b"]},
+        {"name": "pay by city", "kind": "integer", "lower": 0, "upper": 9},
+    ]
+    plan = Plan.from_plain({"epsilon": 1.0, "column": columns})
+    wanted = asks(
+        {"statistic": "histogram", "column": "pay", "by": ("city",)},
+        {"statistic": "histogram", "column": "pay by city"},
+    )
+    queries = queries_of(wanted.checked(plan), plan, 1.0, 10)
+    assert [q.label for q in queries] == ["histogram of pay by city", "histogram of pay by city (2)"]
+    assert sum(q.share for q in queries) == 1
+
+
+def exact_figures(request: Any, plan: Plan, table: Table) -> list[Any]:
+    rows = plan.rows_of(table)
+    queries = queries_of(request.checked(plan), plan, 1.0, rows.rows)
+    return figures(queries, {q.label: NoNoise().integers(q.answer(rows), q.size, q.epsilon) for q in queries})
+
+
+def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() -> None:
+    """One person's unique value never appears, an empty group does."""
+    table = people(40)
+    odd = Table(table.frame.with_columns(city=pl.Series(["Unique-Village", *["Graz"] * 39])), "x")
+    found = exact_figures(
+        asks({"statistic": "histogram", "column": "city"}, {"statistic": "mean", "column": "pay", "by": ("city",)}),
+        plan_of(),
+        odd,
+    )
+    assert [f.value for f in found if f.statistic == "histogram"] == ["Graz", "Linz", "Wien"]
+    assert [f.group for f in found if f.statistic == "mean"] == ["city=Graz", "city=Linz", "city=Wien"]
+    assert [f.sparse for f in found if f.statistic == "mean"] == [False, True, True]
+    assert "Unique" not in str(found)
+    (missing,) = (f for f in found if f.statistic == "missing")
+    assert missing.estimate == 1
+
+
+def test_without_noise_every_figure_is_the_true_one() -> None:
+    plan, table = plan_of(), people(400, empty=0.1)
+    found = exact_figures(asks(*EVERYTHING), plan, table)
+    frame = table.frame.with_columns(
+        pl.col("age").cast(pl.Int64).clip(0, 99),
+        pl.col("pay").cast(pl.Float64).clip(-50, 150),
+        pl.col("stars").cast(pl.Int64),
+    )
+    told = {(f.statistic, f.column, f.group, f.value): f.estimate for f in found}
+    assert told["count", "age", "", ""] == frame["age"].count()
+    assert told["mean", "pay", "", ""] == pytest.approx(frame["pay"].mean(), rel=1e-6)
+    assert told["sum", "pay", "", ""] == pytest.approx(frame["pay"].sum(), rel=1e-6)
+    assert told["mean", "stars", "", ""] == pytest.approx(frame["stars"].mean())
+    for q in (0.25, 0.5, 0.75):
+        assert told["quantile", "age", "", f"{q:g}"] == frame["age"].drop_nulls().quantile(q, "lower") or told[
+            "quantile", "age", "", f"{q:g}"
+        ] == least_reaching(frame["age"].drop_nulls().to_list(), q)
+    for city in ("Graz", "Linz"):
+        own = frame.filter(pl.col("city") == city)
+        assert told["mean", "pay", f"city={city}", ""] == pytest.approx(own["pay"].mean(), rel=1e-6)
+        assert told["count", "", f"city={city}, stars=5", ""] == own.filter(pl.col("stars") == 5).height
+    assert told["histogram", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height
+    assert told["share", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height / 400
+    assert told["missing", "stars", "", ""] == frame["stars"].null_count()
+
+
+def least_reaching(values: list[int], q: float) -> int:
+    return sorted(values)[int(np.ceil(q * len(values))) - 1]
+
+
+def test_figures_are_read_from_the_query_that_serves_them_best() -> None:
+    def sources(*wanted: dict[str, Any], plan: Plan | None = None, rows: int = 2000) -> dict[str, str]:
+        used = plan or plan_of(invalid="refuse")
+        found = queries_of(asks(*wanted).checked(used), used, 1.0, rows)
+        return {a.statistic: q.form for q in found for a in q.asks}
+
+    histogram, mean = {"statistic": "histogram", "column": "stars"}, {"statistic": "mean", "column": "stars"}
+    assert sources(histogram, mean) == {"histogram": "histogram", "mean": "histogram"}  # five values
+    assert sources({**histogram, "column": "age"}, {**mean, "column": "age"})["mean"] == "centred"  # a hundred
+    assert sources(mean, plan=plan_of())["mean"] == "pair"  # how many have a value is private
+    together = sources(
+        {"statistic": "histogram", "column": "age", "bins": 100}, {"statistic": "quantiles", "column": "age"}
+    )
+    assert together == {"histogram": "histogram", "quantiles": "histogram"}
+    many = asks({"statistic": "histogram", "column": "pay", "bins": 4}, {"statistic": "quantiles", "column": "pay"})
+    assert len(queries_of(many, plan_of(), 1.0, 10_000_000)) == 2  # four bins would be too coarse
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        ({"statistic": "mean", "column": "city"}, "a category has no mean"),
+        ({"statistic": "sum", "column": "born"}, "a date has no sum"),
+        ({"statistic": "quantiles", "column": "city"}, "has no quantiles"),
+        ({"statistic": "histogram", "column": "town"}, "no column 'town'"),
+        ({"statistic": "histogram", "column": "city", "bins": 3}, "a bin for each value"),
+    ],
+)
+def test_what_a_column_cannot_have_is_refused(figure: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        asks(figure).checked(plan_of())
+
+
+def test_requests_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ParameterError, match="this count is known"):
+        asks({"statistic": "count", "column": "age"}).checked(plan_of(invalid="refuse"))
+    with pytest.raises(ParameterError, match="asked for twice"):
+        asks({"statistic": "mean", "column": "age"}, {"statistic": "mean", "column": "age"}).checked(plan_of())
+    with pytest.raises(ParameterError, match="names no column"):
+        asks({"statistic": "mean"})
+    with pytest.raises(ParameterError, match="one or two other columns"):
+        asks({"statistic": "mean", "column": "age", "by": ("age",)})
+    columns = [{"name": f"c{i}", "kind": "category", "domain": [str(v) for v in range(800)]} for i in range(2)]
+    many = Plan.from_plain({"epsilon": 1, "column": columns})
+    with pytest.raises(ParameterError, match="at most 200,000 are released"):
+        queries_of(asks({"statistic": "count", "by": ("c0", "c1")}), many, 1.0, 10)
+    assert [a.called for a in usual_request(plan_of()).figures][-1] == "mean of pay"

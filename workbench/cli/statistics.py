@@ -1,0 +1,160 @@
+"""``workbench statistics``: private counts, histograms, means, sums and quantiles, of all rows or by groups."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import (
+    add_data,
+    add_ledger,
+    add_output,
+    charge,
+    columns_text,
+    figure,
+    load_confirmed,
+    read_data,
+)
+from workbench.params import ParameterError
+from workbench.params.field import IntegerField, RealField
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.certificate import outside
+from workbench.release.central.release_central import check_central_values, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.statistics.statistics_work import columns_of, statistics_work
+from workbench.release.table.before_release import destination
+from workbench.sanitize.plan import Plan, load_plan
+from workbench.signals import Notice
+from workbench.statistics.asked import STATISTICS, Request, read_request, request_of_options, usual_request
+from workbench.statistics.forecast import forecast
+from workbench.statistics.queries import queries_of
+from workbench.statistics.release_file import FORMATS
+
+_EPSILON = RealField(
+    help="privacy loss of one row, for all figures together", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST
+)
+_ROWS = IntegerField(help="number of rows, for --forecast", at_least=1, upto=10**12)
+_OPTIONS = {
+    "count": ("COL", "how many rows have a value in COL (with --by: of each group)"),
+    "histogram": ("COL[:BINS]", "how many rows are in each bin of COL"),
+    "mean": ("COL", "mean of COL"),
+    "sum": ("COL", "sum of COL"),
+    "quantiles": ("COL[:0.1,0.5]", "quantiles of COL (default 0.25, 0.5 and 0.75)"),
+}
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser, required=False)
+    parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan that declares the columns")
+    parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    parser.add_argument("--delta", metavar="δ", help="not for statistics: their delta is 0")
+    add_output(parser, "the released figures; .csv or .json", required=False)
+    add_ledger(parser)
+    for name in STATISTICS:
+        what, told = _OPTIONS[name]
+        parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{told}; may be repeated")
+    parser.add_argument(
+        "--by", action="append", default=[], metavar="COL", help="of each group that COL makes; twice at most"
+    )
+    parser.add_argument("--request", type=Path, metavar="FILE", help="what is asked for, as [[figure]] tables (TOML)")
+    parser.add_argument("--forecast", action="store_true", help="only show the expected errors; charges nothing")
+    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
+
+
+def _request(options: argparse.Namespace, plan: Plan) -> Request:
+    asked = request_of_options({name: getattr(options, name) for name in STATISTICS}, options.by)
+    if options.request is not None:
+        if asked is not None:
+            raise ParameterError("--request names everything that is asked for", mend="leave the other options out")
+        asked = read_request(options.request)
+    return (asked or usual_request(plan)).checked(plan)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if options.delta is not None:
+        raise ParameterError("statistics have delta = 0", mend="leave --delta out")
+    epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
+    if options.forecast:
+        return _forecast(options, epsilon)
+    for given, name in ((options.data, "DATA"), (options.output, "-o")):
+        if given is None:
+            raise ParameterError(f"the release needs {name}", mend="give it, or --forecast")
+    if options.rows is not None:
+        raise ParameterError("--rows is for --forecast", mend="leave it out: the rows of the table count")
+    to = destination(options.output, options.data, options.plan, options.ledger, options.request, formats=FORMATS)
+    plan = load_confirmed(options.plan)
+    request = _request(options, plan)
+    table = read_data(options, context, plan)
+    work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format)
+    prepared = prepared_central(plan, table, to, work)
+    check_central_values(prepared, context.cancel)
+    with Ledger.open(options.ledger) as ledger:
+        done = release_central(prepared, ledger, context.emit, context.cancel)
+    for sentence in outside(plan, work.columns):
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+    return {
+        "rows": done.document["rows"],
+        "figures": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, done.document["rows"]))],
+        "epsilon_charged": float(done.epsilon_charged),
+        "epsilon_remaining": float(done.epsilon_remaining),
+        "replace_one_epsilon": done.document["guarantee"]["replace_one"]["epsilon"],
+        "release_id": done.release_id,
+        "seconds": round(done.seconds, 3),
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        **({"published_earlier": True} if done.published_earlier else {}),
+    }
+
+
+def _forecast(options: argparse.Namespace, epsilon: float) -> dict[str, Any]:
+    if options.rows is None:
+        raise ParameterError("--forecast reads no table", mend="give --rows N")
+    rows = _ROWS.parse(options.rows, "--rows")
+    plan = load_plan(options.plan)
+    request = _request(options, plan)
+    work = statistics_work(request, plan, epsilon, rows, "csv")
+    return {
+        "rows": rows,
+        "epsilon_row": epsilon,
+        "epsilon_total": float(sum(e.epsilon for e in work.events) * plan.rows_per_person),
+        "columns": list(columns_of(request)),
+        "forecast": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, rows))],
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    told = result["forecast"] if "forecast" in result else result["figures"]
+    lines = [
+        [
+            f"{f['statistic']}{' of ' if f['column'] else ''}{f['column']}"
+            + (f" by {' and '.join(f['by'])}" if f["by"] else ""),
+            str(f["figures"]),
+            f"± {figure(f['half_width'])} {f['unit']}",
+            f["source"],
+        ]
+        for f in told
+    ]
+    table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], lines, right=(1,))
+    if "forecast" in result:
+        return f"{table}\na release would charge epsilon = {charge(result['epsilon_total'])}; nothing is charged now"
+    return (
+        f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
+        f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
+        f"(release {result['release_id']})"
+    )
+
+
+COMMAND = Command(
+    name="statistics",
+    help="release private counts, histograms, means, sums and quantiles with their intervals",
+    example="workbench plan sample:people --epsilon 1 -o trial.toml && workbench statistics sample:people "
+    "--plan trial.toml --epsilon 1 -o figures.csv --ledger statistics.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    releases=True,
+)

@@ -1,0 +1,1 @@
+"""The release of statistics, and their recomputation from the certificate."""

@@ -1,0 +1,75 @@
+"""What only statistics can show of a release: queries from the request, figures from the noisy answers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from workbench.learners.queries import checked_whole_numbers
+from workbench.params import InputError, ParameterError
+from workbench.privacy.accounting.compose import total
+from workbench.release.central.certificate import queries_of as charged
+from workbench.release.statistics.statistics_work import INTERVALS, columns_of, described
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.statistics.asked import Request
+from workbench.statistics.figures import figures
+from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.release_file import decode, records
+
+_MOST_BYTES = 1 << 28
+_LAST_DIGITS = 1e-6
+"""Relative: half-widths hang on sines and exponentials, whose last bits differ between processors."""
+
+
+def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
+    """Yield a sentence for every fault of released statistics that the general checks cannot see.
+
+    Raises:
+        WorkbenchError: request, answers or file are not what statistics have.
+    """
+    request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
+    if document["columns"] != list(columns_of(request)):
+        yield "the certificate names other columns than its request reads"
+    epsilon: Decimal = total(e.epsilon for e in charged(document))
+    queries = queries_of(request, plan, epsilon, document["rows"])
+    if tuple(q.event for q in queries) != charged(document):
+        yield "the certificate has other queries than its request makes"
+        return
+    method = document["method"]
+    if method.get("queries") != [described(q) for q in queries] or method.get("intervals") != INTERVALS:
+        yield "the certificate describes its queries otherwise than its request makes them"
+        return
+    cancel.check()
+    answers = _answers(method.get("answers"), queries)
+    if output.stat().st_size > _MOST_BYTES:
+        raise InputError("the file is too large for statistics", str(output))
+    cancel.check()
+    found = decode(output.read_bytes(), document["output"]["format"], str(output))
+    expected = records(figures(queries, answers))
+    if len(found) != len(expected) or not all(itertools.starmap(_alike, zip(found, expected, strict=True))):
+        yield "the file's figures do not follow from the noisy answers in the certificate"
+
+
+def _answers(told: Any, queries: tuple[Query, ...]) -> dict[str, list[int]]:
+    if not isinstance(told, dict) or not all(isinstance(text, str) for text in told.values()):
+        raise ParameterError("the certificate has no noisy answers", "method")
+    try:
+        numbers = {label: [int(word) for word in text.split()] for label, text in told.items()}
+    except ValueError:
+        raise ParameterError("the noisy answers are not whole numbers", "method") from None
+    return {k: list(v) for k, v in checked_whole_numbers(numbers, {q.label: q.length for q in queries}).items()}
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str) or isinstance(other, str):
+        return type(one) is type(other) and bool(one == other)
+    return math.isclose(one, other, rel_tol=_LAST_DIGITS, abs_tol=1e-9)

@@ -1,0 +1,96 @@
+"""Statistics as a central release: the request becomes queries, their noisy answers become the released file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.release.central.central_work import CentralWork, Made
+from workbench.sanitize.plan import Plan
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.statistics.asked import Request
+from workbench.statistics.figures import figures
+from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.release_file import encode
+
+KIND = "statistics"
+
+INTERVALS = (
+    "Each interval covers the statistic of these very rows, as the plan reads them (numbers clamped to their bounds, "
+    "quantiles on the public grid), in 95 % of releases: it allows for the noise, and says nothing of a larger "
+    "population that the rows may be a sample of. Each holds by itself, not all of them at once. A figure that the "
+    "noise has made impossible, such as a count below 0, is moved to the nearest possible one: to add counts up, take "
+    "the noisy answers in the certificate."
+)
+"""What the intervals cover, for certificates and for the screen."""
+
+_ROOM_OF_A_FIGURE = 200
+
+
+def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str) -> CentralWork:
+    """Return the release of ``request``, for the door; reads no row.
+
+    Args:
+        request: what is asked for.
+        plan: declares the columns.
+        epsilon: of one row, for everything that is asked.
+        rows: the number of rows as the plan reads them, which is public.
+        kind: format of the file: ``csv`` or ``json``.
+
+    Raises:
+        ParameterError: the request does not fit the plan, or ε is too small for it.
+    """
+    queries = queries_of(request.checked(plan), plan, epsilon, rows)
+
+    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+        answers: dict[str, list[int]] = {}
+        for done, query in enumerate(queries):
+            cancel.check()
+            emit(Progress(done, len(queries), query.label))
+            answers[query.label] = noise.integers(query.answer(table), query.size, query.epsilon)
+        return Made(encode(figures(queries, answers), kind), _method(queries, answers))
+
+    return CentralWork(
+        kind=KIND,
+        columns=columns_of(request),
+        events=tuple(q.event for q in queries),
+        asked=request.to_plain(),
+        room=_room(queries),
+        make=make,
+    )
+
+
+def columns_of(request: Request) -> tuple[str, ...]:
+    """Return the columns that a request reads, each once."""
+    named = (name for a in request.figures for name in (*(() if a.column is None else (a.column,)), *(a.by or ())))
+    return tuple(dict.fromkeys(named))
+
+
+def _method(queries: Sequence[Query], answers: dict[str, list[int]]) -> dict[str, Any]:
+    """Return what a certificate says of the queries: everything that the figures are made of."""
+    return {
+        "intervals": INTERVALS,
+        "noise": "discrete Laplace",
+        "queries": [described(q) for q in queries],
+        # One text each: thousands of lines of one number would hide the rest of the certificate.
+        "answers": {label: " ".join(map(str, values)) for label, values in answers.items()},
+    }
+
+
+def described(query: Query) -> dict[str, Any]:
+    """Return the public facts of a query."""
+    return {"label": query.label, "form": query.form, "numbers": query.length, "sensitivity": query.size}
+
+
+def _room(queries: Sequence[Query]) -> int:
+    longest = 1
+    for query in queries:
+        parts = [*query.groups.by, *(() if query.bins is None else (query.bins,))]
+        names = sum(2 * len(f"{b.column.name}{max(b.grid.labels, key=len)}".encode()) * 2 for b in parts)
+        longest = max(longest, names + 2 * len(query.label.encode()))
+    return sum(q.length for q in queries) * 3 * (_ROOM_OF_A_FIGURE + 2 * longest) + (1 << 16)

@@ -1,0 +1,151 @@
+"""What is asked for: figures of columns, of all rows or of each declared group, read from options or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from workbench.params import ParameterError, Parameters, choice, integer, real, text, texts
+from workbench.params.codec import read_toml
+from workbench.params.lists import levels
+from workbench.params.nested import records
+from workbench.sanitize.plan import Column, Plan
+
+COUNT, HISTOGRAM, MEAN, SUM, QUANTILES = STATISTICS = ("count", "histogram", "mean", "sum", "quantiles")
+QUARTERS = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Parameters):
+    """One statistic of a column, of all rows or by groups."""
+
+    statistic: str = choice(choices=STATISTICS, help="which figure")
+    column: str | None = text(default=None, help="of which column; a count by groups needs none")
+    by: tuple[str, ...] | None = texts(default=None, shortest=1, help="columns whose declared cells make the groups")
+    bins: int | None = integer(default=None, at_least=2, upto=4096, help="bins of a histogram of numbers")
+    at: tuple[float, ...] | None = levels(
+        default=None, at_least=0.0001, upto=0.9999, most=99, help="which quantiles, 0.5 being the median"
+    )
+    weight: float = real(default=1.0, above=0, upto=1e6, help="weight in the split of epsilon")
+
+    def __post_init__(self) -> None:
+        """Check the values, then that they fit the statistic."""
+        super().__post_init__()
+        if self.column is None and (self.statistic != COUNT or not self.by):
+            raise ParameterError(f"the {self.statistic} names no column", mend="name one; a count may name groups")
+        if self.bins is not None and self.statistic != HISTOGRAM:
+            raise ParameterError(f"a {self.statistic} has no bins", self.called, "leave them out")
+        if self.at is not None and self.statistic != QUANTILES:
+            raise ParameterError(f"a {self.statistic} is at no quantile", self.called, "leave it out")
+        if self.by is not None and (len(self.by) > 2 or self.column in self.by):
+            raise ParameterError("groups are made by one or two other columns", self.called, "name one or two")
+
+    @property
+    def called(self) -> str:
+        """Its name in messages: ``mean of Pay by City``."""
+        of = f" of {self.column}" if self.column is not None else ""
+        return f"{self.statistic}{of}" + (f" by {' and '.join(self.by)}" if self.by else "")
+
+    @property
+    def quantiles(self) -> tuple[float, ...]:
+        """The quantiles, where it asks for some."""
+        return self.at or QUARTERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Parameters):
+    """Everything that is asked for at once."""
+
+    figures: tuple[Ask, ...] = records(Ask, help="the statistics")
+
+    @classmethod
+    def key_of(cls, name: str) -> str:
+        """Return the TOML key: the list is written ``[[figure]]``."""
+        return "figure" if name == "figures" else name
+
+    def checked(self, plan: Plan) -> Self:
+        """Return the request, after checking it against the columns of ``plan``.
+
+        Raises:
+            ParameterError: nothing is asked, something twice, or a column cannot have the statistic.
+        """
+        if not self.figures:
+            raise ParameterError("no statistic was asked for", mend="ask for one")
+        seen: set[str] = set()
+        for ask in self.figures:
+            if ask.called in seen:
+                raise ParameterError(f"the {ask.called} is asked for twice", mend="ask once")
+            seen.add(ask.called)
+            for name in (*(ask.by or ()), *((ask.column,) if ask.column is not None else ())):
+                protected(plan, name)
+            if ask.column is not None:
+                _check_kind(ask, plan.column(ask.column))
+        return self
+
+
+def protected(plan: Plan, name: str) -> Column:
+    """Return a column that statistics may read.
+
+    Raises:
+        ParameterError: the plan does not have it, or does not protect it.
+    """
+    column = plan.column(name)
+    if column.action != "protect":
+        raise ParameterError(f"the plan does not protect the column {name!r}", mend='write action = "protect" for it')
+    return column
+
+
+def _check_kind(ask: Ask, column: Column) -> None:
+    if ask.statistic in (MEAN, SUM) and column.kind not in ("integer", "real"):
+        mend = "ask for its quantiles or its histogram" if column.kind == "date" else "ask for its histogram"
+        raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", mend)
+    if ask.statistic == QUANTILES and not column.numeric:
+        raise ParameterError(f"a {column.kind} has no quantiles", f"column {column.name}", "ask for its histogram")
+    if ask.bins is not None and not column.numeric:
+        raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
+    if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:
+        raise ParameterError(
+            "every row has a value, and the number of rows is public: this count is known", ask.called, "leave it out"
+        )
+
+
+def usual_request(plan: Plan) -> Request:
+    """Return what is asked for where nobody chose: a histogram of each protected column, the mean of each number."""
+    histograms = [Ask(statistic=HISTOGRAM, column=c.name) for c in plan.protected]
+    means = [Ask(statistic=MEAN, column=c.name) for c in plan.protected if c.kind in ("integer", "real")]
+    return Request(figures=(*histograms, *means))
+
+
+def read_request(path: Path) -> Request:
+    """Return the request in a TOML file of ``[[figure]]`` tables.
+
+    Raises:
+        InputError: the file cannot be read.
+        ParameterError: a key or a value is refused.
+    """
+    return Request.from_plain(read_toml(path, "request"), str(path))
+
+
+def request_of_options(given: Mapping[str, Sequence[str] | None], by: Sequence[str]) -> Request | None:
+    """Return the request of a command's options; ``None`` where they ask for nothing.
+
+    Args:
+        given: for each statistic the columns as typed: ``Age``, ``Age:20`` (bins), ``Age:0.1,0.5`` (quantiles).
+        by: the columns that make groups.
+    """
+    groups = tuple(by) or None
+    found = [_typed(statistic, word, groups) for statistic in STATISTICS for word in given.get(statistic) or ()]
+    if not found and groups:
+        found = [Ask(statistic=COUNT, by=groups)]
+    return Request(figures=tuple(found)) if found else None
+
+
+def _typed(statistic: str, word: str, by: tuple[str, ...] | None) -> Ask:
+    keys: dict[str, Any] = {"statistic": statistic, "column": word, "by": by}
+    name, colon, rest = word.rpartition(":")
+    if colon and statistic in (HISTOGRAM, QUANTILES) and rest.replace(",", "").replace(".", "").isdigit():
+        field = "bins" if statistic == HISTOGRAM else "at"
+        keys |= {"column": name, field: Ask.declared()[field].parse(rest, f"--{statistic} {word}")}
+    return Ask(**keys)

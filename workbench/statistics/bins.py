@@ -1,0 +1,150 @@
+"""Bins of a column and groups of rows, made of declared facts alone: every one is there, whoever is in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.columns.grid import Grid
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.sanitize.plan import Column
+
+FEW = 32
+"""Cells up to which each is a bin of its own where nobody said how many."""
+
+MANY = 20
+"""Bins of a column with more cells."""
+
+GROUPING = 10
+"""Bins of a numeric column that makes groups."""
+
+FINE = 256
+"""Most bins from which quantiles are read."""
+
+NOBODY = -1
+"""Code of a row that counts in no bin or group: a value is missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Neighbouring cells of a column's public grid, taken together.
+
+    Attributes:
+        column: what is declared about it.
+        grid: its cells.
+        width: cells of a bin; 1 for names.
+        count: number of bins.
+    """
+
+    column: Column
+    grid: Grid
+    width: int
+    count: int
+
+    @classmethod
+    def of(cls, column: Column, wanted: int | None, most: int = MANY) -> Bins:
+        """Return ``wanted`` bins of ``column``, or as many as are usual: all cells up to :data:`FEW`, else ``most``."""
+        grid = column.grid()
+        cells = grid.cells.size
+        if wanted is None:
+            wanted = cells if not column.numeric or cells <= FEW else most
+        width = -(-cells // min(wanted, cells)) if column.numeric else 1
+        return cls(column, grid, width, -(-cells // width))
+
+    @property
+    def exact(self) -> bool:
+        """Whether a bin is one number and nothing is rounded to it."""
+        return self.width == 1 and self.column.kind == "integer" and self.grid.step == 1
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The numbers of the cells of a numeric column, (cells,)."""
+        values = self.grid.cells.values
+        assert values is not None
+        return values
+
+    @property
+    def optional(self) -> bool:
+        """Whether a row may have no value here."""
+        return self.column.missing == "own-value"
+
+    def first(self, index: int) -> int:
+        """Return the first cell of a bin."""
+        return index * self.width
+
+    def last(self, index: int) -> int:
+        """Return the last cell of a bin."""
+        return min((index + 1) * self.width, self.grid.cells.size) - 1
+
+    def labels(self) -> list[str]:
+        """Return the name of each bin: a value, or the first and last one."""
+        names = self.grid.labels
+        if self.width == 1:
+            return list(names)
+        ends = ((self.first(i), self.last(i)) for i in range(self.count))
+        return [names[a] if a == b else f"{names[a]} to {names[b]}" for a, b in ends]
+
+    def codes(self, rows: Table) -> NDArray[np.int64]:
+        """Return the bin of each row (n,); :data:`NOBODY` where the value is missing.
+
+        Raises:
+            InputError: a value does not fit what is declared; its row is named.
+        """
+        cells = self.grid.encode(rows).astype(np.int64)
+        found: NDArray[np.int64] = np.where(cells >= self.grid.cells.size, NOBODY, cells // self.width)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups that one or two columns make; without a column all rows are one group.
+
+    Attributes:
+        by: the bins of these columns.
+    """
+
+    by: tuple[Bins, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Groups:
+        """Return the groups by ``columns``."""
+        return cls(tuple(Bins.of(c, None, GROUPING) for c in columns))
+
+    @property
+    def count(self) -> int:
+        """Number of groups."""
+        total = 1
+        for bins in self.by:
+            total *= bins.count
+        return total
+
+    @property
+    def optional(self) -> bool:
+        """Whether a row may be in no group."""
+        return any(bins.optional for bins in self.by)
+
+    def labels(self) -> list[str]:
+        """Return the name of each group: ``City=Graz, Sex=f``."""
+        parts = [[f"{b.column.name}={label}" for label in b.labels()] for b in self.by]
+        return [", ".join(combined) for combined in itertools.product(*parts)]
+
+    def codes(self, rows: Table) -> NDArray[np.int64]:
+        """Return the group of each row (n,), as :meth:`Bins.codes`."""
+        found = np.zeros(rows.rows, dtype=np.int64)
+        for bins in self.by:
+            own = bins.codes(rows)
+            found = np.where((found == NOBODY) | (own == NOBODY), NOBODY, found * bins.count + own)
+        return found
+
+
+def require_countable(cells: int, most: int, what: str) -> None:
+    """Raise :class:`ParameterError` where a query has more numbers than are released at once."""
+    if cells > most:
+        raise ParameterError(
+            f"it has {cells:,} figures, and at most {most:,} are released at once", what, "use fewer bins or groups"
+        )

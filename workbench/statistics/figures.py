@@ -1,0 +1,251 @@
+"""The figures that are read from noisy answers, each with its 95 % interval. Nothing here looks at a row.
+
+An interval covers the statistic of these very rows: the noise is all that it has to allow for. Each holds by itself in
+95 % of releases, not all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM
+from workbench.statistics.queries import CENTRED, PAIR, Query
+from workbench.statistics.widths import (
+    count_width,
+    laplace_width,
+    pair_widths,
+    ratio_interval,
+    sum_width,
+)
+
+SHARE, CUMULATIVE, MISSING = "share", "cumulative share", "missing"
+_POINTS = 33
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure.
+
+    Attributes:
+        statistic: ``count``, ``histogram``, ``share``, ``cumulative share``, ``mean``, ``sum``, ``quantile`` or
+            ``missing`` (rows that have no value, or are in no group).
+        column: of which column; empty of a count of groups.
+        group: of which rows; empty for all.
+        value: the bin, or which quantile; else empty.
+        estimate: the figure; text of a date.
+        low: lower end of its interval.
+        high: upper end.
+        sparse: whether there are too few rows to say: the number of rows behind it cannot be told from none.
+        source: the query it was read from.
+    """
+
+    statistic: str
+    column: str
+    group: str
+    value: str
+    estimate: float | str
+    low: float | str
+    high: float | str
+    sparse: bool
+    source: str
+
+
+def figures(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> list[Figure]:
+    """Return every figure of a request.
+
+    Args:
+        queries: its queries.
+        answers: the noisy whole numbers of each, by label.
+    """
+    return [figure for query in queries for figure in _read(query, np.array(answers[query.label], dtype=np.float64))]
+
+
+def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    if query.form == COUNT:
+        yield from _counts(query, answer)
+    elif query.form == CENTRED:
+        yield from _centred(query, float(answer[0]))
+    elif query.form == PAIR:
+        yield from _pairs(query, answer.reshape(2, -1))
+    else:
+        yield from _histograms(query, answer.reshape(query.groups.count, -1))
+
+
+def _figure(
+    query: Query,
+    statistic: str,
+    group: str,
+    value: str,
+    estimate: float,
+    width: float,
+    limits: tuple[float, float],
+    *,
+    sparse: bool,
+) -> Figure:
+    """Return the figure ``estimate`` ± ``width``, within what it can be."""
+    column = "" if query.bins is None else query.bins.column.name
+    low, mid, high = (float(np.clip(v, *limits)) for v in (estimate - width, estimate, estimate + width))
+    return Figure(statistic, column, group, value, mid, low, high, sparse, query.label)
+
+
+def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple[float, int]]) -> Iterator[Figure]:
+    """Yield how many rows count nowhere: n is public, so that they cost nothing more."""
+    if not query.complete:
+        left, width = query.rows - float(answer.sum()), sum_width(tuple(noises), query.epsilon)
+        yield _figure(query, MISSING, "", "", left, width, (0, query.rows), sparse=left <= width)
+
+
+def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    width, labels = count_width(query.epsilon), query.groups.labels()
+    for group, value in zip(labels, answer, strict=True):
+        yield _figure(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
+    yield from _remainder(query, answer, ((1.0, len(answer)),))
+
+
+def _centred(query: Query, total: float) -> Iterator[Figure]:
+    assert query.bins is not None
+    lower, upper = query.bins.column.bounds()
+    centre, half, n = lower / 2 + upper / 2, upper / 2 - lower / 2, query.rows
+    # One row adds up to K = size: noise of scale K/ε, in units of the grid.
+    off, width = half * total / query.size, half * laplace_width(((1.0, 1),)) / query.epsilon
+    for ask in query.asks:
+        if ask.statistic == SUM:
+            yield _figure(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
+        else:
+            rows = max(n, 1)
+            yield _figure(query, MEAN, "", "", centre + off / rows, width / rows, (lower, upper), sparse=n == 0)
+
+
+def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    assert query.bins is not None
+    lower, upper = query.bins.column.bounds()
+    scale, n, span = 1 / query.epsilon, query.rows, upper - lower
+    counted = laplace_width(((1.0, 2),)) * scale
+    widths = pair_widths() * scale
+    for group, (above, below) in zip(query.groups.labels(), (answer / query.size).T, strict=True):
+        count = float(above + below)
+        sparse = count <= counted
+        for ask in query.asks:
+            if ask.statistic == COUNT:
+                yield _figure(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
+            elif ask.statistic == SUM:
+                width = laplace_width(((abs(upper), 1), (abs(lower), 1))) * scale
+                limits = (min(0.0, n * lower), max(0.0, n * upper))
+                yield _figure(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
+            else:
+                low, high = ratio_interval(float(above), count, 0.0, 1.0, widths)
+                part = float(np.clip(above / count, low, high)) if count > 0 else (low + high) / 2
+                ends = (lower + span * p for p in (part, low, high))
+                yield Figure(MEAN, query.bins.column.name, group, "", *ends, sparse, query.label)
+
+
+def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    assert query.bins is not None
+    wanted = {ask.statistic: ask for ask in query.asks}
+    labels, n = query.bins.labels(), query.rows
+    width = count_width(query.epsilon)
+    for group, counts in zip(query.groups.labels(), answer, strict=True):
+        few = float(counts.sum()) <= sum_width(((1.0, len(counts)),), query.epsilon)
+        if HISTOGRAM in wanted:
+            for label, value in zip(labels, counts, strict=True):
+                sparse = value <= width
+                yield _figure(query, HISTOGRAM, group, label, float(value), width, (0, n), sparse=sparse)
+            for label, value in zip(labels, counts, strict=True):
+                at = float(value) / max(n, 1), width / max(n, 1)
+                yield _figure(query, SHARE, group, label, *at, (0, 1), sparse=value <= width)
+            if query.bins.column.numeric:
+                yield from _cumulative(query, group, counts)
+        if QUANTILES in wanted:
+            yield from _quantiles(query, group, counts, wanted[QUANTILES].quantiles, sparse=few)
+        if MEAN in wanted:
+            yield _mean(query, group, counts, sparse=few)
+    if HISTOGRAM in wanted:
+        yield from _remainder(query, answer, ((1.0, answer.size),))
+
+
+def _known_total(query: Query) -> bool:
+    """Whether the numbers of a group's bins sum to n, which is public."""
+    return query.complete and not query.groups.by
+
+
+def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterator[Figure]:
+    assert query.bins is not None
+    n, k, labels = max(query.rows, 1), len(counts), query.bins.labels()
+    below = np.cumsum(counts)
+    for j in range(k - 1):  # the last one is of all rows
+        value, weights = float(below[j]), ((1.0, j + 1),)
+        if _known_total(query):
+            part = (j + 1) / k
+            value, weights = value + part * (n - float(below[-1])), ((1 - part, j + 1), (part, k - j - 1))  # type: ignore[assignment]
+        width = sum_width(weights, query.epsilon)
+        yield _figure(query, CUMULATIVE, group, labels[j], value / n, width / n, (0, 1), sparse=value <= width)
+
+
+def _quantiles(
+    query: Query, group: str, counts: NDArray[np.float64], at: Sequence[float], *, sparse: bool
+) -> Iterator[Figure]:
+    """Yield quantiles: the q-quantile is the least value that at least the part q of the rows does not pass.
+
+    For each bin j let G(j) = (1−q)·(rows up to j) − q·(rows above). The quantile lies in the first bin with G ≥ 0. A
+    bin is kept unless noise as large as that of one G, which stays within its width in 95 %, cannot explain its place:
+    the true bin J has G(J) ≥ 0 > G(J−1), so that it is missed above or below with 2.5 % each.
+    """
+    assert query.bins is not None
+    k, bins = len(counts), query.bins
+    below, total = np.cumsum(counts), float(counts.sum())
+    up = np.arange(1, k + 1)
+    for q in at:
+        q = float(Fraction(str(q)))
+        if _known_total(query):
+            gain = below + up / k * (query.rows - total) - q * query.rows
+            widths = [sum_width(((1 - j / k, j), (j / k, k - j)), query.epsilon) for j in up]
+        else:
+            gain = below - q * total
+            widths = [sum_width(((1 - q, j), (q, k - j)), query.epsilon) for j in up]
+        reach = np.array(widths)
+        # In the last bin G cannot be below 0, whatever the noise.
+        gain[-1], reach[-1] = max(float(gain[-1]), 0.0), 0.0
+        low = int(np.argmax(gain + reach >= 0))
+        high = _after_last(gain - reach < 0)
+        middle = (int(np.argmax(gain >= 0)) + _after_last(gain < 0)) // 2
+        middle = min(max(middle, low), high)
+        ends = bins.first(low), bins.last(high)
+        cell = (bins.first(middle) + bins.last(middle)) // 2
+        told = [bins.grid.labels[c] for c in (cell, *ends)]
+        values: list[float | str] = list(told) if bins.column.kind == "date" else [float(t) for t in told]
+        yield Figure("quantile", bins.column.name, group, f"{q:g}", *values, sparse, query.label)
+
+
+def _after_last(negative: NDArray[np.bool_]) -> int:
+    """Return the index after the last true one, at most the last index."""
+    found = np.flatnonzero(negative)
+    return min(int(found[-1]) + 1, len(negative) - 1) if len(found) else 0
+
+
+def _mean(query: Query, group: str, counts: NDArray[np.float64], *, sparse: bool) -> Figure:
+    """Return the mean of the values of single-valued bins."""
+    assert query.bins is not None
+    values = query.bins.numbers
+    lower, upper = float(values[0]), float(values[-1])
+    if _known_total(query):
+        centre, n = (lower + upper) / 2, max(query.rows, 1)
+        weights = tuple((abs(float(v) - centre), 1) for v in values)
+        off, width = float(((values - centre) * counts).sum()), sum_width(weights, query.epsilon)
+        return _figure(query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0)
+    total, summed = float(counts.sum()), float((values * counts).sum())
+    widths = np.array(
+        [
+            sum_width(tuple((abs(float(v) - m), 1) for v in values), query.epsilon)
+            for m in np.linspace(lower, upper, _POINTS)
+        ]
+    )
+    # From the lower bound, so that sums and counts have one sign.
+    fine = np.interp(np.linspace(lower, upper, 401), np.linspace(lower, upper, _POINTS), widths)
+    low, high = ratio_interval(summed, total, lower, upper, fine)
+    middle = float(np.clip(summed / total, low, high)) if total > 0 else (low + high) / 2
+    return Figure(MEAN, query.bins.column.name, group, "", middle, low, high, sparse, query.label)
