@@ -13,8 +13,13 @@ from workbench.params.field import IntegerField
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import load_plan
 from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, relations_words
+from workbench.studies.ways import compare_ways
 
-_ROWS = IntegerField(help="number of rows, to forecast the error of a mean", at_least=1, upto=10**12)
+_ROWS = IntegerField(
+    help="number of rows, to forecast the error of a mean and what each way to release is good for",
+    at_least=1,
+    upto=10**12,
+)
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +46,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "columns": columns,
         "outside_guarantee": list(made.outside),
         "warnings": [f"{faded} {RELATIONS_WAYS_OUT}"] if faded else [],
+        **({} if rows is None else {"release": compare_ways(plan, rows, made).to_plain()}),
     }
 
 
@@ -97,7 +103,21 @@ def _text(result: Mapping[str, Any]) -> str:
         noted.setdefault(column["note"], []).append(column["name"])
     lines += [f"{', '.join(names)}: {note}." for note, names in noted.items() if note]
     lines += [f"Not covered by epsilon: {s}" for s in result["outside_guarantee"]]
-    return "\n".join(lines)
+    return "\n".join(lines + _ways(result["release"])) if "release" in result else "\n".join(lines)
+
+
+def _ways(told: Mapping[str, Any]) -> list[str]:
+    """Return the ways to release side by side."""
+    header = ("what could be released", *told["questions"])
+    rows = [
+        (way["name"], *("–" if half is None else f"± {figure(half)}" for half in way["half_lengths"]))
+        for way in told["ways"]
+    ]
+    return [
+        "",
+        columns_text(header, rows, right=range(1, len(header))),
+        f"advised: {told['advised']}. {told['reason']}",
+    ]
 
 
 COMMAND = Command(

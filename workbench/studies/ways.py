@@ -29,6 +29,9 @@ from workbench.synth.synthesis import require_bounded, require_payable
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 Asked = Literal["mean", "share", "correlation"]
 
+PAIRS = "of measured pairs"
+"""What synthetic rows say of a correlation: a tree measures its pairs, and others as far as these explain them."""
+
 _WEAK = 0.5
 """Half-length of a correlation's interval from which on it says little."""
 
@@ -57,10 +60,12 @@ class Answer:
     Attributes:
         half_length: of the 95 % interval that is to be expected; ``None`` where the way does not answer it.
         useful: whether it says more than no table at all.
+        note: why there is no length, where it answers in part.
     """
 
     half_length: float | None
     useful: bool
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,7 @@ class Way:
         gives: what a recipient gets and can do with it.
         answers: one for each question.
         problem: why it cannot be done by this plan; empty where it can.
+        predicts: the column that a model predicts; empty of the other ways.
     """
 
     name: str
@@ -80,6 +86,7 @@ class Way:
     gives: str
     answers: tuple[Answer, ...]
     problem: str = ""
+    predicts: str = ""
 
     @property
     def useful(self) -> int:
@@ -152,7 +159,7 @@ def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None) -> Way
 _TOLD = {
     ROWS: ("Noisy rows", "Your rows, every value replaced by a noisy one: any program reads them, and each value may "
            "be far off."),
-    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts: nobody's rows, good for tables, "
+    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts: nobody's rows; for tables, "
                 "charts and training models."),
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, and the most exact ones."),
     MODEL: ("A model", "A trained model with noise in it: it predicts, and tells nothing else."),
@@ -166,7 +173,8 @@ def _way(name: str, questions: tuple[Question, ...], answered: Callable[[], list
     except ParameterError as error:
         found, problem = [None] * len(questions), str(error)
     answers = tuple(
-        Answer(half, half is not None and half < q.enough) for half, q in zip(found, questions, strict=True)
+        Answer(half, half is not None and half < q.enough, note=PAIRS if name == SYNTHETIC and half is None else "")
+        for half, q in zip(found, questions, strict=True)
     )
     return Way(name, title, gives, answers, problem)
 
@@ -174,7 +182,7 @@ def _way(name: str, questions: tuple[Question, ...], answered: Callable[[], list
 def _model(questions: tuple[Question, ...], target: str | None) -> Way:
     title, gives = _TOLD[MODEL]
     problem = "" if target is not None else "no column is the target; choose what is to be predicted on Data"
-    return Way(MODEL, title, gives, (Answer(None, useful=False),) * len(questions), problem)
+    return Way(MODEL, title, gives, (Answer(None, useful=False),) * len(questions), problem, target or "")
 
 
 def _questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
@@ -194,7 +202,11 @@ def _questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
         # A share lies between 0 and 1; an even one is known without any table.
         found.append(Question("share", (one.name,), f"the share of {value} in {one.name}", 1 / size))
     if len(numbers) > 1:
-        a, b = numbers[:2]
+        a, b = (
+            sorted(numbers, key=lambda c: c.name != target)[1::-1]
+            if target in [c.name for c in numbers]
+            else numbers[:2]
+        )
         found.append(Question("correlation", (a.name, b.name), f"the correlation of {a.name} and {b.name}", _WEAK))
     return tuple(found)
 
@@ -227,7 +239,7 @@ def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> li
 
 
 def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int) -> list[float | None]:
-    """Return the errors by the noise of the measured tables, and for a mean half of a coarse cell."""
+    """Return the errors by the noise of the measured tables; a mean may also be off by half of a coarse cell."""
     method = MST if target is None else MARGINALS
     columns = coarse_columns([c.facts() for c in plan.protected])
     names = [c.name for c in columns]
@@ -236,13 +248,18 @@ def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...
     require_payable(method, setting)
     found: list[float | None] = []
     for question in questions:
+        if question.asked == "correlation" and target not in question.columns:
+            found.append(None)  # which pairs the tree will have is not known before
+            continue
         cells, share = _measured(method, setting, [names.index(name) for name in question.columns])
         # Each count has noise of variance 2/ε²; a cell weighs x, on average x² = 1/3 on [−1, 1].
         spread = math.sqrt(2 * cells) / (share * max(rows, 1))
         if question.asked == "mean":
             column = plan.column(question.columns[0])
             lower, upper = column.bounds()
-            width = 1 / columns[names.index(column.name)].cuts
+            coarse = columns[names.index(column.name)]
+            # Where a coarse cell holds several values of the public grid, which of them a row had is not known.
+            width = 1 / coarse.cuts if coarse.cuts < coarse.grid.cells.size else 0.0
             found.append((upper - lower) / 2 * min(NORMAL_95 * spread / math.sqrt(3) + width, 1.0))
         elif question.asked == "share":
             size = columns[names.index(question.columns[0])].size

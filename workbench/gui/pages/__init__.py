@@ -29,11 +29,12 @@ another: what two of them need is a widget, a part of the session, or in the eng
 
 from __future__ import annotations
 
-from workbench.gui.pages import compare, data, ledger, predict, preview, protect, release, train, utility, why
+from workbench.gui.pages import compare, data, ledger, predict, preview, protect, release, train, utility, ways, why
 from workbench.gui.pages.base import Page
 
 PAGES: tuple[Page, ...] = (
     data.PAGE,
+    ways.PAGE,
     protect.PAGE,
     preview.PAGE,
     utility.PAGE,

@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QScrollArea, QWidget
 from workbench import learners
 from workbench.gui.pages.run_page import RunPage, what_is_missing
 from workbench.gui.pages.why import PAGE
-from workbench.gui.pages.why.bars import BarLines
 from workbench.gui.pages.why.tasks import run_why
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, mark_wrong, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import at_most

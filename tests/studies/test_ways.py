@@ -1,0 +1,149 @@
+"""The four ways to release, foreseen without a row: what they promise is kept, and what is advised follows from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from workbench.data.table import Table
+from workbench.privacy.central import StudyNoise
+from workbench.sanitize.plan import Column, Plan
+from workbench.statistics.asked import usual_request
+from workbench.statistics.figures import figures
+from workbench.statistics.queries import queries_of
+from workbench.studies.synthetic_rows import synthetic_cells
+from workbench.studies.ways import MODEL, NAMES, ROWS, STATISTICS, SYNTHETIC, compare_ways
+from workbench.synth import MARGINALS, MST
+
+COLUMNS = (
+    Column(name="age", kind="integer", lower=0, upper=99),
+    Column(name="pay", kind="real", lower=0, upper=1000),
+    Column(name="city", kind="category", domain=("Bonn", "Lille", "Turin")),
+    Column(name="sick", kind="category", domain=("no", "yes"), role="target"),
+)
+
+
+def plan(epsilon: float, *columns: Column) -> Plan:
+    return Plan(epsilon=epsilon, columns=columns or COLUMNS)
+
+
+def test_each_way_is_asked_the_same_questions() -> None:
+    ways = compare_ways(plan(1.0), 5000)
+    assert [way.name for way in ways.ways] == list(NAMES)
+    assert [q.words for q in ways.questions] == [
+        "the mean of age",
+        "the share of yes in sick",
+        "the correlation of age and pay",
+    ]
+    assert all(len(way.answers) == 3 for way in ways.ways)
+    assert ways.way(STATISTICS).answers[2].half_length is None
+    assert ways.way(SYNTHETIC).answers[2].note == "of measured pairs"
+    assert ways.way(MODEL).predicts == "sick"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "advised"), [(1.0, 5000, SYNTHETIC), (200.0, 5000, ROWS), (0.02, 30, MODEL)]
+)
+def test_what_is_advised_depends_on_epsilon_and_rows(epsilon: float, rows: int, advised: str) -> None:
+    ways = compare_ways(plan(epsilon), rows)
+    assert ways.advised == advised
+    assert f"ε = {epsilon:g}" in ways.reason
+
+
+def test_a_larger_epsilon_or_more_rows_never_answer_worse() -> None:
+    for way in (ROWS, SYNTHETIC, STATISTICS):
+        series = [compare_ways(plan(e), n).way(way) for e, n in ((0.3, 1000), (1.0, 1000), (1.0, 9000), (5.0, 9000))]
+        for at in range(3):
+            lengths = [w.answers[at].half_length for w in series]
+            known = [length for length in lengths if length is not None]
+            assert known == sorted(known, reverse=True), (way, at)
+
+
+def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_asked() -> None:
+    ways = compare_ways(plan(1.0, COLUMNS[2]), 100)
+    assert [q.asked for q in ways.questions] == ["share"]
+    assert "target" in ways.way(MODEL).problem
+    assert compare_ways(plan(0.001, COLUMNS[2]), 20).advised == STATISTICS
+
+
+@pytest.fixture(scope="module")
+def cells() -> np.ndarray:
+    """Rows that are spread evenly, as the forecasts assume; the target depends on age, and pay on age."""
+    made = np.random.default_rng(3)
+    age = made.integers(0, 100, 4000)
+    pay = np.clip(age * 10 + made.normal(0, 250, 4000), 0, 1000).round(2)
+    frame = pl.DataFrame(
+        {
+            "age": [str(v) for v in age],
+            "pay": [f"{v:.2f}" for v in pay],
+            "city": [("Bonn", "Lille", "Turin")[v] for v in made.integers(0, 3, 4000)],
+            "sick": ["yes" if v > 50 else "no" for v in age + made.normal(0, 20, 4000)],
+        }
+    )
+    table = Table(frame, "t")
+    return np.column_stack([c.grid().encode(table) for c in COLUMNS]).astype(np.uint32)
+
+
+@pytest.mark.parametrize("target", [True, False])
+def test_synthetic_rows_keep_what_was_foreseen(cells: np.ndarray, target: bool) -> None:
+    """Of 2 × 8 errors at 95 % each, binomial: more than 8 outside would be chance in 1 of 10^6."""
+    columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
+    ways = compare_ways(plan(1.0, *columns), len(cells))
+    halves = [answer.half_length for answer in ways.way(SYNTHETIC).answers]
+    truth = _figures(cells, columns, ways.questions[1].columns[0])
+    outside = 0
+    for seed in range(8):
+        made = synthetic_cells(columns, cells, MARGINALS if target else MST, 1.0, seed)
+        found = _figures(made, columns, ways.questions[1].columns[0])
+        for at in (0, 1):
+            half = halves[at]
+            assert half is not None
+            outside += abs(found[at] - truth[at]) > half
+    assert outside <= 8
+
+
+def test_the_correlation_with_a_target_is_foreseen(cells: np.ndarray) -> None:
+    """8 errors at 95 % each: more than 5 outside would be chance in 1 of 10^6."""
+    columns = (COLUMNS[0], COLUMNS[2], Column(name="pay", kind="real", lower=0, upper=1000, role="target"))
+    ways = compare_ways(plan(1.0, *columns), len(cells))
+    assert ways.questions[2].columns == ("age", "pay")
+    half = ways.way(SYNTHETIC).answers[2].half_length
+    assert half is not None
+    rows = cells[:, [0, 2, 1]]
+    truth, outside = _correlation(rows, columns), 0
+    for seed in range(8):
+        outside += abs(_correlation(synthetic_cells(columns, rows, MARGINALS, 1.0, seed), columns) - truth) > half
+    assert outside <= 5
+
+
+def _correlation(cells: np.ndarray, columns: tuple[Column, ...]) -> float:
+    age, pay = columns[0].grid().numbers_of(cells[:, 0]), columns[2].grid().numbers_of(cells[:, 2])
+    return float(np.corrcoef(age, pay)[0, 1])
+
+
+def _figures(cells: np.ndarray, columns: tuple[Column, ...], name: str) -> list[float]:
+    age = columns[0].grid().numbers_of(cells[:, 0])
+    pay = columns[1].grid().numbers_of(cells[:, 1])
+    at = [c.name for c in columns].index(name)
+    share = float(np.mean(cells[:, at] == columns[at].grid().cells.size - 1))
+    return [float(age.mean()), share, float(np.corrcoef(age, pay)[0, 1])]
+
+
+def test_statistics_keep_what_was_foreseen(cells: np.ndarray) -> None:
+    """40 means at 95 % each: more than 14 outside would be chance in 1 of 10^6."""
+    made = plan(1.0)
+    ways = compare_ways(made, len(cells))
+    half = ways.way(STATISTICS).answers[0].half_length
+    assert half is not None
+    table = Table(pl.DataFrame({c.name: c.grid().decode(cells[:, j]) for j, c in enumerate(COLUMNS)}), "t")
+    truth = float(COLUMNS[0].grid().numbers_of(cells[:, 0]).mean())
+    queries = queries_of(usual_request(made).checked(made), made, made.row_epsilon(), len(cells))
+    exact = {q.label: q.answer(table) for q in queries}
+    outside = 0
+    for seed in range(40):
+        noise = StudyNoise(np.random.default_rng(seed))
+        told = figures(queries, {q.label: noise.integers(exact[q.label], q.size, q.epsilon) for q in queries})
+        mean = next(f for f in told if f.statistic == "mean" and f.column == "age")
+        outside += abs(float(mean.estimate) - truth) > half
+    assert outside <= 14
