@@ -20,12 +20,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import Attribute
 from workbench.learners.base import Learner, checked_numbers, noise_kind, table_shape
 from workbench.learners.boosted_trees.model import BoostedModel
 from workbench.learners.boosted_trees.parameters import BoostedParameters
+from workbench.learners.boosted_trees.setting import BoostedSetting
 from workbench.learners.forest.estimator import Forest
 from workbench.learners.forest.trees import choose_splits, leaf_sums, split_losses
 from workbench.learners.sums import scaled
@@ -41,6 +42,9 @@ class BoostedTrees(Forest[BoostedModel]):
     """
 
     model_type = BoostedModel
+
+    def _setting(self, rows: int) -> BoostedSetting:
+        return BoostedSetting(super()._setting(rows).facts)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then release splits and noisy leaves of one tree after the other.
@@ -74,7 +78,7 @@ class BoostedTrees(Forest[BoostedModel]):
         self.model_ = BoostedModel(setting, noise_kind(self.noise), answers)
         return self
 
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,)."""
         return self.model_.predict(X)
 
