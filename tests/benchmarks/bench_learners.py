@@ -73,6 +73,7 @@ COMPARISONS = (
     Comparison("kmeans", "adjusted Rand index", of_classes, adjusted_rand_score),
     Comparison("random-forest", "accuracy", of_classes, accuracy),
     Comparison("forest-regression", "R²", of_numbers, r2, peer=False),
+    Comparison("boosted-trees", "R²", of_numbers, r2, peer=False),
 )
 
 

@@ -147,7 +147,7 @@ def test_by_default_there_are_fewer_blocks_with_more_epsilon_and_as_many_rows_as
     def blocks(epsilon: float, rows: int) -> int:
         return made(MEDIAN_FOREST, study(), epsilon=epsilon)._setting(rows).blocks
 
-    assert [blocks(e, 100_000) for e in (0.01, 0.1, 0.3, 1, 3, 10, 100)] == [300, 283, 96, 31, 12, 6, 5]
+    assert [blocks(e, 100_000) for e in (0.01, 0.1, 0.3, 1, 3, 10, 100)] == [800, 800, 270, 83, 30, 11, 5]
     assert [blocks(1, rows) for rows in (1, 3, 8, 60, 400)] == [1, 1, 2, 15, 31]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.learners.base import Learner
+from workbench.learners.boosted_trees.estimator import BOOSTED_TREES
 from workbench.learners.corrected_model import CorrectedEstimator
 from workbench.learners.dbscan.estimator import DBSCAN
 from workbench.learners.forest.estimator import FOREST_REGRESSION, RANDOM_FOREST
@@ -22,6 +23,7 @@ LEARNERS: tuple[Learner, ...] = (
     LOGISTIC_REGRESSION,
     RANDOM_FOREST,
     FOREST_REGRESSION,
+    BOOSTED_TREES,
     MEDIAN_FOREST,
     MEDIAN_XGBOOST,
     KMEANS,
@@ -61,6 +63,7 @@ def corrected(chosen: Learner) -> type[CorrectedEstimator]:
 
 
 __all__ = [
+    "BOOSTED_TREES",
     "DBSCAN",
     "FOREST_REGRESSION",
     "KMEANS",

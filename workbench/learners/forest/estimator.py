@@ -40,15 +40,16 @@ from workbench.privacy.central import CentralNoise, NoNoise
 Model = TypeVar("Model", bound=ForestModel)
 
 
-class _Forest(PrivateEstimator, Generic[Model]):
-    """What both forests share.
+class Forest(PrivateEstimator, Generic[Model]):
+    """What all models of trees share.
 
     Attributes:
         model_: what :meth:`fit` released.
+        model_type: the kind of it.
     """
 
     model_: Model
-    _model: type[Model]
+    model_type: type[Model]
 
     def __init__(
         self,
@@ -62,9 +63,10 @@ class _Forest(PrivateEstimator, Generic[Model]):
         self.parameters: ForestParameters = parameters
 
     def _setting(self, rows: int) -> Setting:
-        checked_schema(self.attributes, self.target, self._model.task)
+        checked_schema(self.attributes, self.target, self.model_type.task)
         private = noise_kind(self.noise) != "none"
-        return Setting(Facts(tuple(self.attributes), self.target, self.parameters, rows, private))
+        facts = Facts(tuple(self.attributes), self.target, self.parameters, rows, private)
+        return self.model_type.setting_type(facts)
 
     def events(self, rows: int | None = None) -> tuple[PureDp, ...]:
         """Return what a fit on ``rows`` rows costs, one event a query (of the last fit where none is given)."""
@@ -73,7 +75,7 @@ class _Forest(PrivateEstimator, Generic[Model]):
 
     def cost(self, rows: int) -> Cost | None:
         """Return what a fit on ``rows`` rows is charged; ``None`` without noise."""
-        return self._composed(self._model.learner, rows)
+        return self._composed(self.model_type.learner, rows)
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Charge, then read the rows, then release splits and noisy leaves of each tree.
@@ -99,7 +101,7 @@ class _Forest(PrivateEstimator, Generic[Model]):
                 answers[label] = chosen
             sums = leaf_sums(nodes, weights, setting.nodes(len(splits)))
             answers[last] = self.noise.integers(sums, goal.weight, budgets[last])
-        self.model_ = self._model(setting, noise_kind(self.noise), answers)
+        self.model_ = self.model_type(setting, noise_kind(self.noise), answers)
         return self
 
     def to_plain(self) -> dict[str, Any]:
@@ -107,14 +109,14 @@ class _Forest(PrivateEstimator, Generic[Model]):
         return self.model_.to_plain()
 
 
-class RandomForest(_Forest[ClassModel]):
+class RandomForest(Forest[ClassModel]):
     """A forest for classes with the scikit-learn API; it is private if its noise is.
 
     X (n, d): numbers (NaN: missing, where the column may be), categories as codes 0 … k−1 (k: missing). y (n,): codes
     of the target's declared classes; −1 marks an empty row, which contributes nothing.
     """
 
-    _model = ClassModel
+    model_type = ClassModel
 
     @property
     def classes_(self) -> NDArray[np.int64]:
@@ -139,13 +141,13 @@ class RandomForest(_Forest[ClassModel]):
         return ClassModel.from_plain(values)
 
 
-class ForestRegression(_Forest[NumberModel]):
+class ForestRegression(Forest[NumberModel]):
     """A forest for numbers with the scikit-learn API; it is private if its noise is.
 
     X as :class:`RandomForest` takes it. y (n,): numbers, clamped to the target's bounds; NaN marks an empty row.
     """
 
-    _model = NumberModel
+    model_type = NumberModel
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted number of each row (n,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from workbench.learners.base import checked_classes, plain_part
 from workbench.learners.forest.parameters import ForestParameters
 from workbench.learners.forest.setting import Setting
 from workbench.learners.forest.trees import Doubles, leaf_shares
-from workbench.learners.plain import Facts, facts_from_plain, facts_to_plain
+from workbench.learners.plain import facts_from_plain, facts_to_plain
 from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.tasks import CLASSIFICATION, EMPTY, REGRESSION
 from workbench.params import ParameterError
@@ -32,6 +32,8 @@ class ForestModel:
 
     learner: str
     task: str
+    setting_type: type[Setting] = Setting
+    parameters_type: type[ForestParameters] = ForestParameters
 
     def __init__(self, setting: Setting, noise: str, answers: Mapping[str, list[int]]) -> None:
         self.setting = setting
@@ -51,17 +53,20 @@ class ForestModel:
         variance = setting.leaf_variance(setting.budgets()[label])
         return leaf_shares(sums, setting.rows, variance, goal.spread, goal.sampling)
 
-    def shares(self, X: ArrayLike) -> Doubles:
-        """Return each row's share of each part, the mean of all trees (n, parts)."""
+    def leaves(self, X: ArrayLike) -> Iterator[NDArray[np.int64]]:
+        """Yield for each tree the leaf of each row (n,)."""
         setting = self.setting
         cells, splits = setting.columns.cells(X), setting.splits()
-        total = np.zeros((len(cells), setting.goal.parts))
-        for tree, leaves in enumerate(self.trees_):
+        for tree in range(setting.shape.trees):
             nodes = np.zeros(len(cells), dtype=np.int64)
             for split, label in zip(splits, setting.labels(tree), strict=False):  # the last label is of the leaves
                 chosen = np.array(self.answers[label], dtype=np.int64)
                 nodes = nodes * split.parts + split.child(cells, chosen[nodes])
-            total += leaves[nodes]
+            yield nodes
+
+    def shares(self, X: ArrayLike) -> Doubles:
+        """Return each row's share of each part, the mean of all trees (n, parts)."""
+        total = sum(shares[leaves] for shares, leaves in zip(self.trees_, self.leaves(X), strict=True))
         return np.asarray(total / len(self.trees_))
 
     def to_plain(self) -> dict[str, Any]:
@@ -75,8 +80,8 @@ class ForestModel:
         Raises:
             ParameterError: a key is missing, or a value is not what such a model can hold; the message names it.
         """
-        facts: Facts[ForestParameters] = facts_from_plain(values, cls.learner, _FORMAT, ForestParameters, cls.task)
-        setting = Setting(facts)
+        facts = facts_from_plain(values, cls.learner, _FORMAT, cls.parameters_type, cls.task)
+        setting = cls.setting_type(facts)
         answers = checked_whole_numbers(plain_part(values, "answers", dict), setting.lengths())
         for tree in range(setting.shape.trees):
             for split, label in zip(setting.splits(), setting.labels(tree), strict=False):

@@ -63,7 +63,7 @@ class Sums:
         means: of the classes (k, m).
         moments: mean products of (1, x) (m + 1, m + 1).
         by_row: deviation of the noise of each sum, for each unit of weight.
-        error: mean variance of the noise of a class mean.
+        error: variance that the noise left in a class mean, the mean over rows and columns.
     """
 
     weight: float
@@ -105,9 +105,9 @@ def read_sums(answer: Sequence[int], shape: tuple[int, int], size: int, rows: in
     sizes = np.maximum(sizes, 1e-9)
     raw = np.clip(own[:, 1:] / sizes[:, None], -1, 1)
     noise = (variance + raw**2 * remaining[:, None]) / sizes[:, None] ** 2
-    means = np.zeros((count, m))
+    means, believed = np.zeros((count, m)), np.zeros((count, m))
     for j in range(m):
-        means[:, j] = class_means(raw[:, j], noise[:, j], _SPREAD)[0]
+        means[:, j], _, believed[:, j] = class_means(raw[:, j], noise[:, j], _SPREAD)
     moments = np.eye(m + 1)
     first, second = np.triu_indices(m, 1)
     moments[1:, 1:][first, second] = moments[1:, 1:][second, first] = crossed / weight
@@ -115,7 +115,9 @@ def read_sums(answer: Sequence[int], shape: tuple[int, int], size: int, rows: in
     moments[diagonal, diagonal] = np.clip(1 - 2 * squares / weight, 0, 1)
     shares = sizes / sizes.sum()
     moments[0, 1:] = moments[1:, 0] = shares @ means
-    return Sums(weight, shares, means, moments, deviation / weight, float((variance / sizes**2).mean()))
+    # What is in the means that were drawn together: of a rare class they are mostly the common one.
+    error = float((shares * (believed**2 * noise).mean(axis=1)).sum())
+    return Sums(weight, shares, means, moments, deviation / weight, error)
 
 
 def discriminant(found: Sums) -> tuple[Doubles, Doubles]:

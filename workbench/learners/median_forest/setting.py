@@ -17,6 +17,10 @@ _SURE, _RANKS = 3.0, 28.0
 _LEAST_BLOCKS, _MOST_DEFAULT = 5, 300
 _LEAST_ROWS = 4
 
+# Where there are rows enough: three times as many ranks, so that the answer is hardly ever outside the blocks' answers.
+# Chosen on taxi rides, where a block of 60 rows is still a fair model: at ε = 0.3 R² is .80 with them, .46 without.
+_MORE_RANKS, _MOST_OF_MANY, _MANY_ROWS = 80.0, 800, 60
+
 MIDDLE = 0.5
 """What a block without a row answers, as a share of the target's range."""
 
@@ -29,12 +33,13 @@ class Setting(FitSetting[MedianParameters]):
         """B, the number of blocks, each of at least one row.
 
         By default about 3 + 28/ε, as an answer is drawn among the ranks within a few 1/ε of the median's, while the
-        blocks have a few rows each.
+        blocks have a few rows each; up to 3 + 80/ε as long as they have many.
         """
         asked = self.parameters.blocks
         if asked is None:
             few = min(max(_SURE + _RANKS / self.epsilon, _LEAST_BLOCKS), _MOST_DEFAULT)
-            asked = max(1, min(round(few), self.rows // _LEAST_ROWS))
+            many = min(_SURE + _MORE_RANKS / self.epsilon, _MOST_OF_MANY, self.rows // _MANY_ROWS)
+            asked = max(1, min(round(few), self.rows // _LEAST_ROWS), round(many))
         return min(asked, self.rows)
 
     @property

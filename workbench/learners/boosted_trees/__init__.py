@@ -1,0 +1,1 @@
+"""Private trees, each fitted to the errors of those before it."""
