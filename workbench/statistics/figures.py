@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,7 +205,6 @@ def _quantiles(
     below, total = np.cumsum(counts), float(counts.sum())
     up = range(1, k + 1)
     for q in at:
-        q = float(Fraction(str(q)))
         if _known_total(query):
             gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
             widths = [sum_width(((1 - j / k, j), (j / k, k - j)), query.epsilon) for j in up]
@@ -214,6 +212,7 @@ def _quantiles(
             gain = below - q * total
             widths = [sum_width(((1 - q, j), (q, k - j)), query.epsilon) for j in up]
         reach = np.array(widths)
+        gain += 1e-9 * max(query.rows, 1)  # a product such as 0.7·10 is not to miss a whole number by its last bit
         # In the last bin G cannot be below 0, whatever the noise.
         gain[-1], reach[-1] = max(float(gain[-1]), 0.0), 0.0
         low = int(np.argmax(gain + reach >= 0))

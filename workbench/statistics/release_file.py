@@ -41,8 +41,9 @@ def encode(figures: Sequence[Figure], kind: str) -> bytes:
     text = io.StringIO()
     # A carriage return inside a name is quoted only where every text is.
     bare = not any("\r" in r[name] for r in found for name in ("column", "group", "value", "source"))
-    quoting = csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n", quoting=quoting)
+    writer = csv.DictWriter(
+        text, FIELDS, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC
+    )
     writer.writeheader()
     writer.writerows({**r, "sparse": "yes" if r["sparse"] else "no"} for r in found)
     return text.getvalue().encode()
