@@ -15,7 +15,10 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import COUNTED
 from workbench.signals.events import Event, Metric
 
-DOOR = ("export.py", "model.py", "training.py", "fit.py", "exposure.py", "parts.py", "recover.py", "atomic.py")
+DOOR = (
+    *("export.py", "model.py", "training.py", "fit.py", "exposure.py", "parts.py", "recover.py", "atomic.py"),
+    *("release_central.py", "finished_file.py"),
+)
 """The files of the release package whose calls and returns are steps, and so are the system's calls they make."""
 
 LEDGER = ("reserve", "charge", "settle", "certify", "publishing", "void", "forget_finished")

@@ -217,6 +217,15 @@ def test_verify_finds_a_changed_file(tmp_path: Path) -> None:
         read_certificate(tmp_path / "out.csv.certificate.json")
 
 
+def test_a_certificate_that_is_no_json_is_a_fault_of_the_release(tmp_path: Path) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv")
+    (tmp_path / "out.csv.certificate.json").write_text('{"format": ', "utf-8")
+    assert "not JSON" in " ".join(verify_any(tmp_path / "out.csv"))
+    (tmp_path / "out.csv.certificate.json").unlink()
+    with pytest.raises(InputError, match="no certificate beside it"):
+        verify_any(tmp_path / "out.csv")
+
+
 def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, after: bool) -> None:
     """Release the toy and die at a call of an inner function."""
     register()

@@ -24,10 +24,16 @@ from release_cases import forks, plan_of, table_of
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners import learner
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.release_central import release_central
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.release_learner import release_fit
+from workbench.release.statistics.statistics_work import statistics_work
+from workbench.release.table.before_release import destination
 from workbench.release.table.release_table import release_table
 from workbench.signals.events import Emit
+from workbench.statistics.asked import usual_request
+from workbench.statistics.release_file import FORMATS
 
 LEAST_STEPS = 40
 
@@ -40,6 +46,14 @@ def csv(folder: Path, ledger: Path, emit: Emit) -> None:
 def parquet(folder: Path, ledger: Path, emit: Emit) -> None:
     with Ledger.open(ledger) as opened:
         release_table(plan_of(), table_of(12), folder / "people.parquet", opened, emit)
+
+
+def statistics(folder: Path, ledger: Path, emit: Emit) -> None:
+    plan, table = plan_of(), table_of(12)
+    to = destination(folder / "figures.json", formats=FORMATS)
+    prepared = prepared_central(plan, table, to, statistics_work(usual_request(plan), plan, 1.0, 12, to.format))
+    with Ledger.open(ledger) as opened:
+        release_central(prepared, opened, emit)
 
 
 def naive_bayes(folder: Path, ledger: Path, emit: Emit) -> None:
@@ -65,7 +79,13 @@ def network(folder: Path, ledger: Path, emit: Emit) -> None:
         release_training(plan, features, table, folder / "net", opened, emit=emit)
 
 
-ACTS: dict[str, Release] = {"csv": csv, "parquet": parquet, "naive bayes": naive_bayes, "network": network}
+ACTS: dict[str, Release] = {
+    "csv": csv,
+    "parquet": parquet,
+    "statistics": statistics,
+    "naive bayes": naive_bayes,
+    "network": network,
+}
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "interrupt": PlannedError,
     "fault of the system": lambda: OSError(errno.EIO, os.strerror(errno.EIO)),
@@ -78,7 +98,9 @@ def places(tmp_path: Path, number: int) -> tuple[Path, Path]:
     return folder, tmp_path / f"{number}.sqlite"
 
 
-@pytest.mark.parametrize("act", ["csv", pytest.param("naive bayes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "act", ["csv", *(pytest.param(act, marks=pytest.mark.slow) for act in ("statistics", "naive bayes"))]
+)
 def test_whatever_ends_a_release_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     walk_through(ACTS[act], tmp_path, PlannedError)
 
@@ -126,7 +148,7 @@ def walk_through(release: Release, tmp_path: Path, error: Callable[[], BaseExcep
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
-@pytest.mark.parametrize("act", ["csv", "naive bayes"])
+@pytest.mark.parametrize("act", ["csv", "statistics", "naive bayes"])
 def test_wherever_a_release_is_killed_what_could_be_read_of_it_is_charged(tmp_path: Path, act: str) -> None:
     at, killed = 0, 0
     while True:

@@ -31,6 +31,8 @@ from workbench.release.table.certificate import checksum
 from workbench.release.table.verify import verify_in_ledger
 from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
 from workbench.statistics.asked import Ask, Request, usual_request
 from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import FORMATS
@@ -122,6 +124,22 @@ def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:
         release_central(prepared_central(plan, rare, to, work), opened)
     for file in tmp_path.iterdir():
         assert b"Unique-Village" not in file.read_bytes(), file.name
+
+
+def test_the_space_that_is_reserved_is_enough_whatever_the_names(tmp_path: Path) -> None:
+    """Long names of several bytes a character, quoted in CSV and escaped in JSON."""
+    name, value = 'né"à' * 40, '東\n"京' * 50
+    columns: list[dict[str, Any]] = [
+        {"name": name, "kind": "category", "domain": [value, value + "2"]},
+        {"name": "x" + name, "kind": "integer", "lower": 0, "upper": 3},
+    ]
+    plan = Plan.from_plain({"epsilon": 1.0, "invalid": "replace", "column": columns})
+    by = tuple(Ask(statistic=s, column="x" + name, by=(name,)) for s in ("histogram", "mean", "quantiles", "count"))
+    table = plan.rows_of(Table(pl.DataFrame({name: [value], "x" + name: ["1"]}), "t.csv"))
+    for kind in ("csv", "json"):
+        work = statistics_work(Request(figures=(*by, *usual_request(plan).figures)), plan, 1.0, 1, kind)
+        made = work.make(table, ReleasedNoise(), ignore, CancelToken())
+        assert len(made.data) + len(json.dumps(made.method)) < work.room
 
 
 # -- killed runs ------------------------------------------------------------------------------------------------------

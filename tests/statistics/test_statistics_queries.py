@@ -23,7 +23,7 @@ TINY: list[dict[str, Any]] = [
     {"name": "x", "kind": "integer", "lower": -1, "upper": 2},
     {"name": "g", "kind": "category", "domain": ["a", "b"]},
 ]
-VALUES = [(x, g) for x in ("-1", "0", "2", "7", "?", None) for g in ("a", "b", "zz", None)]
+VALUES = [(x, g) for x in ("-1", "2", "7", "?", None) for g in ("a", "b", "zz")]
 EMPTY = (None, None)
 
 
@@ -66,7 +66,7 @@ def test_emptying_a_row_moves_no_query_farther_than_its_sensitivity_and_replacin
 def test_between_valid_tables_replacing_a_row_moves_no_query_farther_than_twice() -> None:
     queries, plan = tiny_queries("refuse", 1)
     assert {q.form for q in queries} == {"histogram", "centred", "pair", "count"}
-    valid = [(x, g) for x in ("-1", "0", "1", "2", "-9", "9") for g in ("a", "b")]
+    valid = [(x, g) for x in ("-1", "0", "2", "-9") for g in ("a", "b")]
     for query in queries:
         reached = max(
             int(np.abs(answered(query, plan, (one,)) - answered(query, plan, (other,))).sum())
@@ -142,9 +142,10 @@ def test_without_noise_every_figure_is_the_true_one() -> None:
     assert told["sum", "pay", "", ""] == pytest.approx(frame["pay"].sum(), rel=1e-6)
     assert told["mean", "stars", "", ""] == pytest.approx(frame["stars"].mean())
     for q in (0.25, 0.5, 0.75):
-        assert told["quantile", "age", "", f"{q:g}"] == frame["age"].drop_nulls().quantile(q, "lower") or told[
-            "quantile", "age", "", f"{q:g}"
-        ] == least_reaching(frame["age"].drop_nulls().to_list(), q)
+        (found_here,) = (f for f in found if (f.column, f.group, f.value) == ("age", "", f"{q:g}"))
+        assert float(found_here.low) <= least_reaching(frame["age"].drop_nulls().to_list(), q) <= float(found_here.high)
+        (alone,) = exact_figures(asks({"statistic": "quantiles", "column": "age", "at": (q,)}), plan, table)
+        assert alone.estimate == least_reaching(frame["age"].drop_nulls().to_list(), q)
     for city in ("Graz", "Linz"):
         own = frame.filter(pl.col("city") == city)
         assert told["mean", "pay", f"city={city}", ""] == pytest.approx(own["pay"].mean(), rel=1e-6)
@@ -152,6 +153,8 @@ def test_without_noise_every_figure_is_the_true_one() -> None:
     assert told["histogram", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height
     assert told["share", "age", "", "0 to 9"] == frame.filter(pl.col("age") < 10).height / 400
     assert told["missing", "stars", "", ""] == frame["stars"].null_count()
+    nowhere = frame.filter(pl.col("city").is_null() | pl.col("stars").is_null()).height
+    assert told["missing", "stars", "", "in no group, or without a value"] == nowhere
 
 
 def least_reaching(values: list[int], q: float) -> int:
@@ -202,6 +205,6 @@ def test_requests_that_make_no_sense_are_refused() -> None:
         asks({"statistic": "mean", "column": "age", "by": ("age",)})
     columns = [{"name": f"c{i}", "kind": "category", "domain": [str(v) for v in range(800)]} for i in range(2)]
     many = Plan.from_plain({"epsilon": 1, "column": columns})
-    with pytest.raises(ParameterError, match="at most 200,000 are released"):
+    with pytest.raises(ParameterError, match="at most 50,000 are released"):
         queries_of(asks({"statistic": "count", "by": ("c0", "c1")}), many, 1.0, 10)
     assert [a.called for a in usual_request(plan_of()).figures][-1] == "mean of pay"

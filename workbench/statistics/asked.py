@@ -73,11 +73,11 @@ class Request(Parameters):
         """
         if not self.figures:
             raise ParameterError("no statistic was asked for", mend="ask for one")
-        seen: set[str] = set()
+        seen: set[tuple[str, str | None, tuple[str, ...] | None]] = set()
         for ask in self.figures:
-            if ask.called in seen:
+            if (ask.statistic, ask.column, ask.by) in seen:
                 raise ParameterError(f"the {ask.called} is asked for twice", mend="ask once")
-            seen.add(ask.called)
+            seen.add((ask.statistic, ask.column, ask.by))
             for name in (*(ask.by or ()), *((ask.column,) if ask.column is not None else ())):
                 protected(plan, name)
             if ask.column is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,12 @@ def figures(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> l
         queries: its queries.
         answers: the noisy whole numbers of each, by label.
     """
-    return [figure for query in queries for figure in _read(query, np.array(answers[query.label], dtype=np.float64))]
+    return [figure for query in queries for figure in figures_of(query, answers[query.label])]
+
+
+def figures_of(query: Query, answer: Sequence[int]) -> list[Figure]:
+    """Return the figures that are read from one query."""
+    return list(_read(query, np.array(answer, dtype=np.float64)))
 
 
 def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
@@ -97,7 +101,8 @@ def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple
     """Yield how many rows count nowhere: n is public, so that they cost nothing more."""
     if not query.complete:
         left, width = query.rows - float(answer.sum()), sum_width(tuple(noises), query.epsilon)
-        yield _figure(query, MISSING, "", "", left, width, (0, query.rows), sparse=left <= width)
+        where = "in no group, or without a value" if query.groups.by else ""
+        yield _figure(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
@@ -140,8 +145,8 @@ def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
             else:
                 low, high = ratio_interval(float(above), count, 0.0, 1.0, widths)
                 part = float(np.clip(above / count, low, high)) if count > 0 else (low + high) / 2
-                ends = (lower + span * p for p in (part, low, high))
-                yield Figure(MEAN, query.bins.column.name, group, "", *ends, sparse, query.label)
+                mid, least, most = (lower + span * p for p in (part, low, high))
+                yield Figure(MEAN, query.bins.column.name, group, "", mid, least, most, sparse, query.label)
 
 
 def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
@@ -198,16 +203,16 @@ def _quantiles(
     assert query.bins is not None
     k, bins = len(counts), query.bins
     below, total = np.cumsum(counts), float(counts.sum())
-    up = np.arange(1, k + 1)
+    up = range(1, k + 1)
     for q in at:
-        q = float(Fraction(str(q)))
         if _known_total(query):
-            gain = below + up / k * (query.rows - total) - q * query.rows
+            gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
             widths = [sum_width(((1 - j / k, j), (j / k, k - j)), query.epsilon) for j in up]
         else:
             gain = below - q * total
             widths = [sum_width(((1 - q, j), (q, k - j)), query.epsilon) for j in up]
         reach = np.array(widths)
+        gain += 1e-9 * max(query.rows, 1)  # a product such as 0.7·10 is not to miss a whole number by its last bit
         # In the last bin G cannot be below 0, whatever the noise.
         gain[-1], reach[-1] = max(float(gain[-1]), 0.0), 0.0
         low = int(np.argmax(gain + reach >= 0))
@@ -217,8 +222,8 @@ def _quantiles(
         ends = bins.first(low), bins.last(high)
         cell = (bins.first(middle) + bins.last(middle)) // 2
         told = [bins.grid.labels[c] for c in (cell, *ends)]
-        values: list[float | str] = list(told) if bins.column.kind == "date" else [float(t) for t in told]
-        yield Figure("quantile", bins.column.name, group, f"{q:g}", *values, sparse, query.label)
+        mid, least, most = told if bins.column.kind == "date" else [float(t) for t in told]
+        yield Figure("quantile", bins.column.name, group, f"{q:g}", mid, least, most, sparse, query.label)
 
 
 def _after_last(negative: NDArray[np.bool_]) -> int:

@@ -35,7 +35,7 @@ from workbench.statistics.widths import laplace_width
 
 CENTRED, PAIR = "centred", "pair"
 
-MOST_FIGURES = 200_000
+MOST_FIGURES = 50_000
 """Numbers of all queries together."""
 
 

@@ -39,7 +39,11 @@ def encode(figures: Sequence[Figure], kind: str) -> bytes:
     if kind == "json":
         return (json.dumps({"figures": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     text = io.StringIO()
-    writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+    # A carriage return inside a name is quoted only where every text is.
+    bare = not any("\r" in r[name] for r in found for name in ("column", "group", "value", "source"))
+    writer = csv.DictWriter(
+        text, FIELDS, lineterminator="\n", quoting=csv.QUOTE_MINIMAL if bare else csv.QUOTE_NONNUMERIC
+    )
     writer.writeheader()
     writer.writerows({**r, "sparse": "yes" if r["sparse"] else "no"} for r in found)
     return text.getvalue().encode()

@@ -116,12 +116,11 @@ def encode_central(document: dict[str, Any]) -> bytes:
 
 
 def is_central(path: Path) -> bool:
-    """Return whether the certificate in ``path`` is one of a central release.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    document = read_json(path, "certificate")
+    """Return whether ``path`` holds the certificate of a central release; not where it cannot be read."""
+    try:
+        document = read_json(path, "certificate")
+    except InputError:
+        return False
     return isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT
 
 

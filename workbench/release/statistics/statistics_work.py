@@ -14,7 +14,7 @@ from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
-from workbench.statistics.figures import figures
+from workbench.statistics.figures import Figure, figures_of
 from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import encode
 
@@ -49,11 +49,14 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
 
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         answers: dict[str, list[int]] = {}
+        found: list[Figure] = []
         for done, query in enumerate(queries):
             cancel.check()
             emit(Progress(done, len(queries), query.label))
             answers[query.label] = noise.integers(query.answer(table), query.size, query.epsilon)
-        return Made(encode(figures(queries, answers), kind), _method(queries, answers))
+            cancel.check()
+            found += figures_of(query, answers[query.label])
+        return Made(encode(found, kind), _method(queries, answers))
 
     return CentralWork(
         kind=KIND,
