@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from workbench.data.columns.grid import Grid
     from workbench.data.table import Table
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
@@ -154,7 +153,7 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
 def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> Pairs:
     """Return the associations of the columns before and after one draw; runs in a worker."""
     from workbench.sanitize.realisation import Realisation
-    from workbench.studies.association import associations
+    from workbench.studies.association import associations, variable
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
@@ -164,8 +163,8 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
     for column in chosen:
         if column.action == "protect":
             one = drawn.spaced_rows(column.name)
-            before.append(_variable(one.grid, one.before))
-            after.append(_variable(one.grid, one.after))
+            before.append(variable(one.grid, one.before))
+            after.append(variable(one.grid, one.after))
         else:
             before.append(_kept_variable(drawn.spaced, column))
             after.append(before[-1])
@@ -187,18 +186,6 @@ def _leaving(table: Table, plan: Plan) -> list[str]:
     """Return the names of the columns that leave, in the order of the table."""
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     return [name for name in table.names if name not in dropped]
-
-
-def _variable(grid: Grid, cells: Any) -> Variable:
-    """Return the cells of a grid as numbers, or as codes with −1 for a missing value."""
-    import numpy as np
-
-    from workbench.studies.association import Variable
-
-    if grid.cells.values is not None:
-        return Variable(grid.attribute.name, grid.numbers_of(cells), numeric=True)
-    codes = cells.astype(np.int64)
-    return Variable(grid.attribute.name, np.where(codes == grid.cells.size, -1, codes), numeric=False)
 
 
 def _kept_variable(table: Table, column: Column) -> Variable:
