@@ -20,7 +20,7 @@ PAGE = Page(
     step=False,
     about=(
         "Release a new table of the same shape, drawn from noisy counts of yours. For the same ε it keeps means, "
-        "shares and strong relationships better than noise in every cell does. The private preview is free and is never "
+        "shares and strong relationships better than noise in every cell does. The private preview is free and never "
         "released; a release always counts and draws anew, and is charged first."
     ),
     keys="Ctrl+Return releases, after a question. Esc cancels what is running.",

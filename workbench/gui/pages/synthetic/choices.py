@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 from workbench.gui.pages.synthetic.tasks import Choice
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, label, mark_wrong, named
+from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_one_row
@@ -138,8 +138,11 @@ class ChoicesCard(Card):
         grid.setColumnStretch(1, 1)
         grid.setColumnStretch(3, 2)
         self.body.addLayout(grid)
-        for part in (self._help, self._problem, self.epsilon):
+        for part in (self._help, self._problem):
             self.body.addWidget(part)
+        line = row(label("ε", "muted"))
+        line.addWidget(self.epsilon, 1)
+        self.body.addLayout(line)
         self.body.addStretch(1)
         self._problem.hide()
 

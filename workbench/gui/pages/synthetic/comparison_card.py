@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from workbench.gui.pages.synthetic.comparing import Compared
 
 SPREAD, PAIRS, ROWS = "distribution", "correlations", "rows"
-HIGH, WIDEST_CHOICE = 330, 220
+HIGH = {SPREAD: 210, PAIRS: 350, ROWS: 260}
+"""Pixels that each picture needs at least."""
+
+WIDEST_CHOICE = 220
 ADVICE = "Raise ε, or choose another method."
 LOOKS = {
     SPREAD: ("Distribution", "How the values of one column are spread, in the original and in the synthetic rows"),
@@ -62,7 +65,6 @@ class ComparisonCard(Card):
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
         self._pictures = QStackedWidget()
-        self._pictures.setMinimumHeight(HIGH)
         # As high as it must be, and as the page has room for: no picture asks for more.
         self._pictures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
@@ -93,6 +95,7 @@ class ComparisonCard(Card):
         self._choice.setVisible(key == SPREAD)
         self._facts.setText(self._told[key])
         self._pictures.setCurrentWidget(self._views[key])
+        self._pictures.setMinimumHeight(HIGH[key])
         # Released rows alone are public; whatever stands beside the original is not.
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)

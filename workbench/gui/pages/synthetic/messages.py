@@ -59,7 +59,7 @@ def left_words(session: Session, cost: Decimal) -> tuple[str, str]:
     if remaining is None:
         return "this release sets the cap", "muted"
     if cost > remaining:
-        return f"ε = {at_least(max(remaining, Decimal(0)))} remain: it would be refused", "danger"
+        return f"only {at_least(max(remaining, Decimal(0)))} remain", "danger"
     return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.central_release import CentralFlow
@@ -111,11 +111,13 @@ class SyntheticPage(PageFrame):
         top = look(QWidget(), "clear")
         top.setLayout(above)
         inner = look(QWidget(), "clear")
-        inner.setLayout(stack(label(ABOUT, "muted", wrap=True, name="synthetic_about"), top, spacing=12))
-        layout = inner.layout()
-        assert layout is not None
-        for part in (self._released, self._preview_card):
-            layout.addWidget(part)
+        layout = stack(label(ABOUT, "muted", wrap=True, name="synthetic_about"), top, spacing=12)
+        inner.setLayout(layout)
+        top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        layout.addWidget(self._released)
+        layout.addWidget(self._preview_card, 1)
+        self._rest = look(QWidget(), "clear")
+        layout.addWidget(self._rest, 1)
         self._inner = inner
         self._area = QScrollArea()
         self._area.setObjectName("synthetic_area")
@@ -214,6 +216,7 @@ class SyntheticPage(PageFrame):
         self._cancel.setEnabled(not stopping)
         self._cancel.setText("Cancelling…" if stopping else "Cancel")
         self._preview_card.setVisible(self._draw > 0)
+        self._rest.setVisible(self._draw == 0 and not self._released.isVisibleTo(self))
         if keys:  # a button that goes or greys would give them to another part of the window
             if (drawn or running) and not stopping:
                 self._cancel.setFocus()
@@ -261,6 +264,9 @@ class SyntheticPage(PageFrame):
                 self._draw = number
                 told = f"draw {number}, {count(found.rows, 'row')} at ε = {at_most(choice.epsilon)}"
                 self._preview_card.show_compared(found, told)
+                self.refresh()
+                if number == 1:
+                    QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._preview_card, 0, 0))
 
         handle = preview(opened, self.session.plan, choice, number, self.jobs, apply, self._failed_preview)
         self._drawing = handle

@@ -43,9 +43,9 @@ class ReleasedPart(QWidget):
         self._whole = QVBoxLayout(self)
         self._whole.setContentsMargins(0, 0, 0, 0)
         self._whole.setSpacing(12)
-        line = QWidget()
-        line.setLayout(row(self._look, None))
-        for part in (line, self._problem, self.comparison):
+        self._line = QWidget()
+        self._line.setLayout(row(self._look, None))
+        for part in (self._line, self._problem, self.comparison):
             self._whole.addWidget(part)
         self.hide()
 
@@ -64,7 +64,7 @@ class ReleasedPart(QWidget):
         self.comparison.hide()
         self._problem.hide()
         self.setVisible(step is not None)
-        self._look.setVisible(step is not None and bool(step.files))
+        self._line.setVisible(step is not None and bool(step.files))
         if step is not None:
             self._card = ReleasedCard(step, 1, self._jobs, lambda _path: None, "synthetic_release")
             self._whole.insertWidget(0, self._card)
@@ -79,7 +79,7 @@ class ReleasedPart(QWidget):
 
         def show(found: ReleasedRows) -> None:
             if step is self._step and opened is self._session.opened:
-                self._look.hide()
+                self._line.hide()
                 self.comparison.show_rows(found.frame, found.rows)
                 self.comparison.show_compared(found.compared, found.path.name)
                 self.comparison.show_view(ROWS)
