@@ -135,8 +135,7 @@ class ChoicesCard(Card):
             title.setBuddy(field)
             grid.addWidget(title, down, across)
             grid.addWidget(field, down, across + 1, 1, 1 if isinstance(field, QLineEdit) else 3)
-        grid.setColumnStretch(1, 1)
-        grid.setColumnStretch(3, 2)
+        grid.setColumnStretch(4, 1)
         self.body.addLayout(grid)
         for part in (self._help, self._problem):
             self.body.addWidget(part)

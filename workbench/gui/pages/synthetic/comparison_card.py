@@ -58,7 +58,7 @@ class ComparisonCard(Card):
         line = row(self.figure)
         line.addWidget(self.words, 1)
         self.body.addLayout(line)
-        self.distribution = Distribution(session, f"{name}_distribution", "synthetic")
+        self.distribution = Distribution(session, f"{name}_spread", "synthetic")
         self.correlations = Correlations(session, name, "Synthetic", ADVICE)
         self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
         self._choice.setMaximumWidth(WIDEST_CHOICE)
