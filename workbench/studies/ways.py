@@ -29,7 +29,7 @@ from workbench.synth.synthesis import require_bounded, require_payable
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 Asked = Literal["mean", "share", "correlation"]
 
-PAIRS = "of measured pairs"
+PAIRS = "of some pairs"
 """What synthetic rows say of a correlation: a tree measures its pairs, and others as far as these explain them."""
 
 _WEAK = 0.5

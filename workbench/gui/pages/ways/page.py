@@ -16,6 +16,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
+from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import at_most
 
@@ -30,6 +31,8 @@ INVITATION = (
 )
 LEAST, MOST = Decimal("1e-6"), Decimal("1e6")
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+SETTLED_MS = 50
+"""After so long the lines of a trial are laid out, and can be scrolled to."""
 
 
 class WaysPage(RunPage):
@@ -78,8 +81,10 @@ class WaysPage(RunPage):
         scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
         scrolled.setWidget(self._sheet)
         self._top = Card(self.entry, self._reason, pad=12)
+        self._nothing = NothingYet(session, "ways_nothing", "Nothing to compare yet", "data", "Data →")
         self.body.addWidget(self._top)
         self.body.addWidget(scrolled, 1)
+        self.body.addWidget(self._nothing, 1)
         cancel = button("Cancel", "ways_cancel", tip="Stop (Esc)")
         self.set_run("Try it", "ways_try", "Train a model of the target on each kind of release", cancel)
         self._go = button("", "ways_go", "primary", tip="Go on with the way that is advised")
@@ -126,6 +131,9 @@ class WaysPage(RunPage):
         self._cancel_button.setEnabled(not stopping)
         self._top.setVisible(not missing)
         self._sheet.setVisible(ways is not None)
+        self._scrolled.setVisible(not missing)
+        self._nothing.setVisible(bool(missing))
+        self._nothing.say(missing)
         self._go.setVisible(ways is not None)
         self.primary = self._go if ways is not None else self._run_button
         look(self._run_button, "primary" if missing else "")
@@ -172,7 +180,11 @@ class WaysPage(RunPage):
     def _finish(self, result: CurveResult) -> None:
         self._tried = self._trying, result
         self.refresh()
-        QTimer.singleShot(0, lambda: self._scrolled.ensureWidgetVisible(self._trial, 0, 0))
+        QTimer.singleShot(SETTLED_MS, self._scroll_to_trial)
+
+    def _scroll_to_trial(self) -> None:
+        bar = self._scrolled.verticalScrollBar()
+        bar.setValue(bar.maximum())
 
     def job_ended(self, handle: JobHandle) -> None:
         """Show what came of it."""
