@@ -54,7 +54,7 @@ def write(found: list[tuple[Held, Held]]) -> None:
 Two columns with a correlation of about 0.6, each released through the mechanism at this ε; 41 cells (discrete:
 5). Quartiles of the first column: {told[0]}. Correlation: {told[1]}. Width: the mean one, as a part of the public range
 (of quantiles: of the first 4 tables). Hidden: the part of the intervals that is told as "the noise hides it": 80 % or
-more of what is possible. {REPEATS[300]} tables a setting, {REPEATS[5000]} of 5,000 and {REPEATS[50_000]} of 50,000 rows:
+more of what is possible. {REPEATS[300]} tables each, {REPEATS[5000]} of 5,000 and {REPEATS[50_000]} of 50,000 rows:
 the standard error of a coverage of .95 is .011 of 360 quartiles, .020 of 120 correlations and .031 of 50.
 
 | setting | quartiles | width | hidden | correlation | width | hidden | |

@@ -29,7 +29,7 @@ another: what two of them need is a widget, a part of the session, or in the eng
 
 from __future__ import annotations
 
-from workbench.gui.pages import compare, data, ledger, predict, preview, protect, release, train, utility, why
+from workbench.gui.pages import compare, data, estimate, ledger, predict, preview, protect, release, train, utility, why
 from workbench.gui.pages.base import Page
 
 PAGES: tuple[Page, ...] = (
@@ -41,6 +41,7 @@ PAGES: tuple[Page, ...] = (
     compare.PAGE,
     release.PAGE,
     predict.PAGE,
+    estimate.PAGE,
     why.PAGE,
     ledger.PAGE,
 )

@@ -264,7 +264,9 @@ class _Pair:
             part = slice(start, start + _BLOCK)
             off = np.zeros((len(a.wanted[0, part]), b.wanted.shape[1]))
             for weight, (s, t) in zip(weights, _TERMS, strict=True):
-                off += weight * (np.outer(a.expected[s, part], b.expected[t]) - np.outer(a.wanted[s, part], b.wanted[t]))
+                off += weight * (
+                    np.outer(a.expected[s, part], b.expected[t]) - np.outer(a.wanted[s, part], b.wanted[t])
+                )
             most = max(most, float(np.abs(off).max()))
         return most
 

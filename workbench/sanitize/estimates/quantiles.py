@@ -50,7 +50,9 @@ HIDDEN = 0.8
 MOST_FLAT = 8.0
 """Directions (by the participation ratio of the squared singular values) up to which the likelihood ratio is used."""
 
-MOST_STEPS = 500
+MOST_STEPS, MOST_LARGE_STEPS, LARGE = 500, 150, 128
+"""Steps of a search, and of one over more cells than the last number: what is not decided by then is not refused."""
+
 _MOST_SQUARED = 1024  # cells up to which a table is multiplied by itself
 _LOOK = 5  # steps between two looks at whether it is decided
 _EVEN = 0.05  # part of an even distribution mixed into the start: no cell begins without mass
@@ -229,7 +231,7 @@ class QuantileTests:
         left, right = slice(0, cell + 1), slice(cell + 1, self._size)
         frequencies = self._start(left, right, share)
         rows = self._observed.rows
-        for step in range(MOST_STEPS):
+        for step in range(MOST_LARGE_STEPS if self._total > LARGE else MOST_STEPS):
             self._cancel.check()
             if step % _LOOK == 0:
                 lost = rows * (self._most - self._value(frequencies))
@@ -283,7 +285,7 @@ class QuantileTests:
 
 def _scaled(frequencies: Floats, left: slice, right: slice, share: float) -> Floats:
     """Return frequencies with sum 1 of whose mass on both sides ``share`` is on the left one."""
-    out = frequencies / frequencies.sum()
+    out: Floats = frequencies / frequencies.sum()
     low, high = float(out[left].sum()), float(out[right].sum())
     there = low + high
     for side, wanted, mass in ((left, share, low), (right, 1 - share, high)):
@@ -309,5 +311,3 @@ def _is_flat(channel: Channel) -> bool:
 def default_shares() -> tuple[float, float, float]:
     """Return the quartiles and the median."""
     return 0.25, 0.5, 0.75
-
-

@@ -26,7 +26,14 @@ class ReleasedCard(Card):
         step: the release.
     """
 
-    def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter, learn: Callable[[Path], object]) -> None:
+    def __init__(
+        self,
+        step: ReleasedStep,
+        number: int,
+        jobs: JobCenter,
+        learn: Callable[[Path], object],
+        estimate: Callable[[Path], object],
+    ) -> None:
         """Make the card.
 
         Args:
@@ -34,6 +41,7 @@ class ReleasedCard(Card):
             number: counted from the oldest, from 1.
             jobs: verifies it.
             learn: leads to where a model is trained on the released table.
+            estimate: leads to what a recipient of the released table can estimate, and to its rows.
         """
         super().__init__(spacing=6)
         self.setObjectName(f"released_{number}")
@@ -78,14 +86,20 @@ class ReleasedCard(Card):
             tip="A model of the released table costs nothing beyond it (on the Predict page)",
         )
         model.clicked.connect(lambda: learn(self._output))
+        seen = button(
+            "See what a recipient can estimate →",
+            f"released_{number}_estimate",
+            tip="Figures of the original with intervals, and the released rows (on the Estimate page)",
+        )
+        seen.clicked.connect(lambda: estimate(self._output))
         self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
         foot = QWidget()
-        layout = row(self._verify, folder, model, 8)
+        layout = row(self._verify, folder, model, seen, 8)
         layout.addWidget(self._result, 1)
         foot.setLayout(layout)
         self.body.addWidget(foot)
-        for part in (self._verify, folder, model):
-            part.setVisible(bool(step.files) and not (part is model and step.model))
+        for part in (self._verify, folder, model, seen):
+            part.setVisible(bool(step.files) and not (part in (model, seen) and step.model))
 
     @property
     def result(self) -> QLabel:
