@@ -20,7 +20,7 @@ STRIP = 15
 """Pixels of an interval's line above the bars of a column of numbers."""
 
 STRIPS_LABEL = 11
-ORDER = ("mean", "lower quartile", "median", "upper quartile")
+ORDER = ("mean", "1st quartile", "median", "3rd quartile")
 
 
 class EstimateChart(BarChart):

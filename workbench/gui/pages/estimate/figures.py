@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.sanitize.estimates.quantiles import Quantile
     from workbench.signals.cancel import CancelToken
 
-QUARTILES = {0.25: "lower quartile", 0.5: "median", 0.75: "upper quartile"}
+QUARTILES = {0.25: "1st quartile", 0.5: "median", 0.75: "3rd quartile"}
 HIDDEN = 0.8
 """Part of what is possible from which an interval is told as hidden by the noise."""
 
@@ -194,12 +194,11 @@ def pair_figures(found: PairEstimate) -> tuple[Figure, ...]:
 
 
 def released_summary(released: VerifiedRelease) -> tuple[tuple[str, ...], ...]:
-    """Return for each released column its name, treatment, number of values, mean or commonest value, and range."""
+    """Return for each released column its name, number of values, mean or commonest value, and range."""
     lines = []
     for name in released.table.names:
         planned = released.plan.column(name)
-        treatment = released.column(name).mechanism.title if planned.action == "protect" else "as it was"
-        lines.append((name, treatment, *_summary(released.table.frame[name], planned.kind or "")))
+        lines.append((name, *_summary(released.table.frame[name], planned.kind or "")))
     return tuple(lines)
 
 

@@ -32,8 +32,7 @@ class EstimatedRelease:
         epsilon: of the release.
         release_id: the name that its certificate gives it.
         columns: what is estimated for each protected column.
-        summary: for each released column its name, its mechanism, how many values, the mean or the commonest, and the
-            ends.
+        summary: for each released column its name, how many values, the mean or the commonest, and the ends.
         outside: what ε does not cover, in sentences.
     """
 

@@ -182,8 +182,7 @@ def sentence_of(figures: Sequence[Figure]) -> str:
         )
     if found.low <= 0 <= found.high:
         return f"No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0."
-    way = "rise together" if found.low > 0 else "go opposite ways"
-    return f"The two {way}: correlation {found.told(found.estimate)}, between {low} and {high} (95 %)."
+    return f"The two are related: correlation {found.told(found.estimate)}, between {low} and {high} (95 %)."
 
 
 class _ReleasedRows(RowsModel):
@@ -205,9 +204,9 @@ class RowsView(QWidget):
         self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
         self._model.modelReset.connect(self.rows.fit_columns)
         CopyRows(self.rows, session, private=False)
-        headings = ("Column", "Released by", "Values", "As released", "Range", "Estimated of the original")
+        headings = ("Column", "Values", "As released", "Range", "Estimated of the original")
         self.summary = LinesTable(session, "estimate_summary", "Released columns beside estimates", headings, right=())
-        self.summary.set_widths((100, 120, 60, 120, 100, 150))
+        self.summary.set_widths((90, 70, 130, 130, 220))
         CopyRows(self.summary, session, private=False, role=EXACT)
         self.setLayout(stack(Card(self.rows, pad=8), Card(self.summary, pad=8), spacing=12))
 
@@ -216,7 +215,8 @@ class RowsView(QWidget):
         self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
         self._model.show_frame(found.frame)
         estimates = {c.name: _original(c) for c in found.columns}
-        lines = [(*map(Cell, line), estimates.get(line[0], Cell("as it was", "warn"))) for line in found.summary]
+        kept = Cell("published as it was", "warn")
+        lines = [(*map(Cell, line), estimates.get(line[0], kept)) for line in found.summary]
         self.summary.lines.show_lines(lines)
 
 
@@ -226,4 +226,5 @@ def _original(column: ColumnView) -> Cell:
     first = column.figures[0]
     if first.hidden:
         return Cell(f"{first.of}: {HIDES}", "warn")
-    return Cell(f"{first.of} {first.told(first.estimate)} ({first.told(first.low)} to {first.told(first.high)})")
+    told = f"{first.of} {first.told(first.estimate)} ({first.told(first.low)} to {first.told(first.high)})"
+    return Cell(told, tip=told)
