@@ -48,6 +48,8 @@ class EstimatePage(PageFrame):
             "estimate_certificate", "Certificate", "Its certificate; empty where that lies beside the file"
         )
         self._certificate.setPlaceholderText("beside the file")
+        for field in (self._release, self._certificate):
+            field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
         self._said = label("", "muted", wrap=True, name="estimate_said")
         self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session)
         self._segments = {

@@ -27,7 +27,7 @@ MOST_FIGURES = 200
 BIASED = "Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias"
 
 
-def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
+def figure_cells(figure: Figure) -> tuple[Cell, ...]:
     """Return what is estimated, the estimate and its interval as cells; copies have all digits."""
     look = "muted" if figure.hidden else "text"
     numbers = figure.estimate, figure.low, figure.high
@@ -48,7 +48,7 @@ class FiguresTable(LinesTable):
 
     def show_figures(self, figures: Sequence[Figure]) -> None:
         """Show other figures."""
-        self.lines.show_lines([_figure_cells(figure) for figure in figures[:MOST_FIGURES]])
+        self.lines.show_lines([figure_cells(figure) for figure in figures[:MOST_FIGURES]])
 
 
 class ColumnDetail(DetailCard):
@@ -91,7 +91,7 @@ class ColumnsView(QWidget):
         """Show the columns of a release, the first in detail."""
         self._columns = columns
         self.table.lines.show_lines(
-            [(Cell(c.name), *_figure_cells(c.figures[0]), Cell(c.mechanism, "muted")) for c in columns if c.figures]
+            [(Cell(c.name), *figure_cells(c.figures[0]), Cell(c.mechanism, "muted")) for c in columns if c.figures]
         )
         self.table.selectRow(0)
         self.detail.show_column(columns[0] if columns else None)
@@ -176,10 +176,7 @@ def sentence_of(figures: Sequence[Figure]) -> str:
         return "Shares of the rows by the values of both, with intervals that hold with 95 % confidence."
     low, high = found.told(found.low), found.told(found.high)
     if found.hidden:
-        capital = f"{HIDES[:1].upper()}{HIDES[1:]}"
-        return (
-            f"{capital}: with these mechanisms and so many rows, the correlation can be anything from {low} to {high}."
-        )
+        return f"The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
     if found.low <= 0 <= found.high:
         return f"No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0."
     return f"The two are related: correlation {found.told(found.estimate)}, between {low} and {high} (95 %)."
