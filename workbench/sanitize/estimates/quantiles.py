@@ -50,8 +50,11 @@ HIDDEN = 0.8
 MOST_FLAT = 8.0
 """Directions (by the participation ratio of the squared singular values) up to which the likelihood ratio is used."""
 
-MOST_STEPS, MOST_LARGE_STEPS, LARGE = 500, 150, 128
-"""Steps of a search, and of one over more cells than the last number: what is not decided by then is not refused."""
+LEAST_STEPS, MOST_STEPS, PRODUCTS = 80, 500, 60_000
+"""Steps of a search: as many as cells fit into the last number; what is not decided by then is not refused."""
+
+MOST_TRIED = 256
+"""Cells that are tested one by one where the likelihood ratio is not used; of more, as many at equal distances."""
 
 _MOST_SQUARED = 1024  # cells up to which a table is multiplied by itself
 _LOOK = 5  # steps between two looks at whether it is decided
@@ -168,8 +171,7 @@ class QuantileTests:
         """Return the first and the last cell that can hold the quantile."""
         point = self.likeliest(share)
         if self._functionals is not None:
-            held = [j for j in range(self._size) if self.admits(j, share)]
-            return min([point, *held]), max([point, *held])
+            return self._admitted(point, share)
         low, above = -1, point  # the quantile is not refused to be at most cell ``above``
         while above - low > 1:
             middle = (low + above) // 2
@@ -179,6 +181,13 @@ class QuantileTests:
             middle = (below + high) // 2
             below, high = (below, middle) if self.refuses_above(middle, share) else (middle + 1, high)
         return above, high
+
+    def _admitted(self, point: int, share: float) -> tuple[int, int]:
+        """Return the ends of what is admitted; between cells that are tried, up to the next one that is not."""
+        step = -(-self._size // MOST_TRIED)
+        held = [j for j in range(0, self._size, step) if self.admits(j, share)]
+        low, high = min([point, *held]), max([point, *held])
+        return max(low - step + 1, 0), min(high + step - 1, self._size - 1)
 
     def admits(self, cell: int, share: float) -> bool:
         """Whether the quantile may be that of ``cell``: what :meth:`ends` looks for by bisection."""
@@ -231,7 +240,7 @@ class QuantileTests:
         left, right = slice(0, cell + 1), slice(cell + 1, self._size)
         frequencies = self._start(left, right, share)
         rows = self._observed.rows
-        for step in range(MOST_LARGE_STEPS if self._total > LARGE else MOST_STEPS):
+        for step in range(max(LEAST_STEPS, min(MOST_STEPS, PRODUCTS // self._total))):
             self._cancel.check()
             if step % _LOOK == 0:
                 lost = rows * (self._most - self._value(frequencies))

@@ -18,7 +18,7 @@ from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.gui.widgets.fast_table_model import RowsModel
 from workbench.gui.widgets.lines_table import EXACT, Cell, LinesTable
-from workbench.gui.widgets.master_detail import DetailCard, MasterDetail
+from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standing
 
 if TYPE_CHECKING:
     from workbench.gui.pages.estimate.tasks import EstimatedRelease
@@ -191,6 +191,13 @@ class _ReleasedRows(RowsModel):
         return frozenset(at for at, name in enumerate(self._names) if name in self.numeric)
 
 
+class _SummaryCard(Standing):
+    """Stands beside the rows or below them, alike."""
+
+    def stand(self, *, beside: bool) -> None:
+        """Nothing in it depends on the place."""
+
+
 class RowsView(QWidget):
     """The released rows, and what is in each column beside what it says of the original."""
 
@@ -205,7 +212,7 @@ class RowsView(QWidget):
         self.summary = LinesTable(session, "estimate_summary", "Released columns beside estimates", headings, right=())
         self.summary.set_widths((90, 70, 130, 130, 220))
         CopyRows(self.summary, session, private=False, role=EXACT)
-        self.setLayout(stack(Card(self.rows, pad=8), Card(self.summary, pad=8), spacing=12))
+        self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
 
     def show_release(self, found: EstimatedRelease) -> None:
         """Show the rows and the columns of a release."""
