@@ -108,6 +108,17 @@ def test_dates_and_missing_values(folder: Path) -> None:
     assert drawn["born"].dtype.kind == "M"
 
 
+def test_quantiles_and_pairs_are_rows_of_the_frame(people, folder: Path) -> None:
+    api.release(people, api.plan(epsilon=30, **FACTS), ledger="ledger.sqlite", output="out.csv")
+    told = api.estimate("out.csv", quantiles=[0.5], pairs=[("age", "income")]).set_index(["column", "of"])
+    assert ("sex", "quantile 0.5") not in told.index
+    for row in (("age", "quantile 0.5"), ("income", "quantile 0.5"), ("age × income", "correlation")):
+        assert told.loc[row, "low"] <= told.loc[row, "estimate"] <= told.loc[row, "high"]
+        assert told.loc[row, "biased"]
+    with pytest.raises(ParameterError, match="not between 0 and 1"):
+        api.estimate("out.csv", quantiles=[1.5])
+
+
 def test_estimates_are_a_frame(people, folder: Path) -> None:
     api.release(people, api.plan(epsilon=30, **FACTS), ledger="l.sqlite", output="out.csv")
     told = api.estimate("out.csv").set_index(["column", "of"])

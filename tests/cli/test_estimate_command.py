@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,3 +179,80 @@ def test_a_mean_of_dates_with_missing_values_is_estimated_and_told_as_a_day(
     assert answer.code == 0, answer.err
     (line,) = (line for line in answer.out.splitlines() if line.startswith("seen") and " mean " in line)
     assert all(datetime.date(2019, 1, 1) <= datetime.date.fromisoformat(day) for day in line.split()[2:6])
+
+
+def test_quantiles_and_pairs_are_added_and_the_other_keys_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k % 50},{k % 50 * 2},{'fm'[k % 2]},{'abc'[k % 3]}" for k in range(900)]
+    Path("d.csv").write_text("\n".join(["age,pay,sex,job", *rows]) + "\n")
+    numbers = "".join(
+        f'[[column]]\nname = "{name}"\nkind = "integer"\nlower = 0\nupper = {most}\n'
+        for name, most in (("age", 49), ("pay", 98))
+    )
+    names = "".join(
+        f'[[column]]\nname = "{name}"\nkind = "category"\ndomain = {json.dumps(domain)}\n'
+        for name, domain in (("sex", ["f", "m"]), ("job", ["a", "b", "c"]))
+    )
+    Path("d.toml").write_text(f"epsilon = 40\n{numbers}{names}")
+    assert run("sanitize", "d.csv", "--plan", "d.toml", "-o", "o.csv", "--ledger", "d.sqlite").code == 0
+    plain = run("estimate", "o.csv", "--json").json
+    assert "pairs" not in plain
+    assert all("quantiles" not in column for column in plain["columns"])
+    words = ("--quantiles", "0.5, 0.25", "--pair", "age,pay", "--pair", "sex,job", "--pair", "age,sex")
+    found = run("estimate", "o.csv", *words, "--json").json
+    age, _, sex, _ = found["columns"]
+    assert {key: age[key] for key in plain["columns"][0]} == plain["columns"][0]
+    lower, median = age["quantiles"]
+    assert (lower["quantile"], median["quantile"]) == (0.25, 0.5)
+    assert lower["low"] <= 12 <= lower["high"]
+    assert median["low"] <= 24 <= median["high"]
+    assert "quantiles" not in sex
+    numbers_pair, names_pair, mixed = found["pairs"]
+    assert numbers_pair["columns"] == ["age", "pay"]
+    assert numbers_pair["correlation"]["low"] > 0.9
+    assert numbers_pair["biased"] is True
+    assert "correlation" not in names_pair
+    assert names_pair["table"]["f"]["a"]["low"] <= 1 / 6 <= names_pair["table"]["f"]["a"]["high"]
+    assert set(mixed["correlation"]) == {"estimate", "low", "high"}
+    told = run("estimate", "o.csv", *words).out
+    assert "25 % quantile" in told
+    assert re.search(r"correlation of age and pay: (0\.9\d*|1) \(0\.9", told)
+    assert "column job has more than two values" in run("estimate", "o.csv", "--pair", "age,job").error()
+    assert "did you mean 'pay'" in run("estimate", "o.csv", "--pair", "age,pai").error()
+    assert "two columns" in run("estimate", "o.csv", "--pair", "age").error()
+    assert "--quantiles" in run("estimate", "o.csv", "--quantiles", "0.5,1").error()
+
+
+def test_what_the_noise_hides_is_told_so_and_not_dressed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    result = {
+        "rows": 10,
+        "confidence": 0.95,
+        "notes": [],
+        "columns": [
+            {
+                "name": "age",
+                "kind": "integer",
+                "method": "unbiased",
+                "gap": 0.0,
+                "mean": {"estimate": 5.0, "low": 1.0, "high": 9.0, "consistent": 5.0},
+                "quantiles": [{"quantile": 0.5, "estimate": 5.0, "low": 0.0, "high": 9.0, "hidden": True}],
+            }
+        ],
+        "pairs": [
+            {
+                "columns": ["age", "pay"],
+                "correlation": {"estimate": 0.3, "low": -1.0, "high": 1.0},
+                "biased": True,
+                "hidden": True,
+            }
+        ],
+    }
+    told = estimate.COMMAND.text(result)
+    assert "correlation of age and pay: the noise hides it: anything from -1 to 1 is possible." in told
+    assert "0.3" not in told
+    (median,) = (line for line in told.splitlines() if " median " in line)
+    assert "the noise hides it" in median

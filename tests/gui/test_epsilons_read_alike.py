@@ -9,9 +9,9 @@ from mishaps import retype
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 
-from workbench.gui.pages.ledger.lines_model import LinesTable
 from workbench.gui.pages.protect.share_model import SHARE
 from workbench.gui.session.account_view import AccountView
+from workbench.gui.widgets.lines_table import LinesTable
 from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.ledger.ledger import Ledger
 

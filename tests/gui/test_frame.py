@@ -84,9 +84,11 @@ def test_every_page_has_a_name_of_its_own_and_a_help():
 
 
 @pytest.mark.parametrize("position", range(len(PAGES)))
-def test_every_page_is_reached_by_ctrl_and_its_number(window, qtbot, position):
-    window.show_page(PAGES[-1].name)
-    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), Qt.KeyboardModifier.ControlModifier)
+def test_every_page_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot, position):
+    window.show_page(PAGES[position - 1].name)
+    modifiers = Qt.KeyboardModifier
+    modifier = modifiers.ControlModifier if position < 10 else modifiers.AltModifier
+    qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), modifier)
     assert window.page.objectName() == f"page_{PAGES[position].name}"
     assert window.rail.buttons[PAGES[position].name].isChecked()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from workbench.release.verify_any import verify_any
 from workbench.sanitize.engine import draw
 from workbench.sanitize.estimates.column import estimate_column
 from workbench.sanitize.estimates.interval import Interval
+from workbench.sanitize.estimates.pair import estimate_pair
+from workbench.sanitize.estimates.quantiles import checked_shares, estimate_quantiles
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -91,32 +94,66 @@ def verify(path: Place) -> list[str]:
     return verify_any(Path(path))
 
 
-def estimate(path: Place, *, confidence: float = 0.95) -> pd.DataFrame:
-    """Return what a released table tells of the original: means of numbers, shares of values.
+def estimate(
+    path: Place,
+    *,
+    confidence: float = 0.95,
+    quantiles: Sequence[float] = (),
+    pairs: Sequence[tuple[str, str]] = (),
+) -> pd.DataFrame:
+    """Return what a released table tells of the original: means and quantiles of numbers, shares, correlations.
 
     Args:
         path: the released file, its certificate beside it.
         confidence: of each interval.
+        quantiles: of each column of numbers, between 0 and 1.
+        pairs: columns whose correlation is wanted, or of names the two-way table.
 
     Returns:
-        One row for each estimate: ``column``, ``of`` (``mean``, ``missing`` or a value), ``estimate`` (unadjusted),
-        ``low``, ``high``, ``consistent`` (the likeliest value that a real table could have) and ``biased``.
+        One row for each estimate: ``column`` (of a pair both, with × between them), ``of`` (``mean``, ``missing``, a
+        value, ``quantile 0.5``, ``correlation``), ``estimate`` (unadjusted), ``low``, ``high``, ``consistent`` (the
+        likeliest value that a real table could have) and ``biased``.
 
     Raises:
         InputError: the release is not what its certificate says.
+        ParameterError: a quantile is not between 0 and 1, or nothing is estimated for such a pair.
     """
+    shares = checked_shares(tuple(quantiles))
     released = verified_release(Path(path), None, ignore, CancelToken())
     rows: list[dict[str, Any]] = []
     for name in released.protected:
         column = released.column(name)
-        counts = np.bincount(released.cells(name), minlength=column.grid.cells.total)
+        counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
         found = estimate_column(column, counts, confidence)
         told: dict[str, Interval] = dict(found.frequencies or {})
         for what, interval in (("mean", found.mean), ("missing", found.missing)):
             if interval is not None:
                 told[what] = interval
         rows += [{"column": name, "of": of, **i.to_plain(), "biased": found.biased} for of, i in told.items()]
+        if shares and column.grid.cells.numeric:
+            cells, randomiser = column.grid.cells, column.randomiser
+            for q in estimate_quantiles(name, cells, randomiser, counts, shares, confidence):
+                rows.append(_row(name, f"quantile {q.share:g}", q.estimate, q.low, q.high))
+    for first, second in pairs:
+        answers = released.cells(first), released.cells(second)
+        pair = estimate_pair(released.column(first), released.column(second), answers, confidence)
+        both = f"{first} × {second}"
+        if pair.correlation is not None:
+            c = pair.correlation
+            rows.append(_row(both, "correlation", c.estimate, c.low, c.high))
+        if pair.two_way is not None:
+            table = pair.two_way
+            rows += [
+                {"column": both, "of": f"{a} × {b}", **i.to_plain(), "biased": table.biased}
+                for (a, b), i in table.shares.items()
+            ]
     return pd.DataFrame(rows, columns=["column", "of", "estimate", "low", "high", "consistent", "biased"])
+
+
+def _row(column: str, of: str, estimate: float, low: float, high: float) -> dict[str, Any]:
+    """Return an estimate that no unbiased one exists of."""
+    figures = {"estimate": estimate, "low": low, "high": high, "consistent": estimate}
+    return {"column": column, "of": of, **figures, "biased": True}
 
 
 def asked_for(ledger: Place | bool | None) -> bool:

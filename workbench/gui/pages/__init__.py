@@ -32,6 +32,7 @@ from __future__ import annotations
 from workbench.gui.pages import (
     compare,
     data,
+    estimate,
     ledger,
     predict,
     preview,
@@ -56,6 +57,7 @@ PAGES: tuple[Page, ...] = (
     release.PAGE,
     synthetic.PAGE,
     predict.PAGE,
+    estimate.PAGE,
     why.PAGE,
     ledger.PAGE,
 )

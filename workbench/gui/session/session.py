@@ -159,6 +159,7 @@ class Session(QObject):
         page_asked: (name) show that page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
+        estimating_asked: (path) estimate the original from that released table, on the Estimate page.
         open_asked: (path) open that table or project.
         opening_failed: (source, options, error) the table could not be read; the error has been told.
         explain_asked: (Decimal ε, Decimal δ, about) show what it means; ``about`` names the one attribute that it is
@@ -175,6 +176,7 @@ class Session(QObject):
     page_asked = Signal(str)
     training_asked = Signal(str, object)
     learning_asked = Signal(object)
+    estimating_asked = Signal(object)
     open_asked = Signal(str)
     opening_failed = Signal(str, object, object)
     explain_asked = Signal(object, object, str)
@@ -192,6 +194,7 @@ class Session(QObject):
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
         self._to_learn_from: Path | None = None
+        self._to_estimate_from: Path | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -206,7 +209,7 @@ class Session(QObject):
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._training = self._to_learn_from = None
+        self._training = self._to_learn_from = self._to_estimate_from = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -272,6 +275,16 @@ class Session(QObject):
         """Let the Predict page offer to train a model on ``release``; nothing starts by it."""
         self._to_learn_from = release
         self.learning_asked.emit(release)
+
+    @property
+    def to_estimate_from(self) -> Path | None:
+        """The released table that estimates were asked for last."""
+        return self._to_estimate_from
+
+    def ask_to_estimate_from(self, release: Path) -> None:
+        """Let the Estimate page read ``release``, which is public."""
+        self._to_estimate_from = release
+        self.estimating_asked.emit(release)
 
     # -- what the engines said ------------------------------------------------------------------------------------
 

@@ -134,7 +134,7 @@ class Menus:
         menu = self._window.menuBar().addMenu("&View")
         for position, name in enumerate(self._shell.rail.buttons, start=1):
             title = self._shell.rail.buttons[name].text()
-            key = QKeySequence(f"Ctrl+{position % 10}") if position <= 10 else QKeySequence()
+            key = QKeySequence(f"{'Ctrl' if position <= 10 else 'Alt'}+{position % 10}" if position <= 20 else "")
             self._add(menu, f"page_{name}", title, partial(self._shell.show_page, name), key)
         menu.addSeparator()
         gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))

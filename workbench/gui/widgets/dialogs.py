@@ -10,6 +10,7 @@ from workbench.gui.widgets.formatting import unbroken
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
 DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
+CERTIFICATES = "Certificates (*.certificate.json *.json);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
 
 
@@ -21,6 +22,11 @@ def ask_for_table(parent: QWidget, title: str = "Open a table") -> str:
 def ask_for_project(parent: QWidget) -> str:
     """Ask which project to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, "Open a project", "", PROJECTS)[0]
+
+
+def ask_for_certificate(parent: QWidget) -> str:
+    """Ask which certificate goes with a released table; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, "Choose a certificate", "", CERTIFICATES)[0]
 
 
 def ask_for_dictionary(parent: QWidget) -> str:

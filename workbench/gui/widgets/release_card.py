@@ -31,7 +31,8 @@ class ReleasedCard(Card):
         step: ReleasedStep,
         number: int,
         jobs: JobCenter,
-        learn: Callable[[Path], object],
+        learn: Callable[[Path], object] | None = None,
+        estimate: Callable[[Path], object] | None = None,
         name: str = "released",
     ) -> None:
         """Make the card.
@@ -40,7 +41,8 @@ class ReleasedCard(Card):
             step: the release.
             number: counted from the oldest, from 1.
             jobs: verifies it.
-            learn: leads to where a model is trained on the released table.
+            learn: leads to where a model is trained on a released table of noisy rows.
+            estimate: leads to what a recipient of the released table can estimate, and to its rows.
             name: begins the object names of its parts.
         """
         super().__init__(spacing=6)
@@ -85,15 +87,21 @@ class ReleasedCard(Card):
             f"{name}_{number}_learn",
             tip="A model of the released table costs nothing beyond it (on the Predict page)",
         )
-        model.clicked.connect(lambda: learn(self._output))
+        model.clicked.connect(lambda: learn is not None and learn(self._output))
+        seen = button(
+            "See what a recipient can estimate →",
+            f"{name}_{number}_estimate",
+            tip="Figures of the original with intervals, and the released rows (on the Estimate page)",
+        )
+        seen.clicked.connect(lambda: estimate is not None and estimate(self._output))
         self._result = label("", "muted", wrap=True, name=f"{name}_{number}_result")
         foot = QWidget()
-        layout = row(self._verify, folder, model, 8)
-        layout.addWidget(self._result, 1)
-        foot.setLayout(layout)
+        foot.setLayout(row(self._verify, folder, model, seen, None))
         self.body.addWidget(foot)
-        for part in (self._verify, folder, model):
-            part.setVisible(bool(step.files) and not (part is model and (step.model or step.central)))
+        self.body.addWidget(self._result)
+        self._result.setVisible(False)
+        for part in (self._verify, folder, model, seen):
+            part.setVisible(bool(step.files) and not (part in (model, seen) and (step.model or step.central)))
 
     @property
     def result(self) -> QLabel:
@@ -103,14 +111,12 @@ class ReleasedCard(Card):
     def _open(self, folder: Path) -> None:
         """Show the folder in the system's file manager, or say where it is."""
         if not open_folder(folder):
-            look(self._result, "warn")
-            self._result.setText(f"⚠ No file manager opened it. The folder is {folder}")
+            self._tell(f"⚠ No file manager opened it. The folder is {folder}", "warn")
             self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _check(self) -> None:
         self._verify.setEnabled(False)
-        look(self._result, "muted")
-        self._result.setText("Verifying…")
+        self._tell("Verifying…", "muted")
         verify(self._jobs, self._output, self._show, self._failed, self._cancelled)
 
     def _show(self, faults: list[str]) -> None:
@@ -119,23 +125,25 @@ class ReleasedCard(Card):
         self._verify.setEnabled(True)
         self._result.setToolTip(f"{CANNOT_KNOW[:1].upper()}{CANNOT_KNOW[1:]}.")
         if faults:
-            look(self._result, "danger")
             listed = "; ".join(faults[:3]) + (f"; and {len(faults) - 3} more" if len(faults) > 3 else "")
-            self._result.setText(f"✕ {listed[:1].upper()}{listed[1:]}.")
+            self._tell(f"✕ {listed[:1].upper()}{listed[1:]}.", "danger")
         else:
-            look(self._result, "accent")
             time = datetime.now().astimezone().strftime("%H:%M:%S")
-            self._result.setText(f"✓ File, certificate and ledger agree (checked at {time}).")
+            self._tell(f"✓ File, certificate and ledger agree (checked at {time}).", "accent")
+
+    def _tell(self, text: str, kind: str) -> None:
+        look(self._result, kind)
+        self._result.setText(text)
+        self._result.setVisible(bool(text))
 
     def _cancelled(self) -> None:
         self._verify.setEnabled(True)
-        self._result.setText("")
+        self._tell("", "muted")
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
-        look(self._result, "danger")
         known = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; its trace is logged."
-        self._result.setText(f"✕ It could not be verified. {known}")
+        self._tell(f"✕ It could not be verified. {known}", "danger")
 
 
 def open_folder(folder: Path) -> bool:

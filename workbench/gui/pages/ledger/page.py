@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QWidget
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
-from workbench.gui.pages.ledger.lines_model import Cell, LinesTable
 from workbench.gui.pages.ledger.tasks import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
@@ -23,6 +22,7 @@ from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, count, entered, in_full
+from workbench.gui.widgets.lines_table import Cell, LinesTable
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)

@@ -173,7 +173,8 @@ class ReleasePage(PageFrame):
                 card.hide()
                 card.deleteLater()
             self._cards = [
-                ReleasedCard(step, number, self.jobs, self._learn) for number, step in enumerate(shown, start=first)
+                ReleasedCard(step, number, self.jobs, self._learn, self._look_at)
+                for number, step in enumerate(shown, start=first)
             ]
             for card in reversed(self._cards):
                 self._released.addWidget(card)
@@ -186,6 +187,11 @@ class ReleasePage(PageFrame):
         """Lead to where a model is trained on a released table."""
         self.session.ask_to_learn_from(release)
         self.session.go("predict")
+
+    def _look_at(self, release: Path) -> None:
+        """Lead to where a recipient's view of a released table is shown."""
+        self.session.ask_to_estimate_from(release)
+        self.session.go("estimate")
 
     def _show_newest(self) -> None:
         """Show what was just released, its files and its checks."""

@@ -1,4 +1,4 @@
-"""A small table of texts, read only: the releases and the caps of the ledger."""
+"""A small table of texts, read only, such as the releases and the caps of the ledger."""
 
 from __future__ import annotations
 

@@ -1,0 +1,282 @@
+"""The Estimate page: a released file and its certificate in; figures with intervals, and the rows, out."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from fits import misfits
+from mishaps import retype, statuses, text_of
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton, QTableView, QWidget
+
+from workbench.cli import main
+from workbench.gui.pages.estimate.figures import Figure, as_csv, told
+from workbench.gui.pages.estimate.views import figure_cells, sentence_of
+from workbench.gui.widgets.basic import PRIVATE
+
+PLAN = """version = 1
+epsilon = 24
+[[column]]
+name = "sepal_length"
+kind = "real"
+lower = 4
+upper = 8
+cells = 21
+mechanism = "staircase"
+[[column]]
+name = "petal_length"
+kind = "real"
+lower = 1
+upper = 7
+cells = 21
+mechanism = "bounded-laplace"
+[[column]]
+name = "petal_width"
+action = "drop"
+[[column]]
+name = "sepal_width"
+action = "keep"
+[[column]]
+name = "species"
+kind = "category"
+domain = ["setosa", "versicolor", "virginica"]
+"""
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of iris, charged to a ledger of its own."""
+    folder = tmp_path_factory.mktemp("release")
+    plan, out, ledger = (folder / name for name in ("plan.toml", "iris.csv", "ledger.sqlite"))
+    plan.write_text(PLAN, "utf-8")
+    assert main(["sanitize", "sample:iris", "--plan", str(plan), "-o", str(out), "--ledger", str(ledger)]) == 0
+    return out
+
+
+@pytest.fixture
+def release(original: Path, tmp_path: Path) -> Path:
+    """A copy of the released file and its certificate, alone in a folder."""
+    (tmp_path / "got").mkdir()
+    for path in (original, certificate_of(original)):
+        shutil.copy(path, tmp_path / "got" / path.name)
+    return tmp_path / "got" / original.name
+
+
+def certificate_of(release: Path) -> Path:
+    return release.with_name(f"{release.name}.certificate.json")
+
+
+@pytest.fixture
+def page(window, press):
+    """The page, with no table open and no ledger anywhere."""
+    press(window, "rail_estimate")
+    return window
+
+
+@pytest.fixture
+def estimated(page, press, idle, qtbot, release):
+    """The page with the figures of the release."""
+    retype(page, qtbot, "estimate_release", release)
+    press(page, "estimate_run")
+    idle(page)
+    return page
+
+
+def lines(window, name: str) -> list[list[str]]:
+    model = window.findChild(QTableView, name).model()
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+def choose(window, qtbot, name: str, text: str) -> None:
+    """Choose from a list with the keys."""
+    box = window.findChild(QComboBox, name)
+    box.setFocus()
+    qtbot.keyClicks(box, text)
+    assert box.currentText() == text
+
+
+def test_an_empty_page_says_what_to_do_and_needs_nothing_open(page):
+    assert "Name or drop a file that was released" in text_of(page, "estimate_empty")
+    assert not page.findChild(QPushButton, "estimate_run").isEnabled()
+    assert not page.findChild(QPushButton, "estimate_export").isVisible()
+    assert "no ledger needed" in page.findChild(QLabel, "note_estimate").text()
+    assert misfits(page) == []
+
+
+def test_figures_come_from_file_and_certificate_alone(estimated):
+    said = text_of(estimated, "estimate_said")
+    assert said.startswith("✓ File and certificate agree: 150 rows, ε = 24, release ")
+    assert "sepal_width" in said, "a kept column is not covered by ε, and that is said"
+    columns = lines(estimated, "estimate_columns")
+    assert [line[0] for line in columns] == ["sepal_length", "petal_length", "species"]
+    assert [line[1] for line in columns[:2]] == ["mean", "mean"]
+    assert float(columns[0][3]) <= 5.84 <= float(columns[0][4])
+    figures = [line[0] for line in lines(estimated, "estimate_figures")]
+    assert figures == ["mean", "1st quartile", "median", "3rd quartile"]
+    assert statuses() == [], "no ledger knows of it"
+    assert PRIVATE not in {label.text() for label in estimated.page.findChildren(QLabel)}
+    assert misfits(estimated) == []
+
+
+def test_the_chosen_column_is_drawn_and_told_by_the_picture(estimated, qtbot):
+    table = estimated.findChild(QTableView, "estimate_columns")
+    table.setFocus()
+    qtbot.keyClick(table, Qt.Key.Key_Down)
+    qtbot.keyClick(table, Qt.Key.Key_Down)
+    chart = estimated.findChild(QWidget, "estimate_chart")
+    assert chart.accessibleName() == "Estimated distribution of species beside the released one"
+    words = chart.words_at(chart.width() / 6)
+    assert "estimated" in words
+    assert "released" in words
+    assert " to " in words
+    assert {line[0] for line in lines(estimated, "estimate_figures")} == {"setosa", "versicolor", "virginica"}
+    for mode in ("light", "dark"):
+        estimated.theme.set_mode(mode)
+        colours = {chart.grab().toImage().pixelColor(x, chart.height() // 2).name() for x in range(chart.width())}
+        assert len(colours) > 1, mode
+
+
+def test_a_pair_of_numbers_has_a_correlation_and_names_have_none(estimated, press, idle, qtbot):
+    press(estimated, "estimate_view_pairs")
+    assert estimated.findChild(QComboBox, "estimate_pair_first").currentText() == "sepal_length"
+    press(estimated, "estimate_pair")
+    idle(estimated)
+    ((of, estimate, low, high, _note),) = lines(estimated, "estimate_pair_table")
+    assert of == "correlation"
+    assert float(low) <= 0.87 <= float(high)
+    assert f"between {low} and {high}" in text_of(estimated, "estimate_pair_said")
+    assert estimate in text_of(estimated, "estimate_pair_said")
+    choose(estimated, qtbot, "estimate_pair_second", "species")
+    assert not estimated.findChild(QTableView, "estimate_pair_table").isVisible()
+    press(estimated, "estimate_pair")
+    idle(estimated)
+    assert "no correlation with numbers" in text_of(estimated, "estimate_pair_said")
+    choose(estimated, qtbot, "estimate_pair_first", "species")
+    assert text_of(estimated, "estimate_pair_said") == "Choose two different columns."
+    assert not estimated.findChild(QPushButton, "estimate_pair").isEnabled()
+    assert misfits(estimated) == []
+
+
+def test_the_released_rows_are_shown_beside_what_they_say(estimated, press, release):
+    press(estimated, "estimate_view_rows")
+    with release.open(encoding="utf-8", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    shown = estimated.findChild(QTableView, "estimate_rows").model()
+    assert (shown.rowCount(), shown.columnCount()) == (150, len(header))
+    assert [shown.index(7, c).data() for c in range(len(header))] == rows[7]
+    summary = {line[0]: line for line in lines(estimated, "estimate_summary")}
+    assert list(summary) == header
+    assert summary["sepal_width"][-1] == "published as it was"
+    assert summary["sepal_length"][2].startswith("mean ")
+    assert summary["species"][-1].split()[0] in ("setosa", "versicolor", "virginica")
+    assert misfits(estimated) == []
+
+
+def test_a_copy_has_all_digits_and_no_badge(estimated, qtbot):
+    table = estimated.findChild(QTableView, "estimate_figures")
+    table.setFocus()
+    table.selectAll()
+    qtbot.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, mean, *_ = QGuiApplication.clipboard().text().splitlines()
+    assert head.startswith("Of\tEstimate\tLow\tHigh")
+    assert len(mean.split("\t")[1]) > 6
+    assert PRIVATE not in head
+
+
+def test_every_figure_is_exported_and_never_over_the_release(estimated, press, idle, release, tmp_path, monkeypatch):
+    press(estimated, "estimate_view_pairs")
+    press(estimated, "estimate_pair")
+    idle(estimated)
+    target = tmp_path / "figures.csv"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(target), ""))
+    press(estimated, "estimate_export")
+    idle(estimated)
+    with target.open(encoding="utf-8", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    assert head == ["column", "of", "estimate", "low", "high", "biased", "hidden_by_noise"]
+    assert [row[1] for row in rows].count("median") == 2
+    assert rows[-1][:2] == ["sepal_length × petal_length", "correlation"]
+    assert all(float(row[3]) <= float(row[2]) <= float(row[4]) for row in rows)
+    before = release.read_bytes()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given: (str(release), ""))
+    press(estimated, "estimate_export")
+    idle(estimated)
+    assert release.read_bytes() == before
+    assert sorted(p.name for p in release.parent.iterdir()) == [release.name, certificate_of(release).name]
+
+
+def test_a_tampered_file_is_refused_and_shows_nothing(estimated, press, idle, release):
+    release.write_text(release.read_text("utf-8").replace("setosa", "virginica", 1), "utf-8")
+    press(estimated, "estimate_run")
+    idle(estimated)
+    assert "The release is not what its certificate says" in text_of(estimated, "estimate_said")
+    assert estimated.findChild(QLabel, "estimate_empty").isVisible()
+    assert not estimated.findChild(QPushButton, "estimate_export").isVisible()
+
+
+def test_a_file_is_dropped_with_a_certificate_from_elsewhere(page, idle, release, tmp_path):
+    elsewhere = tmp_path / "paper.certificate.json"
+    certificate_of(release).rename(elsewhere)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in (elsewhere, release)])
+    left, none, copy = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, Qt.DropAction.CopyAction
+    enter = QDragEnterEvent(QPoint(200, 300), copy, data, left, none)
+    QApplication.sendEvent(page.page, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(page.page, QDropEvent(QPointF(200, 300), copy, data, left, none))
+    idle(page)
+    assert text_of(page, "estimate_said").startswith("✓")
+    assert page.findChild(QWidget, "estimate_certificate").text() == str(elsewhere)
+
+
+def test_it_is_cancelled_by_its_button_and_begun_anew(page, press, idle, qtbot, release, standstill):
+    retype(page, qtbot, "estimate_release", release)
+    press(page, "estimate_run")
+    qtbot.waitUntil(page.findChild(QPushButton, "estimate_cancel").isVisible)
+    press(page, "estimate_cancel")
+    standstill.go_on()
+    idle(page)
+    assert text_of(page, "estimate_said") == "Cancelled."
+    assert page.findChild(QLabel, "estimate_empty").isVisible()
+    press(page, "estimate_run")
+    idle(page)
+    assert text_of(page, "estimate_said").startswith("✓")
+
+
+def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_path):
+    people.show_page("release")
+    idle(people)
+    target = tmp_path / "people-released.csv"
+    retype(people, qtbot, "release_target", target)
+    answer("yes")
+    press(people, "release_now")
+    idle(people)
+    qtbot.waitUntil(lambda: people.findChild(QPushButton, "released_1_estimate") is not None)
+    assert [fault for fault in misfits(people) if "gauge_budget" not in fault] == []
+    charged = statuses()
+    press(people, "released_1_estimate")
+    idle(people)
+    assert people.findChild(QWidget, "page_estimate").isVisible()
+    assert text_of(people, "estimate_said").startswith("✓ File and certificate agree: 2,000 rows, ε = 1, ")
+    columns = {line[0]: line for line in lines(people, "estimate_columns")}
+    assert set(columns) == {
+        c["name"] for c in json.loads(certificate_of(target).read_text("utf-8"))["columns"] if c["action"] == "protect"
+    }
+    assert statuses() == charged
+
+
+def test_words_and_figures():
+    hidden = Figure("a × b", "correlation", "correlation", 0.5, -1.0, 1.0, True, True)
+    assert sentence_of([hidden]).startswith("The noise hides it")
+    assert [cell.text for cell in figure_cells(hidden)] == ["correlation", "–", "-1.00", "1.00", "noise hides it"]
+    none = Figure("a × b", "correlation", "correlation", 0.1, -0.2, 0.4, True, False)
+    assert "may be 0" in sentence_of([none])
+    day = Figure("seen", "median", "date", 737_000.0, 736_000.0, 738_000.0, False, False)
+    assert as_csv([day]).splitlines()[1] == "seen,median,2018-11-02,2016-02-06,2021-07-29,false,false"
+    assert told(0.12345, "share") == "12.3 %"
+    assert told(1234567.0, "integer") == "1,235,000"

@@ -1,0 +1,127 @@
+"""Quantiles from a noisy column: intervals that hold as often as they say, for any public table."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from interval_study import draws, population
+from pair_study import study
+from scipy import stats
+
+from workbench.params import ParameterError
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.channel import DenseTable
+from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, GRR, STAIRCASE
+from workbench.privacy.local.sampler import TOTAL
+from workbench.sanitize.estimates.quantiles import QuantileTests, checked_shares, default_shares, estimate_quantiles
+from workbench.signals.cancel import CancelledError, CancelToken
+
+FALSE_ALARM = 1e-6
+WANTED = 0.93
+
+
+def two_answers(cells: int) -> SimpleNamespace:
+    """A table with two answers only, the second the more frequent the greater the value, as for a mean of reports."""
+    up = np.linspace(0.2, 0.8, cells)
+    weights = np.stack([1 - up, up], axis=1) * float(TOTAL)
+    table = DenseTable(weights.astype(np.uint64))
+    return SimpleNamespace(channel=lambda: table, outputs=2)
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "staircase", "bounded-laplace"])
+def test_intervals_hold_the_quartiles(mechanism):
+    for epsilon in (1.0, 3.0):
+        held, _ = study(mechanism, epsilon, "skewed", 400, 21, 12)
+        assert stats.binom.sf(held.misses - 1, held.intervals, 0.05) > FALSE_ALARM, held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["grr", "staircase", "bounded-laplace"])
+def test_intervals_hold_the_quartiles_of_a_hundred_tables(mechanism):
+    for epsilon in (0.3, 1.0, 3.0):
+        for shape, cells in (("skewed", 41), ("uniform", 41), ("discrete", 5)):
+            held, _ = study(mechanism, epsilon, shape, 300, cells, 100)
+            assert stats.binom.sf(held.misses - 1, held.intervals, 1 - WANTED) > FALSE_ALARM, held
+
+
+@pytest.mark.parametrize("mechanism", [GRR, STAIRCASE, BOUNDED_LAPLACE], ids=lambda m: m.name)
+def test_bisection_finds_the_ends_of_what_is_admitted(mechanism):
+    grid = Cells.line(0, 1, 21)
+    table = mechanism.build(grid, 2.0)
+    random = np.random.default_rng(3)
+    counts = draws(population("bell", 21, 800), table.probabilities(), random)
+    tests = QuantileTests(table, grid, counts, 0.95)
+    for share in default_shares():
+        low, high = tests.ends(share)
+        admitted = [j for j in range(21) if tests.admits(j, share)]
+        assert (low, high) == (min(admitted), max(admitted))
+        assert admitted == list(range(low, high + 1))
+
+
+def test_without_noise_the_quantile_is_that_of_the_rows():
+    grid = Cells.line(0, 10, 11)
+    table = GRR.build(grid, 30.0)
+    truth = np.array([0, 300, 500, 200, 0, 0, 400, 0, 300, 200, 100])
+    lower, median, upper = estimate_quantiles("x", grid, table, truth, default_shares(), 0.95)
+    values = np.repeat(np.arange(11), truth)
+    found = [np.quantile(values, q, method="inverted_cdf") for q in default_shares()]
+    assert [lower.estimate, median.estimate, upper.estimate] == found
+    assert all(q.low <= q.estimate <= q.high and q.high - q.low <= 4 for q in (lower, median, upper))
+
+
+def test_quantiles_are_of_the_rows_with_a_value():
+    grid = Cells.line(0, 10, 11, missing=True)
+    table = BOUNDED_LAPLACE.build(grid, 6.0)
+    truth = np.append(population("bell", 11, 3000), 3000)
+    counts = draws(truth, table.probabilities(), np.random.default_rng(4))
+    (median,) = estimate_quantiles("x", grid, table, counts, (0.5,), 0.95)
+    true = float(np.median(np.repeat(np.arange(11), truth[:-1])))
+    assert median.low <= true <= median.high
+    assert not median.hidden
+
+
+def test_a_table_with_fewer_answers_than_values_has_honest_intervals():
+    grid, table = Cells.line(0, 1, 31), two_answers(31)
+    truth = population("bell", 31, 20_000)
+    chances = table.channel().rows(np.arange(31))
+    random, missed = np.random.default_rng(5), 0
+    true = grid.values[int(np.argmax(np.cumsum(truth) >= 10_000))]
+    for _ in range(20):
+        (median,) = estimate_quantiles("x", grid, table, draws(truth, chances, random), (0.5,), 0.95)
+        missed += not median.low <= true <= median.high
+    assert stats.binom.sf(missed - 1, 20, 0.05) > FALSE_ALARM
+    assert median.high - median.low > 0.3, "one mean of two answers says little of a median"
+
+
+def test_an_interval_of_nearly_everything_is_told_as_hidden():
+    grid = Cells.line(0, 1, 41)
+    table = GRR.build(grid, 0.1)
+    counts = draws(population("bell", 41, 200), table.probabilities(), np.random.default_rng(6))
+    (median,) = estimate_quantiles("x", grid, table, counts, (0.5,), 0.95)
+    assert median.hidden
+    assert median.to_plain()["hidden"] is True
+
+
+def test_what_has_no_quantiles_is_refused():
+    names = Cells(size=3)
+    with pytest.raises(ParameterError, match="names, which have no quantiles"):
+        estimate_quantiles("x", names, GRR.build(names, 1.0), np.array([1, 2, 3]), (0.5,), 0.95)
+    grid = Cells.line(0, 1, 5)
+    with pytest.raises(ParameterError, match="no rows"):
+        estimate_quantiles("x", grid, GRR.build(grid, 1.0), np.zeros(5, dtype=int), (0.5,), 0.95)
+    for wrong in (0.0, 1.0, float("nan")):
+        with pytest.raises(ParameterError, match="not between 0 and 1"):
+            checked_shares((wrong,))
+    assert checked_shares((0.5, 0.25, 0.5)) == (0.25, 0.5)
+
+
+def test_it_is_cancelled():
+    grid = Cells.line(0, 1, 41)
+    table = STAIRCASE.build(grid, 1.0)
+    counts = draws(population("bell", 41, 900), table.probabilities(), np.random.default_rng(7))
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(CancelledError):
+        estimate_quantiles("x", grid, table, counts, (0.5,), 0.95, token)

@@ -1,0 +1,247 @@
+"""The figures of a release as the page shows, copies and exports them; all of them public."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.gui.widgets.formatting import plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from workbench.release.table.verified import VerifiedRelease
+    from workbench.sanitize.calibrated import ProtectedColumn
+    from workbench.sanitize.estimates.column import ColumnEstimate
+    from workbench.sanitize.estimates.pair import PairEstimate
+    from workbench.sanitize.estimates.quantiles import Quantile
+    from workbench.signals.cancel import CancelToken
+
+QUARTILES = {0.25: "1st quartile", 0.5: "median", 0.75: "3rd quartile"}
+HIDDEN = 0.8
+"""Part of what is possible from which an interval is told as hidden by the noise."""
+
+HIDES = "noise hides it"
+MOST_BARS = 16
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One estimate.
+
+    Attributes:
+        column: the column, or two with × between them.
+        of: what it is of: ``mean``, ``median``, a share's value, …
+        kind: of number: ``share``, ``correlation``, or the column's kind.
+        estimate: the likeliest possible value.
+        low: lower end of the interval.
+        high: upper end.
+        biased: whether the estimate is not unbiased.
+        hidden: whether the interval is most of what is possible.
+    """
+
+    column: str
+    of: str
+    kind: str
+    estimate: float
+    low: float
+    high: float
+    biased: bool
+    hidden: bool
+
+    def told(self, value: float) -> str:
+        """Return a value as a person reads it."""
+        return told(value, self.kind)
+
+    @property
+    def note(self) -> str:
+        """What a person must know about it."""
+        return HIDES if self.hidden else "biased" if self.biased and self.kind != "correlation" else ""
+
+
+@dataclass(frozen=True)
+class BarView:
+    """One bar of a picture, in parts of the rows.
+
+    Attributes:
+        label: what it stands for.
+        released: its share in the released file; ``None`` where that has other values.
+        likely: its estimated share.
+        low: lower end of its interval, ``None`` where it has none.
+        high: upper end.
+    """
+
+    label: str
+    released: float | None
+    likely: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """One column.
+
+    Attributes:
+        name: the column.
+        kind: as in the plan.
+        mechanism: its title.
+        figures: the estimates, the one to show first at the front.
+        bars: its picture.
+        ends: of the public range, for numbers.
+    """
+
+    name: str
+    kind: str
+    mechanism: str
+    figures: tuple[Figure, ...]
+    bars: tuple[BarView, ...]
+    ends: tuple[float, float] | None = None
+
+
+def column_view(released: VerifiedRelease, name: str, confidence: float, cancel: CancelToken) -> ColumnView:
+    """Return the estimates for one column; runs in a worker."""
+    import numpy as np
+
+    from workbench.sanitize.estimates import estimate_column
+    from workbench.sanitize.estimates.quantiles import estimate_quantiles
+    from workbench.sanitize.estimates.shape import likely_shape
+
+    column = released.column(name)
+    counts = np.bincount(released.cells(name), minlength=column.randomiser.outputs)
+    made = estimate_column(column, counts, confidence, cancel)
+    cells = column.grid.cells
+    if cells.values is None:
+        released_shares = counts / counts.sum() if len(counts) == cells.total else None
+        return _of_names(column, made, None if released_shares is None else released_shares.tolist())
+    quantiles = estimate_quantiles(name, cells, column.randomiser, counts, tuple(QUARTILES), confidence, cancel)
+    shape = likely_shape(cells, column.randomiser, counts)
+    kind = column.column.kind or "real"
+    first, last = cells.values[shape.edges[:-1]], cells.values[shape.edges[1:] - 1]
+    bars = tuple(
+        BarView(
+            told(a, kind) if a == b else f"{told(a, kind)} – {told(b, kind)}",
+            None if shape.released is None else float(shape.released[at]),
+            float(shape.likely[at]),
+        )
+        for at, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True))
+    )
+    ends = float(cells.values[0]), float(cells.values[-1])
+    return ColumnView(name, kind, column.mechanism.title, _of_numbers(column, made, quantiles, ends), bars, ends)
+
+
+def _of_numbers(
+    column: ProtectedColumn, made: ColumnEstimate, quantiles: Sequence[Quantile], ends: tuple[float, float]
+) -> tuple[Figure, ...]:
+    name, kind = column.column.name, column.column.kind or "real"
+    figures = []
+    if made.mean is not None:
+        low, high = (min(max(end, ends[0]), ends[1]) for end in (made.mean.low, made.mean.high))
+        hidden = high - low >= HIDDEN * (ends[1] - ends[0])
+        figures.append(Figure(name, "mean", kind, made.mean.consistent, low, high, made.bias_bound > 0, hidden))
+    for found in quantiles:
+        figures.append(
+            Figure(name, QUARTILES[found.share], kind, found.estimate, found.low, found.high, False, found.hidden)
+        )
+    if made.missing is not None:
+        figures.append(_share(name, "missing", made.missing.consistent, made.missing.low, made.missing.high, False))
+    return tuple(figures)
+
+
+def _share(column: str, of: str, share: float, low: float, high: float, biased: bool) -> Figure:
+    low, high = max(low, 0.0), min(high, 1.0)
+    return Figure(column, of, "share", share, low, high, biased, high - low >= HIDDEN)
+
+
+def _of_names(column: ProtectedColumn, made: ColumnEstimate, released: list[float] | None) -> ColumnView:
+    name, shares = column.column.name, dict(made.frequencies or {})
+    places = {label: at for at, label in enumerate(shares)}
+    if made.missing is not None:
+        shares["missing"] = made.missing
+    figures = [_share(name, label, i.consistent, i.low, i.high, made.biased) for label, i in shares.items()]
+    figures.sort(key=lambda f: (-f.estimate, f.of))
+    bars = tuple(
+        BarView(
+            f.of,
+            None if released is None else released[places.get(f.of, len(released) - 1)],
+            f.estimate,
+            f.low,
+            f.high,
+        )
+        for f in figures[:MOST_BARS]
+    )
+    return ColumnView(name, column.column.kind or "category", column.mechanism.title, tuple(figures), bars)
+
+
+def pair_figures(found: PairEstimate) -> tuple[Figure, ...]:
+    """Return the figures of a pair of columns: the correlation first."""
+    both, figures = " × ".join(found.columns), []
+    if found.correlation is not None:
+        c = found.correlation
+        figures.append(Figure(both, "correlation", "correlation", c.estimate, c.low, c.high, c.biased, c.hidden))
+    if found.two_way is not None:
+        table = found.two_way
+        shares = [
+            _share(both, f"{a} × {b}", i.consistent, i.low, i.high, table.biased) for (a, b), i in table.shares.items()
+        ]
+        figures += sorted(shares, key=lambda f: (-f.estimate, f.of))
+    return tuple(figures)
+
+
+def released_summary(released: VerifiedRelease) -> tuple[tuple[str, ...], ...]:
+    """Return for each released column its name, number of values, mean or commonest value, and range."""
+    lines = []
+    for name in released.table.names:
+        planned = released.plan.column(name)
+        lines.append((name, *_summary(released.table.frame[name], planned.kind or "")))
+    return tuple(lines)
+
+
+def _summary(cells: pl.Series, kind: str) -> tuple[str, str, str]:
+    import polars as pl
+
+    held = cells.drop_nulls()
+    values = f"{held.n_unique():,}" + (f" and {len(cells) - len(held):,} missing" if len(held) < len(cells) else "")
+    if not len(held):
+        return values, "–", "–"
+    if kind in ("integer", "real"):
+        numbers = held.cast(pl.Float64, strict=False).drop_nulls()
+        if len(numbers):
+            ends = f"{told(float(numbers.min()), kind)} – {told(float(numbers.max()), kind)}"  # type: ignore[arg-type]
+            return values, f"mean {told(float(numbers.mean()), 'real')}", ends  # type: ignore[arg-type]
+    often = held.value_counts(sort=True, name="n").row(0)
+    common = f"{often[0]} ({100 * often[1] / len(cells):.3g} %)"
+    return values, common, f"{held.min()!s} – {held.max()!s}" if kind == "date" else ""
+
+
+def told(value: float, kind: str) -> str:
+    """Return a value as a person reads it: shares in percent, dates as days, at most four significant digits."""
+    if kind == "date":
+        whole = round(value)
+        inside = 1 <= whole <= datetime.date.max.toordinal()
+        return datetime.date.fromordinal(whole).isoformat() if inside else f"{whole:,} days"
+    if kind == "share":
+        return f"{plain(float(f'{100 * value:.3g}'))} %"
+    if kind == "correlation":
+        return f"{value:.2f}"
+    short = float(f"{value:.{DIGITS}g}")
+    return f"{short:,.0f}" if abs(short) >= 10 ** (DIGITS - 1) else plain(short)
+
+
+HEADINGS = ("column", "of", "estimate", "low", "high", "biased", "hidden_by_noise")
+
+
+def as_csv(figures: Sequence[Figure]) -> str:
+    """Return the figures as CSV, with all digits; dates as days."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADINGS)
+    for f in figures:
+        numbers = [told(v, "date") if f.kind == "date" else repr(float(v)) for v in (f.estimate, f.low, f.high)]
+        writer.writerow((f.column, f.of, *numbers, str(f.biased).lower(), str(f.hidden).lower()))
+    return out.getvalue()

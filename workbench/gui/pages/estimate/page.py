@@ -1,0 +1,286 @@
+"""Estimate: a released file and its certificate in, figures of the original with intervals out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.estimate import PAGE
+from workbench.gui.pages.estimate.figures import Figure, pair_figures
+from workbench.gui.pages.estimate.tasks import EstimatedRelease, estimate_release, estimate_two, export_figures
+from workbench.gui.pages.estimate.views import ColumnsView, PairView, RowsView
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, look, row, stack
+from workbench.gui.widgets.dialogs import ask_for_certificate, ask_for_table, ask_where_to_save
+from workbench.gui.widgets.formatting import at_most, count
+from workbench.gui.widgets.path_field import PathField
+from workbench.params import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.sanitize.estimates.pair import PairEstimate
+
+ALONE = "From the released file and its certificate alone; no ledger needed."
+EMPTY = (
+    "Name or drop a file that was released, with its certificate beside it or named. You get the mean, the quartiles "
+    "or the shares of each column of the original, with intervals, and can look at the released rows."
+)
+ENDING = ".certificate.json"
+COLUMNS, PAIRS, ROWS = "columns", "pairs", "rows"
+
+
+class EstimatePage(PageFrame):
+    """What a recipient can estimate. Nothing on it is private: it all follows from what was released."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._found: EstimatedRelease | None = None
+        self._handle: JobHandle | None = None
+        self._paired: JobHandle | None = None
+        self.setAcceptDrops(True)
+        self._release = PathField("estimate_release", "Released file", "A released table (CSV, TSV or Parquet)")
+        self._certificate = PathField(
+            "estimate_certificate", "Certificate", "Its certificate; empty where that lies beside the file"
+        )
+        self._certificate.setPlaceholderText("beside the file")
+        for field in (self._release, self._certificate):
+            field.setAcceptDrops(False)  # the page takes a file that is dropped anywhere on it
+        self._said = label("", "muted", wrap=True, name="estimate_said")
+        self.columns, self.pair, self.rows = ColumnsView(session), PairView(session), RowsView(session)
+        self._segments = {
+            name: button(text, f"estimate_view_{name}", "segment", tip=tip)
+            for name, text, tip in (
+                (COLUMNS, "Columns", "Means, quantiles and shares of each column"),
+                (PAIRS, "Pairs", "Two columns together"),
+                (ROWS, "Rows", "The released rows, and what is in each column"),
+            )
+        }
+        self._arrange()
+        self._export = button("Export…", "estimate_export", tip="Write every figure as CSV, with all digits")
+        self._export.clicked.connect(self._ask_and_export)
+        self._cancel = button("Cancel", "estimate_cancel", tip="Stop (Esc)")
+        self._cancel.clicked.connect(self.escape)
+        self.foot.addWidget(self._export)
+        self.foot.addWidget(self._cancel)
+        self.set_primary("Estimate", "estimate_run", self._estimate, "Verify the file, then estimate (Ctrl+Return)")
+        for field in (self._release, self._certificate):
+            field.textChanged.connect(lambda: self.refresh())
+            field.returnPressed.connect(self._estimate)
+        self.pair.asked.connect(self._estimate_pair)
+        session.estimating_asked.connect(self._offer)
+        if session.to_estimate_from is not None:
+            self._offer(session.to_estimate_from)
+        self.refresh()
+
+    def _arrange(self) -> None:
+        browse = button("Browse…", "estimate_release_browse", tip="Choose a released table")
+        browse.clicked.connect(self._browse)
+        other = button("Browse…", "estimate_certificate_browse", tip="Choose its certificate")
+        other.clicked.connect(self._browse_certificate)
+        line = row(label("Released file"))
+        line.addWidget(self._release, 3)
+        line.addWidget(browse)
+        line.addSpacing(12)
+        line.addWidget(label("Certificate"))
+        line.addWidget(self._certificate, 2)
+        line.addWidget(other)
+        source = Card(pad=12)
+        source.body.addLayout(line)
+        source.body.addWidget(self._said)
+        group = QButtonGroup(self)
+        for name, segment in self._segments.items():
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(lambda _checked, name=name: self._show_view(name))
+            self.header.addWidget(segment)
+        self._segments[COLUMNS].setChecked(True)
+        empty = QWidget()
+        heading = label("What does a released table say of the original?", "heading")
+        inviting = stack(None, heading, label(EMPTY, "muted", wrap=True, name="estimate_empty"), None)
+        inviting.setContentsMargins(48, 0, 48, 0)
+        empty.setLayout(inviting)
+        self._empty = empty
+        self._places: dict[str, QWidget] = {COLUMNS: self.columns, PAIRS: self.pair, ROWS: self.rows}
+        self._views = QStackedWidget()
+        for view in (empty, *self._places.values()):
+            self._views.addWidget(view)
+        self.body.addWidget(source)
+        self.body.addWidget(self._views, 1)
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The estimate that runs."""
+        return self._handle or self._paired
+
+    def refresh(self) -> None:
+        """Show what can be pressed."""
+        job = self.job
+        running, stopping = job is not None, job is not None and job.stopping
+        assert self.primary is not None
+        keys = self.has_keys(self.primary, self._cancel, self.pair.ask)
+        for part in (*self._segments.values(), self._export):
+            part.setVisible(self._found is not None)
+        self._export.setEnabled(not running)
+        self.primary.setVisible(not running)
+        self.primary.setEnabled(bool(self._release.text().strip()))
+        self.pair.setEnabled(not running)
+        self._cancel.setVisible(running)
+        self._cancel.setEnabled(not stopping)
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        self.set_note(ALONE)
+        if keys and running:
+            (self if stopping else self._cancel).setFocus()
+        elif keys and not self.has_keys(self.pair.ask):
+            self.take_keys()
+
+    def escape(self) -> bool:
+        """Stop an estimate that runs."""
+        job = self.job
+        if job is None or job.stopping:
+            return False
+        job.cancel()
+        self.refresh()
+        return True
+
+    # -- which release --------------------------------------------------------------------------------------------
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
+        """Take a file of this computer."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+        """Take a released file, its certificate, or both, and estimate."""
+        event.acceptProposedAction()
+        self.take_files([Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()])
+
+    def take_files(self, paths: list[Path]) -> None:
+        """Name a released file, its certificate, or both, and estimate."""
+        named = [path for path in paths if path.name.endswith(ENDING)]
+        tables = [path for path in paths if path not in named]
+        if not tables and named:
+            tables = [named[0].with_name(named[0].name.removesuffix(ENDING))]
+        if tables and self._handle is None:
+            self._release.choose(str(tables[0]))
+            beside = not named or named[0] == tables[0].with_name(f"{tables[0].name}{ENDING}")
+            self._certificate.choose("" if beside else str(named[0]))
+            self._estimate()
+
+    def _offer(self, release: Path) -> None:
+        """Estimate from a release that was just made."""
+        self.take_files([release])
+
+    def _browse(self) -> None:
+        chosen = ask_for_table(self, "Choose a released table")
+        if chosen:
+            self._release.choose(chosen)
+
+    def _browse_certificate(self) -> None:
+        chosen = ask_for_certificate(self)
+        if chosen:
+            self._certificate.choose(chosen)
+
+    # -- estimates ------------------------------------------------------------------------------------------------
+
+    def _estimate(self) -> None:
+        text, certificate = self._release.text().strip(), self._certificate.text().strip()
+        if not text or self.job is not None:
+            return
+        self._forget()
+        self._say("Verifying and estimating…")
+        self._handle = estimate_release(
+            self.jobs, Path(text), Path(certificate) if certificate else None, self._show, self._refused
+        )
+        self._handle.cancelled.connect(lambda: self._say("Cancelled."))
+        self._handle.ended.connect(self._ended)
+        self.refresh()
+
+    def _ended(self) -> None:
+        self._handle = None
+        self.refresh()
+
+    def _forget(self) -> None:
+        self._found = None
+        self._views.setCurrentWidget(self._empty)
+
+    def _show(self, found: EstimatedRelease) -> None:
+        self._found = found
+        self.columns.show_columns(found.columns)
+        self.pair.offer([c.name for c in found.columns])
+        self.rows.show_release(found)
+        outside = f" Not covered by ε: {' '.join(found.outside)}" if found.outside else ""
+        rows = count(found.released.rows, "row")
+        self._say(
+            f"✓ File and certificate agree: {rows}, ε = {at_most(float(found.epsilon))}, release {found.release_id}. "
+            f"Intervals hold at 95 % each.{outside}",
+            "",
+        )
+        chosen = next(name for name, segment in self._segments.items() if segment.isChecked())
+        self._show_view(chosen)
+
+    def _refused(self, error: BaseException) -> None:
+        if isinstance(error, WorkbenchError):
+            self._say(sentence(error), "danger")
+        else:
+            self._say("That failed: this is a fault of the program, see the log.", "danger")
+
+    def _show_view(self, name: str) -> None:
+        if self._found is not None:
+            self._views.setCurrentWidget(self._places[name])
+
+    def _say(self, text: str, kind: str = "muted") -> None:
+        look(self._said, kind)
+        self._said.setText(text)
+
+    def _estimate_pair(self, first: str, second: str) -> None:
+        if self._found is None or self.job is not None:
+            return
+        names = (first, second)
+        self.pair.say("Estimating…")
+        self._paired = estimate_two(
+            self.jobs, self._found, names, lambda made: self._show_pair(names, made), self._pair_refused
+        )
+        self._paired.cancelled.connect(lambda: self.pair.say("Cancelled."))
+        self._paired.ended.connect(self._pair_ended)
+        self.refresh()
+
+    def _pair_ended(self) -> None:
+        self._paired = None
+        self.refresh()
+
+    def _show_pair(self, names: tuple[str, str], made: PairEstimate) -> None:
+        self.pair.show_pair(names, pair_figures(made))
+
+    def _pair_refused(self, error: BaseException) -> None:
+        known = sentence(error) if isinstance(error, WorkbenchError) else "That failed: a fault of the program."
+        self.pair.say(known)
+
+    # -- what leaves ----------------------------------------------------------------------------------------------
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure that was estimated of this release."""
+        found = self._found
+        own = tuple(figure for column in found.columns for figure in column.figures) if found is not None else ()
+        return (*own, *self.pair.figures)
+
+    def _ask_and_export(self) -> None:
+        if self._found is None:
+            return
+        suggested = str(self._found.path.with_name(f"{self._found.path.stem}-estimates.csv"))
+        chosen = ask_where_to_save(self, "Export the estimates", suggested, "CSV (*.csv)")
+        if chosen:
+            target = Path(chosen)
+            done = count(len(self.figures), "estimate")
+            export_figures(
+                self.jobs,
+                self.figures,
+                target,
+                self._found.path,
+                lambda path: self.session.tell("info", f"Exported {done} to {path.name}: public, as the release is."),
+            )

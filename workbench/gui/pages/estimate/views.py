@@ -1,0 +1,234 @@
+"""The three views of a release: estimates by column, two columns together, and the released rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QAbstractItemView, QWidget
+
+from workbench.gui.pages.estimate.chart import EstimateChart
+from workbench.gui.pages.estimate.figures import HIDES, ColumnView, Figure
+from workbench.gui.session.session import Session
+from workbench.gui.style.stylesheet import ROW
+from workbench.gui.widgets.basic import Card, Elided, button, label, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.copy_rows import CopyRows
+from workbench.gui.widgets.fast_table import RowsTable
+from workbench.gui.widgets.fast_table_model import RowsModel
+from workbench.gui.widgets.lines_table import EXACT, Cell, LinesTable
+from workbench.gui.widgets.master_detail import DetailCard, MasterDetail, Standing
+
+if TYPE_CHECKING:
+    from workbench.gui.pages.estimate.tasks import EstimatedRelease
+
+MOST_FIGURES = 200
+BIASED = "Its mechanism has no unbiased estimator: the likeliest value, and the interval allows for the bias"
+
+
+def figure_cells(figure: Figure) -> tuple[Cell, ...]:
+    """Return what is estimated, the estimate and its interval as cells; copies have all digits."""
+    look = "muted" if figure.hidden else "text"
+    numbers = figure.estimate, figure.low, figure.high
+    exact = [figure.told(v) if figure.kind == "date" else repr(float(v)) for v in numbers]
+    shown = ["–" if figure.hidden else figure.told(figure.estimate), figure.told(figure.low), figure.told(figure.high)]
+    cells = (Cell(text, look, digits, digits) for text, digits in zip(shown, exact, strict=True))
+    tip = BIASED if figure.note and not figure.hidden else ""
+    return Cell(figure.of), *cells, Cell(figure.note, "warn" if figure.hidden else "muted", tip)
+
+
+class FiguresTable(LinesTable):
+    """Estimates with their intervals."""
+
+    def __init__(self, session: Session, name: str, accessible: str) -> None:
+        super().__init__(session, name, accessible, ("Of", "Estimate", "Low", "High", "Note"), right=(1, 2, 3))
+        self.set_widths((120, 84, 60, 60, 100))
+        CopyRows(self, session, private=False, role=EXACT)
+
+    def show_figures(self, figures: Sequence[Figure]) -> None:
+        """Show other figures."""
+        self.lines.show_lines([figure_cells(figure) for figure in figures[:MOST_FIGURES]])
+
+
+class ColumnDetail(DetailCard):
+    """The figures of one column and its picture."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(height=292, picture_height=280)
+        self._name = Elided("", "heading", name="estimate_column_name")
+        self.figures = FiguresTable(session, "estimate_figures", "Estimates for the chosen column")
+        self.chart = EstimateChart(session)
+        words = stack(self._name, self.figures, spacing=6)
+        self.fill(words, self.chart, picture_width=310)
+
+    def show_column(self, column: ColumnView | None) -> None:
+        """Show one column."""
+        self._name.set_whole(f"{column.name}: {column.mechanism}" if column else "")
+        self.figures.show_figures(column.figures if column else ())
+        self.chart.show_column(column)
+
+
+class ColumnsView(QWidget):
+    """One line for each column, and the chosen one in detail."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        headings = ("Column", "Of", "Estimate", "Low", "High", "Note", "Mechanism")
+        self.table = LinesTable(
+            session, "estimate_columns", "The original's columns as far as the release tells", headings, right=(2, 3, 4)
+        )
+        self.table.set_widths((110, 90, 72, 60, 60, 110, 120))
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        CopyRows(self.table, session, private=False, role=EXACT)
+        self.detail = ColumnDetail(session)
+        self._columns: tuple[ColumnView, ...] = ()
+        whole = stack(MasterDetail(Card(self.table, pad=8), self.detail))
+        self.setLayout(whole)
+        self.table.selectionModel().currentRowChanged.connect(self._choose)
+
+    def show_columns(self, columns: tuple[ColumnView, ...]) -> None:
+        """Show the columns of a release, the first in detail."""
+        self._columns = columns
+        self.table.lines.show_lines(
+            [(Cell(c.name), *figure_cells(c.figures[0]), Cell(c.mechanism, "muted")) for c in columns if c.figures]
+        )
+        self.table.selectRow(0)
+        self.detail.show_column(columns[0] if columns else None)
+
+    def _choose(self, now: QModelIndex, before: QModelIndex) -> None:
+        shown = [c for c in self._columns if c.figures]
+        if 0 <= now.row() < len(shown):
+            self.detail.show_column(shown[now.row()])
+
+
+class PairView(QWidget):
+    """Two columns together.
+
+    Signals:
+        asked: (first, second) estimate this pair.
+    """
+
+    asked = Signal(str, str)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.first = named(ChoiceBox(), "estimate_pair_first", "First column", "One column of the pair")
+        self.second = named(ChoiceBox(), "estimate_pair_second", "Second column", "The other column of the pair")
+        tip = "The correlation of two numbers, or how often two values occur together"
+        self.ask = button("Estimate the pair", "estimate_pair", tip=tip)
+        self.ask.clicked.connect(lambda: self.asked.emit(self.first.currentText(), self.second.currentText()))
+        self.said = label("", wrap=True, name="estimate_pair_said")
+        self.table = FiguresTable(session, "estimate_pair_table", "Estimates for the pair of columns")
+        card = Card()
+        card.body.addLayout(row(self.first, label("and", "muted"), self.second, 8, self.ask, None))
+        card.body.addWidget(self.said)
+        card.body.addWidget(self.table, 1)
+        self.setLayout(stack(card))
+        for box in (self.first, self.second):
+            box.currentIndexChanged.connect(lambda _index: self._changed())
+        self.table.hide()
+        self._figures: dict[tuple[str, str], tuple[Figure, ...]] = {}
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure of every pair that was estimated of this release."""
+        return tuple(figure for figures in self._figures.values() for figure in figures)
+
+    def offer(self, names: Sequence[str]) -> None:
+        """Offer the columns of another release."""
+        self._figures = {}
+        for at, box in enumerate((self.first, self.second)):
+            box.blockSignals(True)
+            box.clear()
+            box.addItems(list(names))
+            box.setCurrentIndex(min(at, len(names) - 1))
+            box.blockSignals(False)
+        self._changed()
+
+    def show_pair(self, names: tuple[str, str], figures: tuple[Figure, ...]) -> None:
+        """Show what was estimated for a pair."""
+        self._figures[names] = figures
+        if names == (self.first.currentText(), self.second.currentText()):
+            self._changed()
+
+    def say(self, words: str) -> None:
+        """Say why nothing was estimated."""
+        self.table.hide()
+        self.said.setText(words)
+
+    def _changed(self) -> None:
+        names = (self.first.currentText(), self.second.currentText())
+        figures = self._figures.get(names, ())
+        self.table.setVisible(bool(figures))
+        self.table.show_figures(figures)
+        self.ask.setEnabled(bool(names[0]) and names[0] != names[1])
+        if names[0] and names[0] == names[1]:
+            self.said.setText("Choose two different columns.")
+        else:
+            self.said.setText(sentence_of(figures) if figures else "")
+
+
+def sentence_of(figures: Sequence[Figure]) -> str:
+    """Return what a pair's correlation says, or that its noise hides it; empty without a correlation."""
+    found = next((f for f in figures if f.kind == "correlation"), None)
+    if found is None:
+        return "Shares of the rows by the values of both, with intervals that hold with 95 % confidence."
+    low, high = found.told(found.low), found.told(found.high)
+    if found.hidden:
+        return f"The noise hides it: with these mechanisms, the correlation may be anything from {low} to {high}."
+    if found.low <= 0 <= found.high:
+        return f"No relation is shown: the correlation lies between {low} and {high} (95 %), and may be 0."
+    return f"The two are related: correlation {found.told(found.estimate)}, between {low} and {high} (95 %)."
+
+
+class _ReleasedRows(RowsModel):
+    """The rows of a release; its own plan says which columns are numbers."""
+
+    numeric: frozenset[str] = frozenset()
+
+    def _numbers_now(self) -> frozenset[int]:
+        return frozenset(at for at, name in enumerate(self._names) if name in self.numeric)
+
+
+class _SummaryCard(Standing):
+    """Stands beside the rows or below them, alike."""
+
+    def stand(self, *, beside: bool) -> None:
+        """Nothing in it depends on the place."""
+
+
+class RowsView(QWidget):
+    """The released rows, and what is in each column beside what it says of the original."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._model = _ReleasedRows(session)
+        accessible = "Rows of the released table: public"
+        self.rows = RowsTable(session, self._model, "estimate_rows", accessible, row_height=ROW - 4)
+        self._model.modelReset.connect(self.rows.fit_columns)
+        CopyRows(self.rows, session, private=False)
+        headings = ("Column", "Values", "As released", "Range", "Estimated of the original")
+        self.summary = LinesTable(session, "estimate_summary", "Released columns beside estimates", headings, right=())
+        self.summary.set_widths((90, 70, 130, 130, 220))
+        CopyRows(self.summary, session, private=False, role=EXACT)
+        self.setLayout(stack(MasterDetail(Card(self.rows, pad=8), _SummaryCard(self.summary, pad=8), heights=(1, 1))))
+
+    def show_release(self, found: EstimatedRelease) -> None:
+        """Show the rows and the columns of a release."""
+        self._model.numeric = frozenset(c.name for c in found.columns if c.kind in ("integer", "real"))
+        self._model.show_frame(found.frame)
+        estimates = {c.name: _original(c) for c in found.columns}
+        kept = Cell("published as it was", "warn")
+        lines = [(*map(Cell, line), estimates.get(line[0], kept)) for line in found.summary]
+        self.summary.lines.show_lines(lines)
+
+
+def _original(column: ColumnView) -> Cell:
+    if not column.figures:
+        return Cell("–")
+    first = column.figures[0]
+    if first.hidden:
+        return Cell(f"{first.of}: {HIDES}", "warn")
+    told = f"{first.of} {first.told(first.estimate)} ({first.told(first.low)} to {first.told(first.high)})"
+    return Cell(told, tip=told)

@@ -1,0 +1,317 @@
+"""The correlation of two noisy columns, with its interval.
+
+The columns of a row are randomised independently given the row, so the mean of g(answer a)·h(answer b) estimates
+Σ f_xy·(P g)(x)·(Q h)(y) whatever the tables P and Q. With g, h estimators of 1 (has a value), x and x², every moment
+that a correlation needs is such a mean.
+
+The correlation is ρ where D(ρ) = cov − ρ·(V_a/λ + λ·V_b)/2 is 0 with λ = σ_a/σ_b: V_a/λ + λ·V_b is then 2·σ_a·σ_b. The
+interval holds each ρ for which 0 is within the interval of D(ρ) (Fieller 1954): nothing is divided by a noisy variance,
+and where the noise could be all that there is, the interval is the whole of −1 to 1. The means at which D is centred
+enter to second order only, which is corrected for; λ is known only so far, and the interval is the union over what it
+may be (±2 standard errors). Where a table has no unbiased estimator, the largest difference of (P g)(x)·(Q h)(y) from
+what is wanted, over all x and y, is allowed for as in ``interval``. The standard errors are those of the sample: they
+hold the spread of the rows, too, so the interval also covers the population that the rows are a sample of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.mechanisms.base import Randomiser
+from workbench.privacy.local.unbiased import Linear
+from workbench.sanitize.estimates.interval import Observed, folded_quantile
+from workbench.sanitize.estimates.likelihood import maximum_likelihood
+from workbench.sanitize.estimates.numbers import Functionals, centred_values
+from workbench.signals.cancel import CancelToken
+
+Floats = NDArray[np.float64]
+
+HIDDEN = 1.6
+"""Length of an interval of a correlation, of 2, from which it is said to be hidden by the noise."""
+
+RATIO, NEARLY = "ratio of unbiased estimates", "ratio of nearly unbiased estimates"
+
+_RATIOS = 40  # correlations tried on each side before the ends are bisected
+_HALVINGS = 30
+_LEAST_VARIANCE = 1e-9
+_MOST_UNCLEAR = 2.0  # ln λ is never taken to be less clear than this
+_BLOCK = 256
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyColumn:
+    """One of the two columns.
+
+    Attributes:
+        name: the column.
+        cells: its grid; of names exactly two, which count as 0 and 1.
+        randomiser: the mechanism that ran.
+        answers: (n,) released cells.
+    """
+
+    name: str
+    cells: Cells
+    randomiser: Randomiser
+    answers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The correlation of two columns over the rows that have both values.
+
+    Attributes:
+        columns: the two.
+        estimate: the estimated covariance over the likeliest standard deviations, within −1 to 1.
+        low: lower end.
+        high: upper end.
+        biased: always true: a ratio has no unbiased estimator.
+        bias_bound: what the interval allows for beyond that, where a table has no unbiased estimator of a moment.
+        hidden: whether the interval is most of what is possible: the noise hides the correlation.
+        method: of which estimates it is a ratio.
+    """
+
+    columns: tuple[str, str]
+    estimate: float
+    low: float
+    high: float
+    biased: bool
+    bias_bound: float
+    hidden: bool
+    method: str
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the figures as JSON holds them."""
+        correlation = {"estimate": self.estimate, "low": self.low, "high": self.high}
+        told = {"columns": list(self.columns), "correlation": correlation, "biased": self.biased}
+        return {**told, "method": self.method, "bias_bound": self.bias_bound, "hidden": self.hidden}
+
+
+def can_correlate(cells: Cells) -> bool:
+    """Whether a column of these cells has a correlation with others: numbers, or exactly two names."""
+    return cells.numeric or cells.size == 2
+
+
+def estimate_correlation(
+    first: NoisyColumn, second: NoisyColumn, confidence: float, cancel: CancelToken | None = None
+) -> Correlation:
+    """Return the correlation of two columns.
+
+    Args:
+        first: one column.
+        second: the other, with as many rows in the same order.
+        confidence: of the interval.
+        cancel: checked between steps.
+
+    Raises:
+        ParameterError: a column has other than two names, or the table too few rows.
+    """
+    for column in (first, second):
+        if not can_correlate(column.cells):
+            raise ParameterError(
+                f"the column has {column.cells.size} values without an order, which have no correlation",
+                f"column {column.name}",
+                "choose numbers, or columns with two values",
+            )
+    if len(first.answers) < 3:
+        raise ParameterError("a correlation needs at least 3 rows")
+    cancel = cancel or CancelToken()
+    sides = tuple(_Side.of(column, confidence, cancel) for column in (first, second))
+    return _Pair(first, second, sides[0], sides[1], confidence, cancel).correlation()
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """What one column's table offers.
+
+    Attributes:
+        per_answer: (3, k) estimators of having a value, of x and of x², x in half-ranges from a centre near the mean.
+        expected: (3, m) their expectations.
+        wanted: (3, m) what they should be.
+        exact: whether all three are unbiased.
+        spread: likely variance of x.
+    """
+
+    per_answer: Floats
+    expected: Floats
+    wanted: Floats
+    exact: bool
+    spread: float
+
+    @classmethod
+    def of(cls, column: NoisyColumn, confidence: float, cancel: CancelToken) -> _Side:
+        cells, channel = column.cells, column.randomiser.channel()
+        counts = np.bincount(column.answers, minlength=channel.outputs)
+        found = maximum_likelihood(channel, counts, cancel)
+        observed = Observed(channel, counts, 1 - confidence, found.frequencies, found.gap)
+        functionals = Functionals(observed, cancel)
+        values = np.arange(2.0) if cells.values is None else cells.values
+        places, _, _ = centred_values(values, cells.total)
+        has_value = np.ones(cells.total)
+        has_value[cells.size :] = 0.0
+        # The likely mean as the centre keeps x² small where the rows are.
+        there = max(float(found.frequencies @ has_value), 1e-9)
+        middle = float(found.frequencies @ places) / there
+        x = (places - middle) * has_value
+        wanted = np.stack([has_value, x, x**2])
+        linears = [_estimator(functionals, row) for row in wanted]
+        spread = max(float(found.frequencies @ wanted[2]) / there, _LEAST_VARIANCE)
+        return cls(
+            np.stack([linear.values for linear, _ in linears]),
+            np.stack([linear.expected for linear, _ in linears]),
+            wanted,
+            all(exact for _, exact in linears),
+            spread,
+        )
+
+
+def _estimator(functionals: Functionals, wanted: Floats) -> tuple[Linear, bool]:
+    if np.ptp(wanted) == 0:  # every row has a value: nothing to estimate
+        channel = functionals.observed.channel
+        constant = float(wanted[0])
+        return Linear(np.full(channel.outputs, constant), np.full(channel.inputs, constant), 0.0), True
+    chosen = functionals.choose(wanted)
+    return chosen.linear, chosen.exact
+
+
+class _Pair:
+    """The moments of both columns together, and which correlations agree with them."""
+
+    def __init__(
+        self,
+        first: NoisyColumn,
+        second: NoisyColumn,
+        a: _Side,
+        b: _Side,
+        confidence: float,
+        cancel: CancelToken,
+    ) -> None:
+        self._names = (first.name, second.name)
+        self._a, self._b, self._alpha, self._cancel = a, b, 1 - confidence, cancel
+        self._rows = len(first.answers)
+        self._exact = a.exact and b.exact
+        pieces = [a.per_answer[:, first.answers][s] * b.per_answer[:, second.answers][t] for s, t in _TERMS]
+        self._terms = np.stack(pieces)  # (6, n)
+        moments = self._terms.mean(axis=1)
+        self._noise = np.atleast_2d(np.cov(self._terms))  # (6, 6) of one row
+        there = max(float(moments[_ONE]), 1.0 / self._rows)
+        self._there = there
+        self._means = (
+            float(np.clip(moments[_X] / there, -2.0, 2.0)),
+            float(np.clip(moments[_Y] / there, -2.0, 2.0)),
+        )
+        self._moments = moments
+        self._scale = math.sqrt(a.spread / b.spread)
+
+    def correlation(self) -> Correlation:
+        """Return the estimate and the hull of what is admitted."""
+        cov, va, vb = (self._figure(w) for w in (self._weights_cov(), self._weights_a(), self._weights_b()))
+        likely = math.sqrt(self._a.spread * self._b.spread) * self._there
+        point = float(np.clip(cov / max(likely, _LEAST_VARIANCE), -1.0, 1.0))
+        ratios = self._ratios(va, vb)
+
+        def admits(ratio: float) -> bool:
+            self._cancel.check()
+            return any(self._admits(ratio, scale) for scale in ratios)
+
+        low, high = _hull(admits, point)
+        hidden = high - low >= HIDDEN
+        allowed = 0.0 if self._exact else min(self._bias(self._weights_cov()) / max(likely, _LEAST_VARIANCE), 2.0)
+        method = RATIO if self._exact else NEARLY
+        return Correlation(self._names, point, low, high, True, allowed, hidden, method)
+
+    def _ratios(self, va: float, vb: float) -> tuple[float, ...]:
+        """Return what σ_a/σ_b may be: the likely one and two standard errors (of its logarithm) to both sides."""
+        unclear = 0.0
+        for weights, value in ((self._weights_a(), va), (self._weights_b(), vb)):
+            error = self._error(weights) + self._bias(weights)
+            unclear += (error / max(value, error, _LEAST_VARIANCE)) ** 2 / 4
+        reach = min(2 * math.sqrt(unclear), _MOST_UNCLEAR)
+        centre = self._scale if min(va, vb) <= 0 else math.sqrt(va / vb)
+        return centre, centre * math.exp(-reach), centre * math.exp(reach)
+
+    def _admits(self, ratio: float, scale: float) -> bool:
+        weights = self._weights_cov() - ratio / 2 * (self._weights_a() / scale + scale * self._weights_b())
+        error, bias = self._error(weights), self._bias(weights)
+        if error <= 0:
+            return abs(self._figure(weights)) <= bias + 1e-12
+        return abs(self._figure(weights)) <= error * folded_quantile(bias / error, self._alpha)
+
+    # -- functionals of the six moments: weights (6,) -----------------------------------------------------------------
+
+    def _figure(self, weights: Floats) -> float:
+        return float(weights @ self._moments)
+
+    def _error(self, weights: Floats) -> float:
+        """Return the standard error of a weighted sum of the moments."""
+        return math.sqrt(max(float(weights @ self._noise @ weights), 0.0) / self._rows)
+
+    def _bias(self, weights: Floats) -> float:
+        """Return the largest difference from what is wanted, over all pairs of values."""
+        if self._exact:
+            return 0.0
+        most = 0.0
+        a, b = self._a, self._b
+        for start in range(0, a.wanted.shape[1], _BLOCK):
+            self._cancel.check()
+            part = slice(start, start + _BLOCK)
+            off = np.zeros((len(a.wanted[0, part]), b.wanted.shape[1]))
+            for weight, (s, t) in zip(weights, _TERMS, strict=True):
+                off += weight * (
+                    np.outer(a.expected[s, part], b.expected[t]) - np.outer(a.wanted[s, part], b.wanted[t])
+                )
+            most = max(most, float(np.abs(off).max()))
+        return most
+
+    def _weights_cov(self) -> Floats:
+        """Return the weights of Σ (x − mean)(y − mean)."""
+        x, y = self._means
+        return np.array([x * y, -y, -x, 1.0, 0.0, 0.0])
+
+    def _weights_a(self) -> Floats:
+        """Return the weights of Σ (x − mean)², less what the noise of the mean takes from it."""
+        x, _ = self._means
+        return np.array([x**2 + self._of_mean(_X, x), -2 * x, 0.0, 0.0, 1.0, 0.0])
+
+    def _weights_b(self) -> Floats:
+        _, y = self._means
+        return np.array([y**2 + self._of_mean(_Y, y), 0.0, -2 * y, 0.0, 0.0, 1.0])
+
+    def _of_mean(self, which: int, mean: float) -> float:
+        """Return the variance of the noise in a mean."""
+        weights = np.zeros(len(_TERMS))
+        weights[which], weights[_ONE] = 1.0, -mean
+        return (self._error(weights) / self._there) ** 2
+
+
+_TERMS = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2))
+"""Of the first column's estimators and the second's: 1·1, x·1, 1·y, x·y, x²·1, 1·y²."""
+
+_ONE, _X, _Y = 0, 1, 2
+
+
+def _hull(admits: Callable[[float], bool], point: float) -> tuple[float, float]:
+    """Return the least and the greatest correlation that is admitted, ``point`` included."""
+    tried = np.linspace(-1.0, 1.0, 2 * _RATIOS + 1)
+    inside = [float(r) for r in tried if admits(float(r))]
+    if not inside and not admits(point):
+        return -1.0, 1.0  # the moments are those of no table: the noise is all that there is
+    low, high = min([point, *inside]), max([point, *inside])
+    step = 1.0 / _RATIOS
+    return _end(admits, low, max(low - step, -1.0)), _end(admits, high, min(high + step, 1.0))
+
+
+def _end(admits: Callable[[float], bool], within: float, without: float) -> float:
+    if within == without or admits(without):
+        return without
+    for _ in range(_HALVINGS):
+        middle = (within + without) / 2
+        within, without = (middle, without) if admits(middle) else (within, middle)
+    return without
