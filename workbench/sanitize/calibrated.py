@@ -23,7 +23,7 @@ from workbench.privacy.local.error_profile import ErrorProfile, error_profile
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
-from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
+from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
@@ -104,7 +104,7 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     return _protected(plan.column(name), plan.shares()[name])
 
 
-def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
     """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
 
     Args:
@@ -123,6 +123,21 @@ def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tup
         return math.inf if variance is None else variance, error
 
     return tuple(sorted(fitting, key=rank))
+
+
+def offered(
+    options: tuple[tuple[Mechanism, ErrorProfile], ...], purpose: str, chosen: str = AUTO
+) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+    """Return the candidates that a person can choose from: for statistics none without an unbiased estimator.
+
+    Args:
+        options: from :func:`candidates`.
+        purpose: of the column.
+        chosen: the mechanism that the plan names, which stays in the list whatever it is.
+    """
+    if purpose == VALUES:
+        return options
+    return tuple(o for o in options if o[1].statistic_variance is not None or o[0].name == chosen)
 
 
 @dataclass(frozen=True, eq=False)

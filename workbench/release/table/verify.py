@@ -24,7 +24,7 @@ from workbench.release.table.certificate import (
     raised_caps,
     read_certificate,
 )
-from workbench.release.table.open_release import certified_rows, located, plan_of, released_cells
+from workbench.release.table.open_release import as_it_ran, certified_rows, located, plan_of, released_cells
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -95,7 +95,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
-            problems += _columns(document, plan, cancel)
+            problems += _columns(document, as_it_ran(plan, document, certificate), cancel)
         if problems:
             return problems, None
         # Values are only read where the file is the one that was certified.

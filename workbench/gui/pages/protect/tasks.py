@@ -198,10 +198,10 @@ def outlooks(
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.local.mechanism_table import EPSILON_SERVED
-    from workbench.sanitize.calibrated import candidates
+    from workbench.sanitize.calibrated import candidates, offered
 
     made = column.column().grid()
-    options = candidates(made.cells, share, column.purpose)
+    options = offered(candidates(made.cells, share, column.purpose), column.purpose, column.mechanism)
     names = [m.name for m, _ in options]
     used = column.mechanism if column.mechanism in names else names[0]
     return Outlook(
