@@ -30,7 +30,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 
 FREQUENCY_ONLY = ("oue", "sue", "olh")
-"""Mechanisms whose reports are vectors or hashes: they collect frequencies and cannot fill a column."""
+"""The oracles of :mod:`workbench.privacy.local.frequency`, whose reports fill no column: named here to say so."""
 
 
 def mechanism(name: str) -> Mechanism:
