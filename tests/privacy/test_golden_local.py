@@ -20,8 +20,8 @@ from workbench.privacy.local.mechanism_table import MechanismTable
 from workbench.privacy.local.mechanisms import BOUNDED_LAPLACE, DUCHI, GRR, HYBRID, PIECEWISE, WARNER
 from workbench.privacy.local.mechanisms.exponential import textbook
 from workbench.privacy.local.mechanisms.hybrid import DUCHI_UPTO
-from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
 from workbench.privacy.local.mechanisms.square_wave import half_wave
+from workbench.privacy.local.mechanisms.staircase import gamma_absolute, gamma_variance, nominal_epsilon, true_epsilon
 from workbench.privacy.local.mechanisms.warner import epsilon_of_truth
 from workbench.privacy.local.unbiased import direct
 from workbench.sanitize.estimates import estimate_names

@@ -64,7 +64,7 @@ class CellOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    names = [m.name for m in (*mechanisms.MECHANISMS, *ORACLES)]
+    names = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in ORACLES)]
     parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(names))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
@@ -140,14 +140,14 @@ def _of_oracle(kind: OracleKind, options: argparse.Namespace) -> dict[str, Any]:
 def _oracle_text(result: Mapping[str, Any]) -> str:
     return "\n".join(
         [
-            f"{result['mechanism']} at epsilon = {figure(result['epsilon'])} over {result['cells']} values: each report "
-            f"is {result['report']}",
+            f"{result['mechanism']} at epsilon = {figure(result['epsilon'])} over {result['cells']} values: "
+            f"each report is {result['report']}",
             f"  exact epsilon of the integers sampled  {result['exact_epsilon']:.12f}",
             f"  a report supports its row's value      {figure(result['support_own'])} of the time, any other value "
             f"{figure(result['support_other'])}",
             f"  frequency of one value, from one record: variance {figure(result['variance_rare'])} where it is rare, "
             f"{figure(result['variance_max'])} at most",
-            "  For n rows divide the variance by n. It collects frequencies and cannot fill a column of a released table.",
+            "  For n rows divide the variance by n. It collects frequencies and fills no column of a released table.",
         ]
     )
 

@@ -27,6 +27,9 @@ from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
+NEARLY = 1.03
+"""Variances up to so many times the least count as equal: an interval is longer by at most 1.5 %."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProtectedColumn:
@@ -111,16 +114,21 @@ def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple
         cells: the public grid.
         share: of ε.
         purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
-            mean or frequency; mechanisms without one come last.
+            mean or frequency, of nearly equal ones the least error of one value; mechanisms without one come last.
     """
     key, epsilon = _Key(cells), floor_double(share)
     fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
+
+    variances = [f.statistic_variance for _, f in fitting if f.statistic_variance is not None]
+    nearly = NEARLY * min(variances, default=0.0)
 
     def rank(option: tuple[Mechanism, ErrorProfile]) -> tuple[float, float]:
         error, variance = option[1].expected_absolute_error, option[1].statistic_variance
         if purpose == VALUES:
             return error, 0.0
-        return math.inf if variance is None else variance, error
+        if variance is None:
+            return math.inf, error
+        return (0.0, error) if variance <= nearly else (variance, error)
 
     return tuple(sorted(fitting, key=rank))
 

@@ -21,7 +21,7 @@ _EXACT = 1e-9
 
 
 class RunTable:
-    """Rows of a few stretches; where a straight line in the answers has the wanted expectation, that is the solution."""
+    """Rows of a few stretches; a straight line in the answers is the solution where it has the wanted expectation."""
 
     decides = False
 

@@ -48,7 +48,8 @@ def window_weights(
 ) -> NDArray[np.uint64]:
     """Return the integers of a table with sliding windows, (m, k); with a missing cell one more row and column.
 
-    Each row sums to ``total``, and no two entries of a column have a ratio above e^epsilon: a sum of such tables is one.
+    Each row sums to ``total``, and no two entries of a column have a ratio above e^epsilon; a sum of such tables is
+    such a table.
 
     Args:
         at: (m,) place of each value from 0 to 1, where its window begins in the room that it has.

@@ -44,7 +44,7 @@ class UnaryEncoding:
 
     def encode(self, values: NDArray[np.int64], entropy: Entropy) -> NDArray[np.bool_]:
         """Return (n, k) bits, one row for each of the (n,) values."""
-        if values.size and not (0 <= int(values.min()) and int(values.max()) < self.size):
+        if values.size and not (int(values.min()) >= 0 and int(values.max()) < self.size):
             raise IndexError("a value is outside the oracle's domain")
         out = np.empty((values.size, self.size), dtype=np.bool_)
         step = max(1, _BITS_AT_ONCE // self.size)

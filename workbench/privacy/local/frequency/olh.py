@@ -59,7 +59,7 @@ class LocalHashing:
 
     def encode(self, values: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
         """Return a report for each of the (n,) values."""
-        if values.size and not (0 <= int(values.min()) and int(values.max()) < self.size):
+        if values.size and not (int(values.min()) >= 0 and int(values.max()) < self.size):
             raise IndexError("a value is outside the oracle's domain")
         drawn = (entropy.words(2 * values.size) >> np.uint64(1)).reshape(values.size, 2) % np.uint64(MODULUS)
         functions = drawn.astype(np.int64)

@@ -28,7 +28,7 @@ MOST = 32
 """Most cells: the programme has a variable for each pair of them."""
 
 _SOLVED_FROM, _SOLVED_UPTO = 1e-2, 12.0
-"""Range of ε in which the programme is solved; outside it the solution at the near end is used, at the share's own ε."""
+"""Range of ε in which the programme is solved; outside it the solution at the near end is put to the share's ε."""
 
 _UNUSED = 1e-7
 _HARDLY = 2.0**-10
