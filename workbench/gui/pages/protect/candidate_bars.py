@@ -6,6 +6,8 @@ Painted here and no pyqtgraph plot, which takes 17 ms to be made and painted fir
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -19,6 +21,16 @@ CLOSE = 25
 """Pixels of a mechanism's name and its bar: where there is room, and at least."""
 
 
+class _Line(NamedTuple):
+    """One answer: its title, the error that its bar is as long as, that error and the other one in words."""
+
+    title: str
+    error: float
+    words: str
+    other: str
+    used: bool
+
+
 class CandidateBars(QWidget):
     """The expected error of each mechanism that fits, and of a constant answer: the shorter the bar, the better."""
 
@@ -27,7 +39,7 @@ class CandidateBars(QWidget):
         self.setObjectName("candidate_bars")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._session = session
-        self._lines: tuple[tuple[str, float, str, bool], ...] = ()
+        self._lines: tuple[_Line, ...] = ()
         session.theme_changed.connect(self.update)
 
     def show_outlook(self, outlook: Outlook | None) -> None:
@@ -37,20 +49,23 @@ class CandidateBars(QWidget):
             best = outlook.candidates[0].name
             most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
-                (
+                _Line(
                     c.title + ("  ★" if c.name == best else ""),
                     # Without an unbiased statistic: as long as the longest, for it is no better than that.
                     (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
                     outlook.relevant(c),
+                    outlook.other(c),
                     c.name == outlook.used.name,
                 )
                 for c in outlook.candidates
             ]
             if not outlook.for_statistics:
                 error = outlook.constant_error
-                made.append((f"always “{outlook.constant}”", error, outlook.in_words(error), False))
+                made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
             self._lines = tuple(made)
-        self.setAccessibleName("Expected errors: " + ", ".join(f"{t} {words}" for t, _, words, _ in self._lines))
+        told = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._lines)
+        self.setAccessibleName("Expected errors: " + "; ".join(told))
+        self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._lines))
         self.setMinimumHeight(len(self._lines) * CLOSE)
         self.updateGeometry()
         self.update()
@@ -65,12 +80,17 @@ class CandidateBars(QWidget):
             return
         theme, painter = self._session.theme, QPainter(self)
         painter.setFont(font(13))
-        most = max(error for _, error, _, _ in self._lines) or 1.0
+        most = max(line.error for line in self._lines) or 1.0
         line = min(self.height() / len(self._lines), LINE)  # a low card has them closer together
-        for at, (title, error, words, used) in enumerate(self._lines):
+        for at, (title, error, words, other, used) in enumerate(self._lines):
             text = QRectF(0, at * line, self.width(), min(line - 7, 20))
             painter.setPen(QColor(theme.text if used else theme.muted))
             room = int(text.width()) - painter.fontMetrics().horizontalAdvance(words) - 12
+            metrics = painter.fontMetrics()
+            both = f"{other}   {words}"
+            if other and metrics.horizontalAdvance(both) + metrics.horizontalAdvance(title) + 12 <= text.width():
+                words = both
+                room = int(text.width()) - metrics.horizontalAdvance(words) - 12
             name = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
             painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
             painter.drawText(text, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words)

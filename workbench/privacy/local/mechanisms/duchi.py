@@ -39,7 +39,7 @@ def duchi(parameters: DuchiParameters, cells: Cells) -> MechanismTable:
 
 DUCHI = Mechanism(
     name="duchi",
-    title="Duchi's mechanism",
+    title="Duchi mechanism",
     summary="Answers one of the two bounds: the least noise in a mean at small ε; nothing else can be read from it.",
     parameters=DuchiParameters,
     recipe=duchi,
