@@ -16,6 +16,9 @@ from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 
+FEW, MANY = 4, 12
+"""Candidates shown in a low card, and in a tall one."""
+
 LINE = 40
 CLOSE = 25
 """Pixels of a mechanism's name and its bar: where there is room, and at least."""
@@ -40,17 +43,19 @@ class CandidateBars(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._session = session
         self._lines: tuple[_Line, ...] = ()
+        self._all: tuple[_Line, ...] = ()
+        self._most = FEW
         session.theme_changed.connect(self.update)
 
     def show_outlook(self, outlook: Outlook | None) -> None:
         """Show the candidates of one attribute, or none."""
-        self._lines = ()
+        self._all = ()
         if outlook is not None:
             best = outlook.candidates[0].name
             most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
                 _Line(
-                    c.title + ("  ★" if c.name == best else ""),
+                    c.title.removesuffix(" mechanism") + ("  ★" if c.name == best else ""),
                     # Without an unbiased statistic: as long as the longest, for it is no better than that.
                     (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
                     outlook.relevant(c),
@@ -62,10 +67,24 @@ class CandidateBars(QWidget):
             if not outlook.for_statistics:
                 error = outlook.constant_error
                 made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
-            self._lines = tuple(made)
-        told = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._lines)
+            self._all = tuple(made)
+        told = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
         self.setAccessibleName("Expected errors: " + "; ".join(told))
-        self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._lines))
+        self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
+        self._fit()
+
+    def show_all(self, *, whole: bool) -> None:
+        """Show every candidate, or where there is little room the best few; the tooltip names all."""
+        self._most = MANY if whole else FEW
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the lines that there is room for: the best ones, the one in use, and last the constant answer."""
+        self._lines = self._all
+        if len(self._all) > self._most:
+            ends = [at for at, line in enumerate(self._all) if line.used or not line.other]
+            best = [at for at in range(len(self._all)) if at not in ends][: self._most - len(ends)]
+            self._lines = tuple(self._all[at] for at in sorted((*ends, *best)))
         self.setMinimumHeight(len(self._lines) * CLOSE)
         self.updateGeometry()
         self.update()
@@ -85,12 +104,8 @@ class CandidateBars(QWidget):
         for at, (title, error, words, other, used) in enumerate(self._lines):
             text = QRectF(0, at * line, self.width(), min(line - 7, 20))
             painter.setPen(QColor(theme.text if used else theme.muted))
+            words = f"{other}   {words}" if other else words
             room = int(text.width()) - painter.fontMetrics().horizontalAdvance(words) - 12
-            metrics = painter.fontMetrics()
-            both = f"{other}   {words}"
-            if other and metrics.horizontalAdvance(both) + metrics.horizontalAdvance(title) + 12 <= text.width():
-                words = both
-                room = int(text.width()) - metrics.horizontalAdvance(words) - 12
             name = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
             painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
             painter.drawText(text, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, words)

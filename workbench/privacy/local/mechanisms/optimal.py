@@ -98,7 +98,7 @@ def optimal(parameters: OptimalParameters, cells: Cells) -> MechanismTable:
 
 OPTIMAL = Mechanism(
     name="optimal",
-    title="optimal by linear programme",
+    title="optimal table",
     summary="Of all mechanisms the one whose answers are nearest to the value on average; for at most 32 cells.",
     parameters=OptimalParameters,
     recipe=optimal,
