@@ -21,7 +21,7 @@ from workbench.privacy.local.mechanisms import (
     Mechanism,
 )
 from workbench.privacy.local.run_table import RunTable, by_runs
-from workbench.privacy.local.unbiased import unbiased
+from workbench.privacy.local.unbiased import direct, path, unbiased
 
 LARGE = DENSE_UPTO + 89
 
@@ -82,6 +82,16 @@ def test_large_tables_of_windows_are_taken_by_their_stretches(mechanism: Mechani
     assert np.abs(table.probabilities() @ values - wanted).max() < 1e-9
     square = np.append(np.linspace(-1, 1, LARGE) ** 2, np.zeros(int(missing)))
     assert channel.solved(square) is None
+
+
+@pytest.mark.parametrize("size", [21, LARGE])
+def test_an_answer_that_is_never_given_has_no_value_that_could_widen_an_interval(size: int) -> None:
+    """Of Duchi's table all but two columns are unused: estimators of anything stay of the size of what is wanted."""
+    channel = DUCHI.build(Cells.line(-1, 1, size), 0.5).channel()
+    square = np.linspace(-1, 1, size) ** 2
+    assert np.count_nonzero(channel.backward(np.full(size, 1 / size))) == 2
+    for linear in (*path(channel, square), *filter(None, [direct(channel, np.linspace(-1, 1, size))])):
+        assert np.abs(linear.values).max() < 10
 
 
 def test_a_table_of_many_stretches_is_none_of_few() -> None:

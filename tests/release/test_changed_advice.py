@@ -73,6 +73,7 @@ def test_a_solved_table_that_differs_from_the_one_that_was_drawn_from_is_refused
     rewrite(file, lambda document: document["columns"][0].update(table_digest="0" * 64))
     with pytest.raises(InputError, match="has another table here"):
         read_release(file)
+    assert any("has another table here" in problem for problem in verify_release(file))
 
 
 def test_a_certificate_that_names_no_known_mechanism_is_refused(tmp_path: Path) -> None:

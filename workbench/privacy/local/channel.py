@@ -159,7 +159,8 @@ class DenseTable:
 
 def _singular_parts(chances: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return u, s, v' of the singular values of P that are not rounding, and the metric they are taken in."""
-    root = np.sqrt(np.maximum(chances.mean(axis=0), 1e-300))
+    mean = chances.mean(axis=0)
+    root = np.where(mean > 0, np.sqrt(mean), 1.0)  # an answer that is never given has no weight, and no value
     u, s, vt = np.linalg.svd(chances / root, full_matrices=False)
     kept = s > s[0] * _RANK
     return u[:, kept], s[kept], vt[kept], root

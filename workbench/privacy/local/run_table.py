@@ -39,6 +39,7 @@ class RunTable:
         # Unsigned differences wrap; as signed integers they are exact, for no weight exceeds 2^63.
         self._step = (weights[row, column] - before).view(np.int64).astype(np.float64) / float(TOTAL)
         self._first = np.flatnonzero(np.diff(row, prepend=-1))
+        self._given = weights.max(axis=0) > 0  # of other answers a running sum would leave a rounding error
 
     def forward(self, values: Floats) -> Floats:
         """Return P·values."""
@@ -49,7 +50,7 @@ class RunTable:
     def backward(self, frequencies: Floats) -> Floats:
         """Return frequencies·P."""
         steps = np.bincount(self._column, weights=self._step * frequencies[self._row], minlength=self.outputs)
-        out: Floats = np.cumsum(steps)
+        out: Floats = np.cumsum(steps) * self._given
         return out
 
     def rows(self, cells: NDArray[np.int64]) -> Floats:

@@ -72,11 +72,13 @@ def require_same_table(column: ProtectedColumn, document: dict[str, Any], where:
     """Raise :class:`InputError` if a table that a solver found is not the one that the values were drawn from."""
     claims = [c for c in document["columns"] if isinstance(c, dict) and c.get("name") == column.column.name]
     if column.mechanism.solved and any(c.get("table_digest") != column.randomiser.digest() for c in claims):
-        raise InputError(
-            f"the mechanism {column.mechanism.name} has another table here than where the release was made",
-            f"{where}, column {column.column.name}",
-            "read it with the program's version that made it",
-        )
+        place = f"{where}, column {column.column.name}"
+        raise InputError(another_table(column), place, "read it with the program's version that made it")
+
+
+def another_table(column: ProtectedColumn) -> str:
+    """Return what is said of a table that a solver found otherwise than where the release was made."""
+    return f"the mechanism {column.mechanism.name} has another table here than where the release was made"
 
 
 def certified_rows(
