@@ -83,7 +83,8 @@ _INTRODUCTION = (
     f"{DRAWS} draws, by the intervals of `estimate`. **Bold**: the advisor's choice."
 )
 
-_READING = """No wider than under the best single mechanism: met up to ε = 0.6 of the column, where Duchi's is taken, and for shares
+_READING = """\
+No wider than under the best single mechanism: met up to ε = 0.6 of the column, where Duchi's is taken, and for shares
 within 1.5 %. Above, the interval of the mean is up to 5 % wider than the shortest on this table, whose incomes lie
 near the lower bound. The advisor reads no rows: Duchi's noise is least at the bounds and
 largest in the middle, that of piecewise the other way round, so that no rule without data is the best for every table.
