@@ -21,6 +21,7 @@ TOP_LEVEL = {
 }
 CATALOGUES = {
     "workbench/privacy/local/mechanisms": "MECHANISMS",
+    "workbench/privacy/local/frequency": "ORACLES",
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
     "workbench/cli": "COMMANDS",

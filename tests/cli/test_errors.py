@@ -319,7 +319,10 @@ def test_an_epsilon_that_is_none_is_refused_everywhere(folder: Path, run: Run, w
 
 MECHANISMS: dict[str, tuple[str, str]] = {
     "unknown": ("stair-case --domain a,b", "the mechanism 'stair-case' is not known, did you mean 'staircase'?"),
-    "for frequencies": ("oue --domain a,b", "the mechanism oue reports vectors or hashes for frequency collection"),
+    "for frequencies": ("oue --domain a,b --table t.npy", "a report of oue is a vector of 2 bits, which no table"),
+    "nearly for frequencies": ("oeu --domain a,b", "the mechanism 'oeu' is not known, did you mean 'oue'?"),
+    "spelt otherwise": ("square_wave --domain a,b", "the mechanism 'square_wave' is not known, did you mean 'square-"),
+    "for a small grid": ("optimal --lower 0 --upper 9 --cells 33", "optimal is for at most 32 cells, and here are 33"),
     "for numbers": ("staircase --domain a,b", "staircase needs numbers with bounds"),
     "for two values": ("warner --domain a,b,c", "warner is for two values, and here are 3"),
     "without cells": ("grr", "the cells are not given; give --lower, --upper and --cells, or --domain a,b,c"),

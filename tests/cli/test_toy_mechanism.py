@@ -82,4 +82,4 @@ def test_a_plan_and_an_audit_take_it_by_name(run: Run) -> None:
 def test_the_help_names_it(run: Run, capsys: pytest.CaptureFixture[str], command: str) -> None:
     answer = run(command, "--help")
     assert answer.code == 0
-    assert "staircase, toy" in " ".join(answer.out.split())
+    assert "optimal, toy" in " ".join(answer.out.split())

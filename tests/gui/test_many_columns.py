@@ -271,8 +271,8 @@ def test_actions_mechanisms_and_purposes_are_chosen_for_all_selected(ready, qtbo
     idle(ready)
     combo = ready.findChild(QComboBox, "share_purpose")
     combo.setFocus()
-    qtbot.keyClick(combo, Qt.Key.Key_End)
-    assert [c.name for c in plan(ready).columns if c.purpose == "statistics"] == ["age", "town", *SCORES]
+    qtbot.keyClick(combo, Qt.Key.Key_Home)
+    assert [c.name for c in plan(ready).columns if c.purpose == "values"] == ["age", "town", *SCORES]
     assert model.setData(model.index(FIRST, ACTION), "drop")
     assert [c.name for c in plan(ready).protected] == ["day"]
     for _ in range(3):

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QSlider, QWidget
 
 from workbench.gui.pages.protect.share_edits import evenly, settled, split, with_lock, with_share
 from workbench.gui.pages.protect.share_model import ACTION, ERROR, LOCK, MECHANISM, SHARE
@@ -53,11 +53,22 @@ def text(window, row: int, column: int) -> str:
     return window.page.shares.index(row, column).data()
 
 
-def test_every_protected_attribute_has_an_error_in_its_unit(protect):
-    assert text(protect, AGE, MECHANISM) == "bounded staircase  ★"
+def for_values(window) -> None:
+    """Say of every column that each of its values is to be near the truth."""
+    plan = window.session.plan
+    window.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
+
+
+def test_every_protected_attribute_has_an_error_in_its_unit(protect, idle):
+    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
+    assert text(protect, AGE, ERROR).startswith("mean ± ")
+    assert text(protect, SEX, ERROR).startswith("shares ± ")
+    assert text(protect, 0, ERROR) == "–"
+    for_values(protect)
+    idle(protect)
+    assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
     assert text(protect, AGE, ERROR).startswith("± ")
     assert text(protect, SEX, ERROR).endswith("% changed ⚠")  # at so small a share its relations fade
-    assert text(protect, 0, ERROR) == "–"
 
 
 def test_a_typed_share_is_locked_and_the_others_make_room(protect, qtbot, idle):
@@ -122,7 +133,9 @@ def test_epsilon_is_typed_and_each_error_follows(protect, qtbot, idle):
     assert "ε = 6 exactly" in protect.findChild(QLabel, "share_sum").text()
 
 
-def test_what_a_constant_answer_would_do_as_well_is_said(protect):
+def test_what_a_constant_answer_would_do_as_well_is_said(protect, idle):
+    for_values(protect)
+    idle(protect)
     choose(protect, INCOME, SHARE)
     assert text(protect, INCOME, ERROR).endswith("⚠")
     assert "at no privacy cost" in protect.findChild(QLabel, "share_warning").text()
@@ -130,6 +143,9 @@ def test_what_a_constant_answer_would_do_as_well_is_said(protect):
 
 def test_what_hardly_survives_is_said_on_the_page_and_before_the_release(protect, idle):
     note = protect.findChild(QLabel, "note_protect")
+    assert note.accessibleName().startswith("⚠ Mostly noise at this ε: zip.")  # of its many names, over all rows
+    for_values(protect)
+    idle(protect)
     assert note.accessibleName().startswith("⚠ Mostly noise at this ε: age, zip, income.")
     protect.session.set_epsilon(Decimal(40))
     idle(protect)
@@ -165,7 +181,7 @@ def test_another_mechanism_is_chosen_from_those_that_fit(protect, idle):
     idle(protect)
     assert text(protect, AGE, MECHANISM) == "bounded Laplace"
     choose(protect, AGE, SHARE)
-    assert "The advisor would take the bounded staircase" in protect.findChild(QLabel, "share_why").text()
+    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
 
 
 def test_each_edit_is_undone(protect, qtbot, press):
@@ -252,20 +268,49 @@ def choose_purpose(window, qtbot, words: str) -> None:
 def test_what_a_column_is_for_decides_the_mechanism_and_is_undone(protect, qtbot, idle):
     choose(protect, AGE, MECHANISM)
     why = protect.findChild(QLabel, "share_why")
-    assert "no unbiased mean" in why.text()
-    assert "one value ± " in why.text()
-    choose_purpose(protect, qtbot, "means and counts")
-    idle(protect)
-    assert protect.session.plan.column("age").purpose == "statistics"
-    assert text(protect, AGE, MECHANISM) == "bounded Laplace  ★"
+    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
     assert text(protect, AGE, ERROR).startswith("mean ± ")
     assert "one value ± " in why.text()
     assert "(of clamped values)" in why.text()
-    assert protect.session.plan.plan().column("age").purpose == "statistics"
-    protect.session.undo_stack.undo()
+    assert "Every released value is one of the two bounds" in why.text()
+    assert "staircase" not in {name for _, name in protect.page.shares.choices_at(AGE)}  # it has no unbiased mean
+    choose_purpose(protect, qtbot, "each value near the truth")
     idle(protect)
     assert protect.session.plan.column("age").purpose == "values"
-    assert text(protect, AGE, MECHANISM) == "bounded staircase  ★"
+    assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
+    assert text(protect, AGE, ERROR).startswith("± ")
+    assert "two bounds" not in why.text()
+    assert "staircase" in {name for _, name in protect.page.shares.choices_at(AGE)}
+    assert protect.session.plan.plan().column("age").purpose == "values"
+    protect.session.undo_stack.undo()
+    idle(protect)
+    assert protect.session.plan.column("age").purpose == "statistics"
+    assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
+
+
+def test_a_mechanism_without_an_unbiased_mean_stays_in_the_list_where_it_was_chosen(protect, qtbot, idle):
+    for_values(protect)
+    idle(protect)
+    model = protect.page.shares
+    words = next(words for words, name in model.choices_at(AGE) if name == "staircase")
+    assert model.setData(model.index(AGE, MECHANISM), words)
+    choose(protect, AGE, MECHANISM)
+    idle(protect)
+    choose_purpose(protect, qtbot, "means and counts")
+    idle(protect)
+    assert text(protect, AGE, MECHANISM) == "bounded staircase"
+    assert text(protect, AGE, ERROR).startswith("no unbiased mean")
+    assert "The advisor would take the Duchi mechanism" in protect.findChild(QLabel, "share_why").text()
+
+
+def test_both_errors_of_every_mechanism_are_in_sight(protect, idle):
+    choose(protect, AGE, MECHANISM)
+    idle(protect)
+    bars = protect.findChild(QWidget, "candidate_bars").accessibleName()
+    for title in ("Duchi  ★", "hybrid", "piecewise", "square wave", "exponential", "bounded Laplace"):
+        assert title in bars
+    assert "staircase" not in bars
+    assert bars.count("one value ± ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
 
 
 def test_a_column_that_is_dropped_has_no_purpose_to_choose(protect, qtbot):

@@ -58,7 +58,7 @@ def at_glucose(window, press, idle) -> str:
 def test_protect_says_how_far_relations_shrink_with_a_way_out(diabetes, press, idle):
     said = at_glucose(diabetes, press, idle)
     assert "mostly noise" in said
-    assert "Its relations with other columns shrink to about 11 %" in said
+    assert "Its relations with other columns shrink to about 13 %" in said
     assert "train a private model" in said
     share(diabetes, idle, "1.8")  # nearer than a constant, and yet
     said = told(diabetes, "share_warning")
@@ -77,7 +77,7 @@ def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
     idle(diabetes)
     assert told(diabetes, "release_noise").startswith("⚠ Mostly noise: Glucose.")
     relations = told(diabetes, "release_relations")
-    assert "Glucose to about 11 %" in relations
+    assert "Glucose to about 13 %" in relations
     assert "train a private model" in relations
     share(diabetes, idle, "1.8")
     assert told(diabetes, "release_noise") == ""

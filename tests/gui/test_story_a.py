@@ -17,7 +17,7 @@ from workbench.release.ledger.ledger import Ledger
 # Said by the platform without a screen whenever a list opens: there is nothing that it could raise or grab.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support (raise|grabbing the keyboard)")
 ODD = {"delimiter": ";", "decimal": ",", "encoding": "cp1252"}
-MECHANISMS = {"age": "bounded Laplace", "income": "bounded staircase", "sex": "k-ary randomised response"}
+MECHANISMS = {"age": "bounded Laplace", "income": "piecewise mechanism", "sex": "k-ary randomised response"}
 FACTS = ("0", "120", "f, m", "0", "200000", "no, yes")
 
 
@@ -43,7 +43,7 @@ def planned_as_told(hands: Hands) -> None:
     }
     age, sex, income = (plan.column(n) for n in ("age", "sex", "income"))
     assert (age.mechanism, age.lower, age.upper, age.epsilon) == ("bounded-laplace", 0, 120, Decimal("0.3"))
-    assert (income.mechanism, income.lower, income.upper) == ("staircase", 0, 200_000)
+    assert (income.mechanism, income.lower, income.upper) == ("piecewise", 0, 200_000)
     assert (sex.mechanism, sex.domain) == ("grr", ("f", "m"))
     shares = split(plan)
     assert plan.epsilon == 1

@@ -67,6 +67,8 @@ def lines_of(window: QWidget) -> list[QLabel]:
 
 def test_an_edit_writes_over_the_lines_of_what_will_be_published(people, press, idle):
     """To make them anew lays the page out a dozen times."""
+    plan = people.session.plan  # as single values the columns are noise before and after
+    people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
     press(people, "rail_release")
     idle(people)
     before = lines_of(people)

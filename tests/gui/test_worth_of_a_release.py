@@ -62,6 +62,8 @@ def test_the_people_sample_opens_with_a_plan_that_is_not_noise(window, hands):
 def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     people, qtbot, idle, press, answer, tmp_path
 ):
+    plan = people.session.plan
+    people.session.edit("values", plan.with_columns({c.name: {"purpose": "values"} for c in plan.columns}))
     told = release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
     noise = text(people, "release_noise")
     assert noise.startswith("⚠ Mostly noise: age, zip, income.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +15,8 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import CancelledError, InputError, ParameterError
 from workbench.privacy.entropy import OsEntropy, SeededEntropy
+from workbench.privacy.local.cells import Cells
+from workbench.sanitize.calibrated import NEARLY, candidates, offered
 from workbench.sanitize.engine import draw
 from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Plan
@@ -161,13 +165,43 @@ def test_a_plan_that_protects_nothing_is_refused() -> None:
         forecast(plan({"name": "Age", "action": "keep"}))
 
 
-def test_the_forecast_touches_no_data_and_names_the_better_mechanism() -> None:
-    made = forecast(plan({**AGE, "mechanism": "bounded-laplace", "epsilon": 4.0}, {"name": "id", "action": "drop"}))
+@pytest.mark.parametrize("purpose", ["values", "statistics"])
+def test_the_forecast_touches_no_data_and_names_the_better_mechanism(purpose: str) -> None:
+    asked = {**AGE, "mechanism": "bounded-laplace", "epsilon": 4.0, "purpose": purpose}
+    made = forecast(plan(asked, {"name": "id", "action": "drop"}))
     (age,) = made.columns
-    assert age.advised == "staircase"
     assert age.expected_absolute_error == pytest.approx(21.2, abs=0.05)
     assert age.candidates["staircase"] == pytest.approx(12.5, abs=0.05)
+    ranked = age.candidates if purpose == "values" else age.statistic_candidates
+    able = {name: error for name, error in ranked.items() if error is not None}
+    assert age.advised == min(able, key=able.__getitem__) == "piecewise"
+    assert able["piecewise"] < 0.8 * able["bounded-laplace"]
     assert float(made.epsilon_total) == 4.0
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 0.6, 0.7, 1.0, 2.0, 4.0, 9.0])
+@pytest.mark.parametrize("cells", [7, 40, 121])
+def test_for_statistics_no_table_without_an_unbiased_estimator_is_advised_or_offered(
+    epsilon: float, cells: int
+) -> None:
+    line = Cells.line(0, 120, cells)
+    options = candidates(line, Decimal(str(epsilon)), "statistics")
+    assert options[0][1].statistic_variance is not None
+    open_to_choice = offered(options, "statistics")
+    assert all(f.statistic_variance is not None for _, f in open_to_choice)
+    for left_out in {m.name for m, _ in options} - {m.name for m, _ in open_to_choice}:
+        assert left_out in {m.name for m, _ in offered(options, "statistics", left_out)}
+    variances = [f.statistic_variance for _, f in open_to_choice]
+    assert variances[0] <= NEARLY * min(variances)
+    assert all(later >= variances[0] / NEARLY for later in variances)
+    assert offered(options, "values") == options
+
+
+def test_what_is_advised_for_a_mean_follows_epsilon() -> None:
+    """Up to 0.61 the two ends tell most; beyond, a mixture; at large ε the window about the value."""
+    line = Cells.line(0, 120, 121)
+    best = [candidates(line, Decimal(e), "statistics")[0][0].name for e in ("0.3", "1", "6")]
+    assert best == ["duchi", "hybrid", "piecewise"]
 
 
 def test_auto_is_the_advisors_choice_and_a_share_above_thirty_says_so() -> None:
@@ -178,7 +212,7 @@ def test_auto_is_the_advisors_choice_and_a_share_above_thirty_says_so() -> None:
 
 
 def test_a_useless_share_is_called_useless() -> None:
-    assert "one constant in every row" in forecast(plan(AGE, epsilon=0.1)).columns[0].note
+    assert "one constant in every row" in forecast(plan({**AGE, "purpose": "values"}, epsilon=0.1)).columns[0].note
 
 
 def test_rows_per_person_multiply_the_charge() -> None:

@@ -13,7 +13,9 @@ from workbench.sanitize.forecast import forecast
 from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.recipient import RELATIONS_WAYS_OUT, faded_columns, noisy_columns, relations_words
 
-GLUCOSE = Column(name="Glucose", kind="integer", lower=0, upper=200, mechanism="staircase", epsilon=0.5)
+GLUCOSE = Column(
+    name="Glucose", kind="integer", lower=0, upper=200, mechanism="staircase", purpose="values", epsilon=0.5
+)
 OUTCOME = Column(name="Outcome", kind="category", domain=("0", "1"), mechanism="grr", epsilon=0.5)
 ROWS = 200_000
 

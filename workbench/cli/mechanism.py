@@ -17,6 +17,7 @@ from workbench.params import ParameterError, Parameters, integer, real, texts
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile
+from workbench.privacy.local.frequency import ORACLES, OracleKind, variance
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanisms import mechanism
 from workbench.privacy.local.mechanisms.base import LocalParameters
@@ -63,7 +64,8 @@ class CellOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(m.name for m in mechanisms.MECHANISMS))
+    names = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in ORACLES)]
+    parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(names))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
     own = {name: m.parameters for m in mechanisms.MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
@@ -73,6 +75,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    oracle = next((o for o in ORACLES if o.name == options.name), None)
+    if oracle is not None:
+        return _of_oracle(oracle, options)
     chosen = mechanism(options.name)
     cells = read_options(options, CellOptions).made()
     epsilon = read_options(options, LocalParameters).epsilon
@@ -102,6 +107,51 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
 
 
+def _of_oracle(kind: OracleKind, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the facts of a frequency oracle: of the unbiased estimate of one frequency, from one record."""
+    cells = read_options(options, CellOptions).made()
+    if options.table is not None:
+        raise ParameterError(
+            f"a report of {kind.name} is {kind.report.format(k=cells.total)}, which no table of cells can hold",
+            "--table",
+            "leave --table out",
+        )
+    epsilon = read_options(options, LocalParameters).epsilon
+    made = kind.build(cells.total, epsilon)
+    rare, sure = variance(made, 0.0), variance(made, 1.0)
+    even = variance(made, 1 / cells.total)
+    return {
+        "mechanism": kind.name,
+        "epsilon": epsilon,
+        "exact_epsilon": made.exact_epsilon,
+        "cells": cells.total,
+        "variance_max": max(rare, sure),
+        "variance_mean": even,
+        "mse_uniform": even,
+        "bias_max": 0.0,
+        "statistic_sd": even**0.5,
+        "variance_rare": rare,
+        "support_own": made.own,
+        "support_other": made.other,
+        "report": kind.report.format(k=cells.total),
+    }
+
+
+def _oracle_text(result: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"{result['mechanism']} at epsilon = {figure(result['epsilon'])} over {result['cells']} values: "
+            f"each report is {result['report']}",
+            f"  exact epsilon of the integers sampled  {result['exact_epsilon']:.12f}",
+            f"  a report supports its row's value      {figure(result['support_own'])} of the time, any other value "
+            f"{figure(result['support_other'])}",
+            f"  frequency of one value, from one record: variance {figure(result['variance_rare'])} where it is rare, "
+            f"{figure(result['variance_max'])} at most",
+            "  For n rows divide the variance by n. It collects frequencies and fills no column of a released table.",
+        ]
+    )
+
+
 def _save(path: Path, table: np.ndarray[Any, np.dtype[np.float64]]) -> None:
     buffer = io.BytesIO()
     np.save(buffer, table, allow_pickle=False)
@@ -109,6 +159,8 @@ def _save(path: Path, table: np.ndarray[Any, np.dtype[np.float64]]) -> None:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if "report" in result:
+        return _oracle_text(result)
     return "\n".join(
         [
             f"{result['mechanism']} at epsilon = {figure(result['epsilon'])} on {result['cells']} cells",

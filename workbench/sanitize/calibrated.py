@@ -23,9 +23,12 @@ from workbench.privacy.local.error_profile import ErrorProfile, error_profile
 from workbench.privacy.local.limits import MOST_CELLS
 from workbench.privacy.local.mechanism_table import EPSILON_SERVED
 from workbench.privacy.local.mechanisms import Mechanism, Randomiser, mechanism
-from workbench.sanitize.plan import AUTO, VALUES, Column, Plan
+from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
+
+NEARLY = 1.05
+"""Variances up to so many times the least count as equal: an interval is longer by at most 2.5 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,25 +107,45 @@ def protected_column(plan: Plan, name: str) -> ProtectedColumn:
     return _protected(plan.column(name), plan.shares()[name])
 
 
-def candidates(cells: Cells, share: Decimal, purpose: str = VALUES) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+def candidates(cells: Cells, share: Decimal, purpose: str = STATISTICS) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
     """Return every mechanism that fits ``cells`` at this share, the best for ``purpose`` first.
 
     Args:
         cells: the public grid.
         share: of ε.
         purpose: ``values``: the least expected error of one value; ``statistics``: the least variance of the unbiased
-            mean or frequency; mechanisms without one come last.
+            mean or frequency, of nearly equal ones the least error of one value; mechanisms without one come last.
     """
     key, epsilon = _Key(cells), floor_double(share)
     fitting = [(m, _facts(m.name, key, epsilon)) for m in mechanisms.MECHANISMS if not m.refusal(cells)]
+
+    variances = [f.statistic_variance for _, f in fitting if f.statistic_variance is not None]
+    nearly = NEARLY * min(variances, default=0.0)
 
     def rank(option: tuple[Mechanism, ErrorProfile]) -> tuple[float, float]:
         error, variance = option[1].expected_absolute_error, option[1].statistic_variance
         if purpose == VALUES:
             return error, 0.0
-        return math.inf if variance is None else variance, error
+        if variance is None:
+            return math.inf, error
+        return (0.0, error) if variance <= nearly else (variance, error)
 
     return tuple(sorted(fitting, key=rank))
+
+
+def offered(
+    options: tuple[tuple[Mechanism, ErrorProfile], ...], purpose: str, chosen: str = AUTO
+) -> tuple[tuple[Mechanism, ErrorProfile], ...]:
+    """Return the candidates that a person can choose from: for statistics none without an unbiased estimator.
+
+    Args:
+        options: from :func:`candidates`.
+        purpose: of the column.
+        chosen: the mechanism that the plan names, which stays in the list whatever it is.
+    """
+    if purpose == VALUES:
+        return options
+    return tuple(o for o in options if o[1].statistic_variance is not None or o[0].name == chosen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,8 +38,8 @@ class Column(Attribute):
     mechanism: str = text(default=AUTO, help="the local mechanism, or auto for the advisor's choice")
     purpose: str = choice(
         choices=PURPOSES,
-        default=VALUES,
-        help="what auto chooses by: each value near the truth, or means and counts over many rows",
+        default=STATISTICS,
+        help="what auto chooses by: means and counts over many rows (default), or each value near the truth",
     )
     epsilon: float | None = real(
         default=None, at_least=EPSILON_LEAST, upto=EPSILON_MOST, symbol="ε", help="fixed share of the plan's epsilon"
@@ -72,7 +72,8 @@ class Column(Attribute):
         elif self.kind == "integer":
             plain.update({k: int(plain[k]) for k in ("lower", "upper") if k in plain})
         if self.action == "protect":
-            plain.setdefault("action", "protect")
+            # The purpose is written out: without it, a certificate is older than the present default.
+            plain |= {"action": "protect", "purpose": self.purpose}
         return plain
 
     def published(self) -> Column:

@@ -29,7 +29,8 @@ origin = "guess": this was guessed from the rows, where one row can change it. N
 checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
 A line such as  epsilon = 1  in a column fixes its share; the others divide what is left.
-purpose = "statistics" in a column makes auto choose for means and counts over many rows, not for single values."""
+auto chooses for means and counts over many rows; purpose = "values" in a column makes it choose for values that are
+each near the truth."""
 
 _OPEN = """
 Replace every "?": lower and upper of numbers, domain = ["…", "…"] of names, missing = "refuse" or "own-value",

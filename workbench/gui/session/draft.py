@@ -55,7 +55,7 @@ class DraftColumn:
     missing: str = "refuse"
     date_order: str | None = None
     mechanism: str = "auto"
-    purpose: str = "values"
+    purpose: str = "statistics"
     epsilon: Decimal | None = None
     weight: float = 1.0
     guessed: tuple[str, ...] = ()

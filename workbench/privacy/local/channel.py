@@ -1,11 +1,12 @@
 """A mechanism's table as a linear map: its products with vectors and its inverse, without a dense copy where possible.
 
 Correcting statistics for the noise means multiplying by the table P many times: P g is the expectation of g(answer)
-for each true value, f P the distribution of answers for frequencies f. Three forms, all of the same table:
+for each true value, f P the distribution of answers for frequencies f. Four forms, all of the same table:
 
 * :class:`TwoChances`: randomised response, p on the diagonal and q elsewhere; everything in closed form.
 * :class:`DistanceTable`: rows r_i·κ(|i − j|), a missing cell beside them: products by fast Fourier transform, the
   inverse by Levinson's recursion. Detected by comparing every integer of the table, not assumed from its name.
+* :class:`RunTable`: rows of a few stretches of equal chances, such as a window of likely answers.
 * :class:`DenseTable`: any other table, and any small one.
 """
 
@@ -18,12 +19,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.privacy.local.run_table import by_runs
 from workbench.privacy.local.sampler import TOTAL
 
 Floats = NDArray[np.float64]
 
 DENSE_UPTO = 512
 """Cells up to which a table is small: a dense copy and its singular values take negligible time."""
+
+RUNS_FROM = 128
+"""Cells from which a table of a few stretches a row is taken by them: its singular values would take long."""
 
 _BLOCK = 256  # rows converted at a time
 _SAME = 1e-9
@@ -154,7 +159,8 @@ class DenseTable:
 
 def _singular_parts(chances: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return u, s, v' of the singular values of P that are not rounding, and the metric they are taken in."""
-    root = np.sqrt(np.maximum(chances.mean(axis=0), 1e-300))
+    mean = chances.mean(axis=0)
+    root = np.where(mean > 0, np.sqrt(mean), 1.0)  # an answer that is never given has no weight, and no value
     u, s, vt = np.linalg.svd(chances / root, full_matrices=False)
     kept = s > s[0] * _RANK
     return u[:, kept], s[kept], vt[kept], root
@@ -255,7 +261,8 @@ def channel_of(weights: NDArray[np.uint64]) -> Channel:
             found = _by_distance(weights, size)
             if found is not None:
                 return found
-    return DenseTable(weights)
+    runs = by_runs(weights) if outputs > RUNS_FROM else None
+    return DenseTable(weights) if runs is None else runs
 
 
 def _by_distance(weights: NDArray[np.uint64], size: int) -> DistanceTable | None:

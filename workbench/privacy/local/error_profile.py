@@ -37,8 +37,9 @@ class ErrorProfile:
         variance: (s,) as above.
         expected_absolute_error: mean of E|Y − x|, or the probability of a change.
         mse_uniform: mean of E(Y − x)², or the probability of a change.
-        statistic_variance: variance of the unbiased estimate of a mean (names: of a frequency) from one record, with
-            all values equally likely; ``None`` if the table has no unbiased estimator.
+        statistic_variance: variance of the unbiased estimate of a mean from one record, the largest over the true
+            values, so that an interval is no longer wherever the values lie (names: of a frequency, with all values
+            equally likely); ``None`` if the table has no unbiased estimator.
         relations_kept: the part of a correlation with any other column that is left after this one was randomised, if
             its values are spread evenly over the cells. For numbers the correlation of Y and x, which is exact where
             the other column depends on x by a straight line; the mechanism's draws are independent of the rest of the
@@ -129,9 +130,9 @@ def _correlation(values: NDArray[np.float64], mean: NDArray[np.float64], varianc
 
 
 def _variance_of_mean(channel: Channel, wanted: NDArray[np.float64]) -> float | None:
-    """Return the variance of the unbiased estimate of Σ f·wanted from one record, on average over the true values."""
+    """Return the variance of the unbiased estimate of Σ f·wanted from one record, the largest over the true values."""
     found = unbiased(channel, wanted)
-    return None if found is None else float(found.variance(channel).mean())
+    return None if found is None else float(found.variance(channel).max())
 
 
 def _of_names(randomiser: Randomiser, cells: Cells) -> ErrorProfile:

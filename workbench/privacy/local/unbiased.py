@@ -84,7 +84,8 @@ def path(channel: Channel, wanted: Floats) -> Iterator[Linear]:
     Conjugate gradients on |P g − wanted|² from a constant, in the metric of how much each answer is used.
     """
     middle = (float(wanted.max()) + float(wanted.min())) / 2
-    root = np.sqrt(np.maximum(channel.backward(np.full(channel.inputs, 1 / channel.inputs)), 1e-300))
+    used = channel.backward(np.full(channel.inputs, 1 / channel.inputs))
+    root = np.where(used > 0, np.sqrt(np.maximum(used, 0.0)), 1.0)  # an answer that is never given has no weight
     values = np.full(channel.outputs, middle)
     expected = np.full(channel.inputs, middle)
     residual = wanted - middle

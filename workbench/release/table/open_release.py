@@ -16,10 +16,11 @@ from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 from workbench.params.codec import parse_toml
+from workbench.privacy.local.mechanisms import mechanism
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.table.certificate import SUFFIX, read_certificate
 from workbench.sanitize.calibrated import ProtectedColumn, protected_columns
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import AUTO, VALUES, Plan
 from workbench.signals.cancel import CancelToken
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -61,7 +62,23 @@ def read_release(path: Path, certificate: Path | None = None) -> Released:
     path, certificate = located(path, certificate)
     document = read_certificate(certificate)
     plan, table = certified_rows(path, document, certificate)
-    return Released(path, document, plan, protected_columns(plan), table)
+    columns = protected_columns(plan)
+    for column in columns:
+        require_same_table(column, document, certificate)
+    return Released(path, document, plan, columns, table)
+
+
+def require_same_table(column: ProtectedColumn, document: dict[str, Any], where: Path) -> None:
+    """Raise :class:`InputError` if a table that a solver found is not the one that the values were drawn from."""
+    claims = [c for c in document["columns"] if isinstance(c, dict) and c.get("name") == column.column.name]
+    if column.mechanism.solved and any(c.get("table_digest") != column.randomiser.digest() for c in claims):
+        place = f"{where}, column {column.column.name}"
+        raise InputError(another_table(column), place, "read it with the program's version that made it")
+
+
+def another_table(column: ProtectedColumn) -> str:
+    """Return what is said of a table that a solver found otherwise than where the release was made."""
+    return f"the mechanism {column.mechanism.name} has another table here than where the release was made"
 
 
 def certified_rows(
@@ -93,7 +110,7 @@ def certified_rows(
     table = read_table(path, options, names, cancel=cancel)
     if sorted(table.names) != sorted(names):
         raise InputError("the table and its certificate name different columns", str(path))
-    return _with_released_values(plan, table), table
+    return as_it_ran(_with_released_values(plan, table), document, certificate), table
 
 
 def _with_released_values(plan: Plan, table: Table) -> Plan:
@@ -138,10 +155,32 @@ def plan_of(document: dict[str, Any], where: Path) -> Plan:
         InputError: it is not a plan.
     """
     raw = parse_toml(document["plan"], "certificate's plan", str(where))
+    for column in raw["column"] if isinstance(raw.get("column"), list) else ():
+        if isinstance(column, dict) and column.get("action", "protect") == "protect":
+            column.setdefault("purpose", VALUES)  # what certificates that do not name it meant
     try:
         return Plan.from_plain(raw, where=str(where))
     except ParameterError as error:
         raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
+
+
+def as_it_ran(plan: Plan, document: dict[str, Any], where: Path) -> Plan:
+    """Return ``plan`` with the mechanisms that ran, where it left the choice to the advisor, who may choose anew.
+
+    Raises:
+        InputError: the certificate names none that is known.
+    """
+    ran = {c.get("name"): c.get("mechanism") for c in document["columns"] if isinstance(c, dict)}
+    columns = []
+    for column in plan.columns:
+        name = ran.get(column.name)
+        if column.action == "protect" and column.mechanism == AUTO and isinstance(name, str):
+            try:
+                column = dataclasses.replace(column, mechanism=mechanism(name).name)
+            except ParameterError as error:
+                raise InputError(f"the certificate's plan is not usable: {error}", str(where)) from None
+        columns.append(column)
+    return dataclasses.replace(plan, columns=tuple(columns))
 
 
 def released_cells(grid: Grid, table: Table) -> Any:

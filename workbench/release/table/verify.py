@@ -24,7 +24,14 @@ from workbench.release.table.certificate import (
     raised_caps,
     read_certificate,
 )
-from workbench.release.table.open_release import certified_rows, located, plan_of, released_cells
+from workbench.release.table.open_release import (
+    another_table,
+    as_it_ran,
+    certified_rows,
+    located,
+    plan_of,
+    released_cells,
+)
 from workbench.sanitize.calibrated import ProtectedColumn, each_protected_column, fits
 from workbench.sanitize.forecast import outside_guarantee
 from workbench.sanitize.plan import Column, Plan
@@ -95,7 +102,7 @@ def examine(path: Path, certificate: Path | None, cancel: CancelToken) -> tuple[
         if not fits(plan, MOST_ENTRIES):
             problems.append(f"its mechanisms have more than {MOST_ENTRIES:.1e} probabilities: too many to recompute")
         if not problems:
-            problems += _columns(document, plan, cancel)
+            problems += _columns(document, as_it_ran(plan, document, certificate), cancel)
         if problems:
             return problems, None
         # Values are only read where the file is the one that was certified.
@@ -179,6 +186,8 @@ def _column(claim: dict[str, Any], column: Column, made: ProtectedColumn | None)
             yield f"{place}: the certificate says {key} = {claim.get(key)}, its plan gives {actual.get(key)}"
     if made is not None:
         yield from _exact(float(claim.get("exact_epsilon", 0)), made, place)
+        if made.mechanism.solved and claim.get("table_digest") != made.randomiser.digest():
+            yield f"{place}: {another_table(made)}"
 
 
 def _exact(claimed: float, column: ProtectedColumn, place: str) -> Iterator[str]:

@@ -6,6 +6,8 @@ Painted here and no pyqtgraph plot, which takes 17 ms to be made and painted fir
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -14,9 +16,22 @@ from workbench.gui.pages.protect.tasks import Outlook
 from workbench.gui.session.session import Session
 from workbench.render.fonts import font
 
+FEW, MANY = 4, 12
+"""Candidates shown in a low card, and in a tall one."""
+
 LINE = 40
 CLOSE = 25
 """Pixels of a mechanism's name and its bar: where there is room, and at least."""
+
+
+class _Line(NamedTuple):
+    """One answer: its title, the error that its bar is as long as, that error and the other one in words."""
+
+    title: str
+    error: float
+    words: str
+    other: str
+    used: bool
 
 
 class CandidateBars(QWidget):
@@ -27,30 +42,49 @@ class CandidateBars(QWidget):
         self.setObjectName("candidate_bars")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._session = session
-        self._lines: tuple[tuple[str, float, str, bool], ...] = ()
+        self._lines: tuple[_Line, ...] = ()
+        self._all: tuple[_Line, ...] = ()
+        self._most = FEW
         session.theme_changed.connect(self.update)
 
     def show_outlook(self, outlook: Outlook | None) -> None:
         """Show the candidates of one attribute, or none."""
-        self._lines = ()
+        self._all = ()
         if outlook is not None:
             best = outlook.candidates[0].name
             most = max((c.statistic or 0.0 for c in outlook.candidates), default=0.0)
             made = [
-                (
-                    c.title + ("  ★" if c.name == best else ""),
+                _Line(
+                    c.title.removesuffix(" mechanism") + ("  ★" if c.name == best else ""),
                     # Without an unbiased statistic: as long as the longest, for it is no better than that.
                     (most if c.statistic is None else c.statistic) if outlook.for_statistics else c.error,
                     outlook.relevant(c),
+                    outlook.other(c),
                     c.name == outlook.used.name,
                 )
                 for c in outlook.candidates
             ]
             if not outlook.for_statistics:
                 error = outlook.constant_error
-                made.append((f"always “{outlook.constant}”", error, outlook.in_words(error), False))
-            self._lines = tuple(made)
-        self.setAccessibleName("Expected errors: " + ", ".join(f"{t} {words}" for t, _, words, _ in self._lines))
+                made.append(_Line(f"always “{outlook.constant}”", error, outlook.in_words(error), "", False))
+            self._all = tuple(made)
+        told = (f"{line.title} {line.words}{line.other and ', '}{line.other}" for line in self._all)
+        self.setAccessibleName("Expected errors: " + "; ".join(told))
+        self.setToolTip("\n".join(f"{line.title}: {line.words}  {line.other}" for line in self._all))
+        self._fit()
+
+    def show_all(self, *, whole: bool) -> None:
+        """Show every candidate, or where there is little room the best few; the tooltip names all."""
+        self._most = MANY if whole else FEW
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the lines that there is room for: the best ones, the one in use, and last the constant answer."""
+        self._lines = self._all
+        if len(self._all) > self._most:
+            ends = [at for at, line in enumerate(self._all) if line.used or not line.other]
+            best = [at for at in range(len(self._all)) if at not in ends][: self._most - len(ends)]
+            self._lines = tuple(self._all[at] for at in sorted((*ends, *best)))
         self.setMinimumHeight(len(self._lines) * CLOSE)
         self.updateGeometry()
         self.update()
@@ -65,11 +99,12 @@ class CandidateBars(QWidget):
             return
         theme, painter = self._session.theme, QPainter(self)
         painter.setFont(font(13))
-        most = max(error for _, error, _, _ in self._lines) or 1.0
+        most = max(line.error for line in self._lines) or 1.0
         line = min(self.height() / len(self._lines), LINE)  # a low card has them closer together
-        for at, (title, error, words, used) in enumerate(self._lines):
+        for at, (title, error, words, other, used) in enumerate(self._lines):
             text = QRectF(0, at * line, self.width(), min(line - 7, 20))
             painter.setPen(QColor(theme.text if used else theme.muted))
+            words = f"{other}   {words}" if other else words
             room = int(text.width()) - painter.fontMetrics().horizontalAdvance(words) - 12
             name = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room)
             painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)

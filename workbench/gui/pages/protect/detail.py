@@ -75,6 +75,7 @@ class ShareDetail(DetailCard):
         """Give the chart what the bars do not need, where there is much room."""
         super().stand(beside=beside)
         self._drawn.setStretch(1, 1 if beside else 0)
+        self._bars.show_all(whole=beside)
 
     def show_attribute(self, at: int) -> None:
         """Show the attribute in row ``at``."""

@@ -28,11 +28,17 @@ def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> 
     if outlook.advised:
         aim = "the least noise in statistics" if outlook.for_statistics else "the least error"
         fit = "the only mechanism that fits" if len(outlook.candidates) == 1 else f"{aim} of those that fit"
-        return f"{title} ★ at a share of {at_most(share)}: {both}; {fit}."
+        return f"{title} ★ at a share of {at_most(share)}: {both}; {fit}.{_ends(outlook)}"
     return (
         f"{title}, chosen by you, at a share of {at_most(share)}: {both}. "
-        f"The advisor would take the {best.title} ★: {outlook.relevant(best)}."
+        f"The advisor would take the {best.title} ★: {outlook.relevant(best)}.{_ends(outlook)}"
     )
+
+
+def _ends(outlook: Outlook) -> str:
+    """Return what a release looks like that only tells of a mean."""
+    told = " Every released value is one of the two bounds: the mean can be estimated from them, nothing else."
+    return told if outlook.two_answers else ""
 
 
 def _both_errors(outlook: Outlook, used: Candidate) -> str:

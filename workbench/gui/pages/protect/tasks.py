@@ -131,6 +131,12 @@ class Outlook:
         return not all(statistic_is_noise(c.statistic, self.constant_error) for c in self.candidates)
 
     @property
+    def two_answers(self) -> bool:
+        """Whether a number is released as one of its two bounds, which tells of its mean and of nothing else."""
+        chances = self.example.chances if self.example is not None and self.column.numeric else ()
+        return len(chances) > 3 and all(c == 0 for c in chances[1:-2])
+
+    @property
     def noise(self) -> float | None:
         """The error that the column's purpose asks about, as a part of that of a constant answer."""
         error = self.used.statistic if self.for_statistics else self.used.error
@@ -163,6 +169,11 @@ class Outlook:
         if not self.column.numeric:
             return f"shares ± {plain(float(f'{100 * statistic:.3g}'))} %"
         return f"mean {self.in_words(statistic)}"
+
+    def other(self, candidate: Candidate) -> str:
+        """Return the error that the column's purpose does not ask about, in words."""
+        one = f"one value {self.in_words(candidate.error)}"
+        return one if self.for_statistics else self.statistic_in_words(candidate.statistic)
 
     def relevant(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose asks about, in words."""
@@ -198,10 +209,10 @@ def outlooks(
 
 def _outlook(column: DraftColumn, share: Decimal, rows: int) -> Outlook:
     from workbench.privacy.local.mechanism_table import EPSILON_SERVED
-    from workbench.sanitize.calibrated import candidates
+    from workbench.sanitize.calibrated import candidates, offered
 
     made = column.column().grid()
-    options = candidates(made.cells, share, column.purpose)
+    options = offered(candidates(made.cells, share, column.purpose), column.purpose, column.mechanism)
     names = [m.name for m, _ in options]
     used = column.mechanism if column.mechanism in names else names[0]
     return Outlook(

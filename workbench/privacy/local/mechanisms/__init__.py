@@ -6,16 +6,31 @@ from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms.base import LocalParameters, Mechanism, Randomiser
 from workbench.privacy.local.mechanisms.bounded_laplace import BOUNDED_LAPLACE
+from workbench.privacy.local.mechanisms.duchi import DUCHI
+from workbench.privacy.local.mechanisms.exponential import EXPONENTIAL
 from workbench.privacy.local.mechanisms.grr import GRR
+from workbench.privacy.local.mechanisms.hybrid import HYBRID
+from workbench.privacy.local.mechanisms.optimal import OPTIMAL
+from workbench.privacy.local.mechanisms.piecewise import PIECEWISE
+from workbench.privacy.local.mechanisms.square_wave import SQUARE_WAVE
 from workbench.privacy.local.mechanisms.staircase import STAIRCASE
 from workbench.privacy.local.mechanisms.warner import WARNER
 
-MECHANISMS: tuple[Mechanism, ...] = (GRR, WARNER, BOUNDED_LAPLACE, STAIRCASE)
+MECHANISMS: tuple[Mechanism, ...] = (
+    GRR,
+    WARNER,
+    BOUNDED_LAPLACE,
+    STAIRCASE,
+    PIECEWISE,
+    DUCHI,
+    HYBRID,
+    SQUARE_WAVE,
+    EXPONENTIAL,
+    OPTIMAL,
+)
 
 FREQUENCY_ONLY = ("oue", "sue", "olh")
-"""Mechanisms whose reports are vectors or hashes: they collect frequencies and cannot fill a column."""
-
-PLANNED = (*FREQUENCY_ONLY, "square-wave", "piecewise", "duchi", "exponential", "optimal")
+"""The oracles of :mod:`workbench.privacy.local.frequency`, whose reports fill no column: named here to say so."""
 
 
 def mechanism(name: str) -> Mechanism:
@@ -33,18 +48,21 @@ def mechanism(name: str) -> Mechanism:
             f"the mechanism {name} reports vectors or hashes for frequency collection and cannot fill a column",
             mend=f"choose one of {', '.join(known)}",
         )
-    if name in PLANNED:
-        raise ParameterError(f"the mechanism {name} is not in this version", mend=f"choose one of {', '.join(known)}")
-    near = did_you_mean(name, [*known, *PLANNED])
+    near = did_you_mean(name, [*known, *FREQUENCY_ONLY])
     raise ParameterError(f"the mechanism {name!r} is not known{near}", mend=f"choose one of {', '.join(known)}")
 
 
 __all__ = [
     "BOUNDED_LAPLACE",
+    "DUCHI",
+    "EXPONENTIAL",
     "FREQUENCY_ONLY",
     "GRR",
+    "HYBRID",
     "MECHANISMS",
-    "PLANNED",
+    "OPTIMAL",
+    "PIECEWISE",
+    "SQUARE_WAVE",
     "STAIRCASE",
     "WARNER",
     "LocalParameters",

@@ -72,6 +72,8 @@ class Mechanism:
         recipe: makes the calibrated randomiser for some cells.
         line_only: whether cells must stand for numbers.
         two_values: whether it takes exactly two cells.
+        most_cells: most cells that it can be made for; ``None`` where there is no such limit.
+        solved: whether a solver finds its table, of which another version of it may find another one as good.
     """
 
     name: str
@@ -81,6 +83,8 @@ class Mechanism:
     recipe: Callable[[Any, Cells], Randomiser]
     line_only: bool = False
     two_values: bool = False
+    most_cells: int | None = None
+    solved: bool = False
 
     def refusal(self, cells: Cells) -> str:
         """Return why this mechanism does not fit ``cells``, or an empty string."""
@@ -88,6 +92,8 @@ class Mechanism:
             return f"{self.name} needs numbers with bounds, and these values are names"
         if self.two_values and cells.total != 2:
             return f"{self.name} is for two values, and here are {cells.total}"
+        if self.most_cells is not None and cells.total > self.most_cells:
+            return f"{self.name} is for at most {self.most_cells} cells, and here are {cells.total}"
         return ""
 
     def build(self, cells: Cells, epsilon: float, **others: Any) -> Randomiser:
