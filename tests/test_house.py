@@ -94,13 +94,25 @@ def test_every_package_is_a_layer():
     [
         ("workbench/params/planted.py", "import workbench.release", "layers point one way"),
         ("workbench/sanitize/planted.py", "import workbench.deep", "layers point one way"),
+        ("workbench/synth/planted.py", "import workbench.sanitize", "layers point one way"),
         ("workbench/data/planted.py", "import PySide6.QtCore", "Qt only in gui and render"),
         ("workbench/learners/planted.py", "import torch", "torch only in deep"),
         ("workbench/privacy/planted.py", "import polars", "privacy knows neither tables nor windows"),
     ],
 )
 def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
-    for package in ("params", "signals", "processes", "privacy", "data", "learners", "sanitize", "deep", "studies"):
+    for package in (
+        "params",
+        "signals",
+        "processes",
+        "privacy",
+        "data",
+        "learners",
+        "sanitize",
+        "deep",
+        "synth",
+        "studies",
+    ):
         (tmp_path / "workbench" / package).mkdir(parents=True)
         (tmp_path / "workbench" / package / "__init__.py").touch()
     for package in ("render", "release", "jobs", "gui", "api", "cli"):

@@ -45,6 +45,7 @@ READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header"
 LEDGER = ["--ledger", "l.sqlite"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
+SYNTHESIS = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "s.sqlite"]
 NETWORK = [
     "--network",
     "mlp",
@@ -72,7 +73,11 @@ WALK: list[tuple[list[str], int]] = [
     (["mechanism", f"grr{CLEAR}", "--epsilon", "1", "--domain", "a,b"], 2),
     (["sanitize", "t.csv", "--plan", "plan.toml", "-o", f"out{CLEAR}.csv", *LEDGER, *READING], 0),
     (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["synthesize", "t.csv", *SYNTHESIS, "--target", CITY, "-o", f"made{CLEAR}.csv", *READING], 0),
+    (["synthesize", "t.csv", *SYNTHESIS, "--target", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
+    (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
+    (["verify", f"made{CLEAR}.csv"], 0),
     (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
     (["curve", "t.csv", *FIT, "--regimes=none", "--epsilons=1", "--repeats=1", "-o", f"curve{C1}.csv", *READING], 0),
     (["why", "t.csv", *FIT, "--epsilon=1", "--repeats=2", "--jobs=1", *READING], 0),
