@@ -99,12 +99,30 @@ def window_choice(window) -> tuple[str, str]:
     return choice.method, choice.target
 
 
+def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, qtbot):
+    field = ready.findChild(QLineEdit, "synthetic_cuts")
+    assert field.text() == ""
+    assert field.placeholderText().startswith("auto: ")
+    assert ready.page._choices.value().cuts is None
+    retype(ready, qtbot, "synthetic_cuts", "5")
+    idle(ready)
+    assert ready.page._checked.cuts == 5
+    retype(ready, qtbot, "synthetic_cuts", "1")
+    idle(ready)
+    assert text_of(ready, "synthetic_field_problem").startswith("Cuts = ")
+    assert not enabled(ready, "synthetic_release")
+
+
 def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
     retype(ready, qtbot, "synthetic_rows", "many")
     idle(ready)
     assert text_of(ready, "synthetic_field_problem").startswith("Rows = 'many' is not a whole number")
     assert not enabled(ready, "synthetic_release")
     assert not enabled(ready, "synthetic_preview_start")
+    ready.findChild(QLineEdit, "synthetic_rows").selectAll()
+    qtbot.keyClick(ready.findChild(QLineEdit, "synthetic_rows"), Qt.Key.Key_Delete)
+    idle(ready)
+    assert not enabled(ready, "synthetic_release")
     retype(ready, qtbot, "synthetic_rows", "150")
     idle(ready)
     assert not seen(ready, "synthetic_field_problem")

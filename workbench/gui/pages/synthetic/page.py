@@ -167,6 +167,7 @@ class SyntheticPage(PageFrame):
             def apply(found: Checked) -> None:
                 if (self.session.opened, self.session.plan, self._choices.value()) == (opened, draft, choice):
                     self._checked = found
+                    self._choices.show_cuts(found.cuts)
                     self.refresh()
 
             def failed(error: BaseException) -> None:
