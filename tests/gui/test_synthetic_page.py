@@ -138,7 +138,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
     assert text_of(ready, "synthetic_preview_error").endswith(" %")
     assert "of the rows stand in another cell" in text_of(ready, "synthetic_preview_words")
-    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows at ε = 1"
+    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by marginals at ε = 1"
     picture = ready.findChild(QWidget, "synthetic_preview_spread")
     pick(ready, "synthetic_preview_column", "sex")
     assert picture.accessibleName() == "Distribution of sex, original and synthetic"
@@ -153,6 +153,8 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert statuses() == []
     assert not target.exists()
     assert ready.session.account.cap is None
+    ready.session.edit_column("zip", "drop zip", action="drop")
+    assert not seen(ready, "synthetic_preview")  # it was of another plan
 
 
 def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idle, target, release):
