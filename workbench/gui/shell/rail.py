@@ -16,7 +16,7 @@ from workbench.render.fonts import font
 from workbench.render.palette import Theme
 
 WIDTH = 200
-HEIGHT = 36
+HEIGHT = 31
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
