@@ -11,7 +11,7 @@ from mishaps import retype
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QWidget
 
-from workbench.gui.pages.release import release_card
+from workbench.gui.widgets import release_card
 from workbench.release.ledger.ledger import Ledger
 
 
