@@ -25,11 +25,11 @@ NUMBER = Attribute(name="y", kind="real", lower=-1, upper=1)
 
 
 def answers(chosen: Learner, aggregate: str, epsilon: float, emptied: bool) -> NDArray[np.float64]:
-    """Answers to one row: three blocks of one row, of which the middle one decides the median."""
+    """Answers to one row: three blocks of one row, of which the one in the middle is the median, or is emptied."""
     X = np.zeros((3, 1))
     y = np.array([-1.0, 0.25, 1.0])
     if emptied:
-        y[0] = np.nan  # its block knows nothing and answers the middle
+        y[1] = np.nan  # its block knows nothing and answers the middle
     parameters: Any = chosen.parameters(epsilon=epsilon, blocks=3, aggregate=aggregate, trees=1)
     noise = StudyNoise(np.random.default_rng(2 if emptied else 1))
     model: Any = chosen.estimator(SIDE, NUMBER, parameters, noise).fit(X, y)
