@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
 from workbench.synth.base import (
     CHOICE,
     COUNTS,
@@ -69,7 +70,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
 
 
 def expected_tables(
-    setting: Setting, alone: list[Doubles], share: float
+    setting: Setting, alone: list[Doubles], share: float, cancel: CancelToken | None = None
 ) -> dict[tuple[int, int], tuple[Groups, NDArray[np.int64], int]]:
     """Return for each pair how its cells are joined, the whole-number table of independent columns, and the penalty.
 
@@ -77,9 +78,15 @@ def expected_tables(
         setting: the public facts.
         alone: estimated share of each cell of each column.
         share: of ε, of each table of a pair.
+        cancel: checked before each pair.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
     """
     out = {}
+    cancel = cancel or CancelToken()
     for a, b in itertools.combinations(range(len(alone)), 2):
+        cancel.check()
         sizes = setting.sizes[a], setting.sizes[b]
         wide = room(setting.rows * share / _FILLING, sizes)
         groups = tuple(groups_of(alone[i], setting.ordered(i), most) for i, most in zip((a, b), wide, strict=True))
@@ -108,7 +115,7 @@ def _ask(questions: Questions) -> Tables:
         fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
     ]
     share = queries[-1].epsilon
-    tables = expected_tables(setting, alone, share)
+    tables = expected_tables(setting, alone, share, questions.cancel)
     known: dict[tuple[int, int], int] = {}
 
     def scored(rows: CodedRows, pair: tuple[int, int]) -> int:
