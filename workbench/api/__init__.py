@@ -9,6 +9,8 @@ certificate or card, and may leave::
     plan = api.plan(epsilon=3, bounds={"age": (0, 110)}, domains={"sex": ["female", "male"]}, drop=["name"])
     api.release(people, plan)                                              # a private study
     api.release(people, plan, ledger="ledger.sqlite", output="people-released.csv")
+    api.synthesize(people, plan, target="sex", ledger="ledger.sqlite", output="people-synthetic.csv")
+    api.statistics(people, plan, ledger="ledger.sqlite", output="people-figures.csv")
     api.curve(people, plan, target="sex", epsilons=[0.1, 1, 10])           # always a private study
     api.NaiveBayes(epsilon=1, bounds={"age": (0, 110)}, classes=["female", "male"]).fit(people[["age"]], people["sex"])
 
@@ -32,6 +34,7 @@ from workbench.api.tables import estimate, release, verify
 from workbench.sanitize.plan import Plan, load_plan
 
 if TYPE_CHECKING:
+    from workbench.api.central import statistics, synthesize
     from workbench.api.released import Released, fit_on_release, load_model
     from workbench.api.transformers import total_epsilon
 
@@ -46,6 +49,8 @@ __all__ = [
     "load_plan",
     "plan",
     "release",
+    "statistics",
+    "synthesize",
     "total_epsilon",
     "verify",
     "why",
@@ -57,6 +62,8 @@ def __getattr__(name: str) -> Any:
     # By name: `from workbench.api import models` would ask this function for it.
     if name in ("Released", "fit_on_release", "load_model"):
         return getattr(importlib.import_module("workbench.api.released"), name)
+    if name in ("statistics", "synthesize"):
+        return getattr(importlib.import_module("workbench.api.central"), name)
     models = importlib.import_module("workbench.api.models")
     if name == "total_epsilon":
         return importlib.import_module("workbench.api.transformers").total_epsilon

@@ -68,7 +68,7 @@ def release(
         drawn = draw(plan, table, study_entropy(seed))
         warn_of_study("this table", "with ledger= and output= it is charged and may leave")
         cells = drawn.frame()
-        return frame_of(_typed(plan, {n: cells[n].to_list() for n in cells.columns}), private=PRIVATE)
+        return frame_of(typed(plan, {n: cells[n].to_list() for n in cells.columns}), private=PRIVATE)
     if seed is not None:
         raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
     if output is None:
@@ -79,7 +79,7 @@ def release(
         done = release_prepared(prepared, opened)
     cells = read_release(done.output).table.frame
     return frame_of(
-        _typed(plan, {n: cells[n].to_list() for n in cells.columns}),
+        typed(plan, {n: cells[n].to_list() for n in cells.columns}),
         output=str(done.output),
         certificate=str(done.certificate),
         release_id=done.release_id,
@@ -171,7 +171,7 @@ def study_entropy(seed: int | None) -> Entropy:
     return KeyedEntropy(secrets.token_bytes(32), b"study") if seed is None else SeededEntropy(seed)
 
 
-def _typed(plan: Plan, cells: dict[str, list[str | None]]) -> dict[str, Any]:
+def typed(plan: Plan, cells: dict[str, list[str | None]]) -> dict[str, Any]:
     """Give protected numbers and dates their types, as declared; text stays text."""
     kinds = {c.name: c.kind for c in plan.columns if c.action == "protect"}
     made: dict[str, Any] = {}

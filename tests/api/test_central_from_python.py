@@ -1,0 +1,76 @@
+"""Synthetic tables and statistics from Python: studies that say so, and releases that are charged and verified."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from workbench import api
+from workbench.params import BudgetRefusedError, ParameterError
+
+FACTS = {
+    "bounds": {"age": (0, 99), "income": (0.0, 9000.0)},
+    "domains": {"sex": ["female", "male"]},
+    "drop": ["name"],
+}
+
+
+def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    with pytest.warns(api.PrivateStudyWarning, match="not for release"):
+        drawn = [api.synthesize(people, plan, target="sex", seed=seed) for seed in (1, 1, 2)]
+    pd.testing.assert_frame_equal(drawn[0], drawn[1])
+    assert not drawn[0].equals(drawn[2])
+    assert list(drawn[0].columns) == ["age", "sex", "income"]
+    assert len(drawn[0]) == 40
+    assert drawn[0]["age"].between(0, 99).all()
+    assert drawn[0].attrs == {"private": "private – not for release"}
+    with pytest.warns(api.PrivateStudyWarning, match="not for release"):
+        figures = api.statistics(people, plan, [{"statistic": "mean", "column": "age", "by": ["sex"]}], epsilon=50)
+    assert list(figures["group"]) == ["female", "male"] or set(figures["group"]) >= {"female", "male"}
+    means = people.groupby("sex")["age"].mean()
+    for _, row in figures[figures["statistic"] == "mean"].iterrows():
+        assert row["low"] - 3 <= means[row["group"]] <= row["high"] + 3
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_synthetic_rows_are_released(people: pd.DataFrame, folder: Path, suffix: str) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = api.synthesize(people, plan, method="mst", rows=25, ledger="ledger.sqlite", output=f"new.{suffix}")
+    assert len(made) == 25
+    assert made["age"].dtype.kind == "i"
+    assert set(made["sex"]) <= {"female", "male"}
+    assert made.attrs["epsilon"] == 3.0
+    assert api.verify(f"new.{suffix}") == []
+    with pytest.raises(BudgetRefusedError):
+        api.statistics(people, plan, ledger="ledger.sqlite", output="figures.csv")
+    assert not (folder / "figures.csv").exists()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_statistics_are_released(people: pd.DataFrame, folder: Path, suffix: str) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    told = api.statistics(people, plan, epsilon=1, ledger="ledger.sqlite", output=f"figures.{suffix}")
+    assert {"mean", "histogram"} <= set(told["statistic"])
+    assert told.attrs["epsilon"] == 1.0
+    assert api.verify(f"figures.{suffix}") == []
+    assert told["estimate"].notna().all()
+
+
+def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, folder: Path) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    with pytest.raises(ParameterError, match="a release is charged"):
+        api.synthesize(people, plan, target="sex", output="new.csv")
+    with pytest.raises(ParameterError, match="fresh randomness"):
+        api.statistics(people, plan, ledger="ledger.sqlite", output="f.csv", seed=1)
+    with pytest.raises(ParameterError, match="its certificate"):
+        api.synthesize(people, plan, target="sex", ledger="ledger.sqlite")
+    with pytest.raises(ParameterError, match="mode. is not known"):
+        api.statistics(people, plan, [{"statistic": "mode", "column": "age"}])
+    assert not list(folder.iterdir())

@@ -1,0 +1,193 @@
+"""Synthetic tables and statistics from Python: computed from all rows at once, studied or released."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from workbench.api.frames import frame_of, table_of
+from workbench.api.study_warning import PRIVATE, warn_of_study
+from workbench.api.tables import Place, asked_for, place_of, typed
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.central.laplace import StudyNoise
+from workbench.privacy.entropy import SeededEntropy
+from workbench.release.central.central_work import CentralWork, prepared_central
+from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.statistics.statistics_work import statistics_work
+from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
+from workbench.release.table.before_release import Destination, destination
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
+from workbench.statistics.asked import Request, usual_request
+from workbench.statistics.release_file import FORMATS, decode
+from workbench.synth.columns import coded
+from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.synthesis import synthesised
+
+
+def synthesize(
+    frame: pd.DataFrame,
+    plan: Plan,
+    *,
+    epsilon: float | None = None,
+    method: str | None = None,
+    target: str | None = None,
+    rows: int | None = None,
+    cuts: int | None = None,
+    ledger: Place | bool | None = None,
+    output: Place | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: no row is anybody's.
+
+    Args:
+        frame: the rows. The plan names all of its columns.
+        plan: declares the columns; those it drops are left out.
+        epsilon: ε of one row's whole record; the plan's by default.
+        method: ``marginals`` (every column with the target) or ``mst`` (the strongest pairs, chosen for a part of ε).
+        target: the column that others are to predict; by default the one with the role ``target``.
+        rows: how many rows to draw; by default as many as there are.
+        cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
+        ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row enters a
+            count. Without it the result is a private study.
+        output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
+        seed: makes a study repeatable; not with ``ledger``.
+
+    Returns:
+        The rows. Of a release ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon`` (charged),
+        ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
+
+    Raises:
+        InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
+        BudgetRefusedError: the cap does not allow it; nothing was released.
+        ParameterError: the arguments contradict each other or the plan.
+    """
+    table = table_of(frame)
+    chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
+    of_row = plan.row_epsilon() if epsilon is None else exact(epsilon)
+    count = plan.rows_of(table).rows
+    if not _released(ledger, output, seed):
+        way, setting = synthesis_setting(plan, of_row, count, chosen)
+        own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
+        entropy = SeededEntropy(own[1])
+        noise = StudyNoise(np.random.Generator(np.random.PCG64(own[0])))
+        read = coded(setting.columns, plan.rows_of(table))
+        made = synthesised(way, setting, read, chosen.rows or count, noise, entropy)
+        warn_of_study("this table", "with ledger= and output= it is charged and may leave")
+        drawn = made.frame(entropy)
+        return frame_of(typed(plan, {n: drawn[n].to_list() for n in drawn.columns}), private=PRIVATE)
+    assert output is not None
+    to = destination(Path(output))
+    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen), to, ledger)
+    return frame_of(typed(plan, _cells(done.output, to.format)), **_told(done))
+
+
+def statistics(
+    frame: pd.DataFrame,
+    plan: Plan,
+    figures: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    epsilon: float | None = None,
+    ledger: Place | bool | None = None,
+    output: Place | None = None,
+    seed: int | None = None,
+) -> pd.DataFrame:
+    """Return counts, histograms, means, sums and quantiles of ``frame``, each with its 95 % interval.
+
+    Args:
+        frame: the rows. The plan names all of its columns.
+        plan: declares the columns.
+        figures: what is asked for, such as ``{"statistic": "mean", "column": "age", "by": ["sex"]}``; keys as in a
+            ``[[figure]]`` of ``workbench statistics --request``. By default a histogram of every protected column and
+            the mean of every number.
+        epsilon: ε of one row for all figures together; the plan's by default.
+        ledger: as for :func:`synthesize`.
+        output: the released file (.csv or .json), with its certificate beside it; only with ``ledger``.
+        seed: makes a study repeatable; not with ``ledger``.
+
+    Returns:
+        One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
+        (too few rows to say), ``source``. ``attrs`` as for :func:`synthesize`.
+
+    Raises:
+        InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
+        BudgetRefusedError: the cap does not allow it; nothing was released.
+        ParameterError: the arguments contradict each other or the plan.
+    """
+    table = table_of(frame)
+    request = (
+        usual_request(plan)
+        if figures is None
+        else Request.from_plain({"figure": [dict(asked) for asked in figures]}, "figures")
+    )
+    of_row = plan.row_epsilon() if epsilon is None else exact(epsilon)
+    rows = plan.rows_of(table)
+    if not _released(ledger, output, seed):
+        work = statistics_work(request, plan, of_row, rows.rows, "json")
+        own = secrets.randbits(128) if seed is None else seed
+        made = work.make(rows, StudyNoise(np.random.default_rng(own)), ignore, CancelToken())
+        warn_of_study("these figures", "with ledger= and output= they are charged and may leave")
+        return _frame(decode(made.data, "json", "the study"), private=PRIVATE)
+    assert output is not None
+    to = destination(Path(output), formats=FORMATS)
+    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format), to, ledger)
+    return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_told(done))
+
+
+def _released(ledger: Place | bool | None, output: Place | None, seed: int | None) -> bool:
+    """Return whether the result is released; else it is a study.
+
+    Raises:
+        ParameterError: the arguments contradict each other.
+    """
+    if not asked_for(ledger):
+        if output is not None:
+            raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+        return False
+    if seed is not None:
+        raise ParameterError("a release draws fresh randomness", "seed", "leave it out")
+    if output is None:
+        raise ParameterError("a release is a file with its certificate", "output", "give output= a name")
+    return True
+
+
+def _done(plan: Plan, table: Table, work: CentralWork, to: Destination, ledger: Place | bool | None) -> CentralRelease:
+    prepared = prepared_central(plan, table, to, work)
+    check_central_values(prepared, CancelToken())
+    with Ledger.open(place_of(ledger)) as opened:
+        return release_central(prepared, opened)
+
+
+def _cells(path: Path, kind: str) -> dict[str, list[str | None]]:
+    """Return a released table as text; ``None`` where a value is missing."""
+    if kind == "parquet":
+        frame = pl.read_parquet(path).cast(pl.String)
+    else:
+        frame = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
+    return {name: frame[name].to_list() for name in frame.columns}
+
+
+def _told(done: CentralRelease) -> dict[str, Any]:
+    return {
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        "release_id": done.release_id,
+        "epsilon": float(done.epsilon_charged),
+        "remaining": float(done.epsilon_remaining),
+        "outside": list(done.document["outside_guarantee"]),
+    }
+
+
+def _frame(records: list[dict[str, Any]], **told: Any) -> pd.DataFrame:
+    names = list(records[0]) if records else []
+    return frame_of({name: [record[name] for record in records] for name in names}, **told)
