@@ -22,6 +22,7 @@ TOP_LEVEL = {
 CATALOGUES = {
     "workbench/privacy/local/mechanisms": "MECHANISMS",
     "workbench/learners": "LEARNERS",
+    "workbench/synth": "SYNTHESISERS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",
@@ -165,7 +166,7 @@ def pinned(tree: Tree) -> Iterator[str]:
 
 
 def catalogues(tree: Tree) -> Iterator[str]:
-    """What is found by a list is in the list: mechanisms, learners, commands, figures, pages."""
+    """What is found by a list is in the list: mechanisms, learners, synthesisers, commands, figures, pages."""
     for folder, name in CATALOGUES.items():
         here = {f.stem: f for f in tree.python(folder) if f.parent == PurePosixPath(folder)}
         # A folder with its __init__ is one module of the list, too.

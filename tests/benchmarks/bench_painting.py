@@ -28,10 +28,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QSty
 from workbench.data.columns.profile import Bin
 from workbench.gui.app import application
 from workbench.gui.pages.data.histogram import Histogram
-from workbench.gui.pages.preview.correlation_matrix import PairMap
-from workbench.gui.pages.preview.distribution import Distribution
 from workbench.gui.pages.preview.preview_model import DrawModel
-from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewPairs
 from workbench.gui.pages.protect.candidate_bars import CandidateBars
 from workbench.gui.pages.protect.response_chart import Becoming
 from workbench.gui.pages.protect.tasks import Candidate, Example, Outlook
@@ -39,6 +36,9 @@ from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW, stylesheet
+from workbench.gui.widgets.compared import Pairs, Spread
+from workbench.gui.widgets.correlation_matrix import PairMap
+from workbench.gui.widgets.distribution import Distribution
 from workbench.gui.widgets.fast_table import RowsTable
 from workbench.render.palette import LIGHT
 
@@ -173,7 +173,7 @@ def our_distribution(session: Session) -> Shown:
     def show(number: int) -> None:
         before, after = np.array(heights(number)), np.array(heights(number + 99))
         made.show_column(
-            PreviewColumn("age", True, NAMES, before.tolist(), after.tolist(), 5, 10, before, after)  # type: ignore[arg-type]
+            Spread(name="age", numeric=True, labels=NAMES, original=before.tolist(), sanitised=after.tolist())  # type: ignore[arg-type]
         )
 
     return made, show
@@ -218,7 +218,7 @@ def our_pairs(session: Session) -> Shown:
         draw = np.random.default_rng(number)
         names = tuple(f"column {at}" for at in range(12))
         two = draw.uniform(-1, 1, (2, 12, 12))
-        made.show_pairs(PreviewPairs(names, (True,) * 12, two[0], two[1], 100, 100, 0))
+        made.show_pairs(Pairs(names, (True,) * 12, two[0], two[1], 100, 100, 0))
 
     return made, show
 
@@ -307,11 +307,11 @@ def plain_pairs(_: Session) -> Shown:
 
 CHARTS: Sequence[tuple[str, tuple[int, int], Callable[[Session], Shown], Callable[[Session], Shown]]] = (
     ("gui/pages/data/histogram.py", (340, 110), our_histogram, plain_bars()),
-    ("gui/pages/preview/distribution.py", (900, 160), our_distribution, plain_bars(line=True)),
+    ("gui/widgets/distribution.py", (900, 160), our_distribution, plain_bars(line=True)),
     ("gui/pages/protect/candidate_bars.py", (340, 200), our_candidates, plain_bars(5, lying=True)),
     ("gui/pages/protect/response_chart.py", (360, 220), our_response, plain_bars()),
     ("gui/pages/train/chart.py", (420, 200), our_steps, plain_steps),
-    ("gui/pages/preview/correlation_matrix.py", (1100, 500), our_pairs, plain_pairs),
+    ("gui/widgets/correlation_matrix.py", (1100, 500), our_pairs, plain_pairs),
 )
 
 

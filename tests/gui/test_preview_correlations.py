@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
-from workbench.gui.pages.preview.correlation_matrix import SHOWN, most_changed, written
 from workbench.gui.pages.preview.tasks import draw_pairs
 from workbench.gui.project.open_table import open_table
 from workbench.gui.widgets.basic import PRIVATE
+from workbench.gui.widgets.correlation_matrix import SHOWN, most_changed, written
 from workbench.signals.cancel import CancelToken
 
 

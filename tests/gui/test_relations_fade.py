@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from workbench.gui.pages.preview.correlation_matrix import lost_words
-from workbench.gui.pages.preview.tasks import PreviewPairs
 from workbench.gui.pages.protect.share_model import ERROR
+from workbench.gui.widgets.compared import Pairs
+from workbench.gui.widgets.correlation_matrix import lost_words
 
 FACTS = {
     "Glucose": {"kind": "integer", "lower": 0.0, "upper": 200.0, "purpose": "values", "epsilon": Decimal("0.5")},
@@ -108,7 +108,7 @@ def test_a_weak_or_undefined_relation_is_not_called_lost():
     before, after = np.eye(4), np.eye(4)
     before[3, :3] = before[:3, 3] = (0.05, 0.6, 0.6)
     after[3, :3] = after[:3, 3] = (0.0, np.nan, -0.5)
-    pairs = PreviewPairs(names, (True,) * 4, before, after, 100, 100)
+    pairs = Pairs(names, (True,) * 4, before, after, 100, 100)
     said = lost_words(pairs, "t")
     assert "c 0.60 → −0.50. Drop" in said  # the other way round is lost, too
     assert "a 0." not in said

@@ -12,6 +12,7 @@ COMMANDS: tuple[str, ...] = (
     "forecast",
     "mechanism",
     "sanitize",
+    "synthesize",
     "verify",
     "statistics",
     "estimate",
@@ -32,7 +33,6 @@ LATER: tuple[str, ...] = (
     "memory",
     "anonymity",
     "generalize",
-    "synthesize",
     "rappor",
     "attack",
 )

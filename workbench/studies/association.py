@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.columns.grid import Grid
+from workbench.privacy.local.cells import CellArray
 from workbench.signals.cancel import CancelToken
 
 _DENSE = 1 << 22
@@ -45,6 +47,14 @@ class Variable:
         """Which rows have a value, shape (n,)."""
         present: NDArray[np.bool_] = ~np.isnan(self.values) if self.numeric else self.values >= 0
         return present
+
+
+def variable(grid: Grid, cells: CellArray) -> Variable:
+    """Return the cells of a grid, (n,), as numbers, or as codes with −1 for a missing value."""
+    if grid.cells.values is not None:
+        return Variable(grid.attribute.name, grid.numbers_of(cells), numeric=True)
+    codes = cells.astype(np.int64)
+    return Variable(grid.attribute.name, np.where(codes == grid.cells.size, -1, codes), numeric=False)
 
 
 def measure(one_numeric: bool, other_numeric: bool) -> str:

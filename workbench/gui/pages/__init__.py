@@ -29,7 +29,19 @@ another: what two of them need is a widget, a part of the session, or in the eng
 
 from __future__ import annotations
 
-from workbench.gui.pages import compare, data, ledger, predict, preview, protect, release, train, utility, why
+from workbench.gui.pages import (
+    compare,
+    data,
+    ledger,
+    predict,
+    preview,
+    protect,
+    release,
+    synthetic,
+    train,
+    utility,
+    why,
+)
 from workbench.gui.pages.base import Page
 
 PAGES: tuple[Page, ...] = (
@@ -40,6 +52,7 @@ PAGES: tuple[Page, ...] = (
     train.PAGE,
     compare.PAGE,
     release.PAGE,
+    synthetic.PAGE,
     predict.PAGE,
     why.PAGE,
     ledger.PAGE,

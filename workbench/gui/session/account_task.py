@@ -69,6 +69,7 @@ def account_of(table: Table, ledger: Path | None = None) -> AccountView:
 
 def _past(release: Release) -> PastRelease | None:
     """Return a release as the window shows it; ``None`` of a training that was charged and released nothing."""
+    from workbench.release.central.kinds import KINDS
     from workbench.release.model.card import CARD
     from workbench.release.table.certificate import certificate_path
 
@@ -76,13 +77,16 @@ def _past(release: Release) -> PastRelease | None:
     written, model = release.body.get("output"), work == "dpsgd" or work.startswith("fit ")
     if not written:
         return None
+    central = work if work in [kind.name for kind in KINDS] else ""
     output = Path(str(written))
     vouches = ("card", output / CARD) if model else ("certificate", certificate_path(output))
     files = (("model" if model else "file", output), vouches)
     standing = files if all(_stands(path) for _, path in files) else ()
     if model and not standing and not release.body.get("certificate"):
         return None
-    return PastRelease(release.release_id, release.time, release.epsilon, release.delta, output, standing, model)
+    return PastRelease(
+        release.release_id, release.time, release.epsilon, release.delta, output, standing, model, central
+    )
 
 
 def _stands(path: Path) -> bool:

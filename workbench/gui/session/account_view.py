@@ -21,6 +21,7 @@ class PastRelease:
         output: what was released.
         files: what of it still stands, each with a word for it; none where it was moved or removed.
         model: whether it is a model.
+        central: the kind of a central release, such as ``synthetic``; empty for any other.
     """
 
     release_id: str
@@ -30,6 +31,7 @@ class PastRelease:
     output: Path
     files: tuple[tuple[str, Path], ...]
     model: bool
+    central: str = ""
 
 
 @dataclass(frozen=True)

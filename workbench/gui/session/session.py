@@ -119,6 +119,7 @@ class ReleasedStep:
         title: what was published, in words.
         files: what was published and what vouches for it, each with a word for it; the first is what is verified.
         model: whether it is a model.
+        central: the kind of a central release, such as ``synthetic``; empty for any other.
         result: what the engine returned.
         worth: what a recipient can learn from a table, in a sentence.
         time: when it was made, where that was before this session; else empty.
@@ -132,6 +133,7 @@ class ReleasedStep:
     title: str = ""
     files: tuple[tuple[str, Path], ...] = ()
     model: bool = False
+    central: str = ""
     result: Any = field(default=None, compare=False)
     worth: str = ""
     time: str = ""
@@ -302,8 +304,8 @@ class Session(QObject):
         return self._released
 
     def has_released(self, plan: DraftPlan) -> bool:
-        """Whether a table was released by exactly this plan in this session."""
-        return any(step.plan == plan and not step.model for step in self._released)
+        """Whether a table of noisy rows was released by exactly this plan in this session."""
+        return any(step.plan == plan and not step.model and not step.central for step in self._released)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

@@ -43,6 +43,7 @@ class Kind:
 
 KINDS: tuple[Kind, ...] = (
     Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
+    Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
 )
 
 

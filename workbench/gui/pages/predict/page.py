@@ -146,7 +146,9 @@ class PredictPage(PageFrame):
 
     def _show_training(self) -> None:
         """Show where a model is trained on a release, with the newest of this session."""
-        made = [step.files[0][1] for step in self.session.released if step.files and not step.model]
+        made = [
+            step.files[0][1] for step in self.session.released if step.files and not step.model and not step.central
+        ]
         self._offer(made[-1] if made else None)
 
     def _offer(self, release: Path | None) -> None:

@@ -18,8 +18,8 @@ from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
 
 if TYPE_CHECKING:
-    from workbench.gui.pages.preview.recovered_task import Recovered
-    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewPairs, PreviewRows
+    from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows
+    from workbench.gui.widgets.compared import Pairs, Recovered
 
 FREE = "Looking is free: nothing here is ever released or copied."
 AGAIN = "Draw once more, as often as you like: it costs no ε, because nothing of it is ever released"
@@ -35,9 +35,9 @@ class PreviewPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         # These know the engines, which the descriptor of the page does not wait for.
-        from workbench.gui.pages.preview.correlation_matrix import Correlations
-        from workbench.gui.pages.preview.distribution import Distribution
         from workbench.gui.pages.preview.side_by_side import Sides
+        from workbench.gui.widgets.correlation_matrix import Correlations
+        from workbench.gui.widgets.distribution import Distribution
         from workbench.gui.widgets.empty_state import NothingYet
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
@@ -275,7 +275,7 @@ class PreviewPage(PageFrame):
         self._told[view] = text, told
         self._facts.set_whole(*self._told[self._view])
 
-    def _show_pairs(self, pairs: PreviewPairs) -> None:
+    def _show_pairs(self, pairs: Pairs) -> None:
         self._say(PAIRS, f"draw {self.draw}, {self.correlations.show_pairs(pairs)}")
 
     def _show_column(self, column: PreviewColumn) -> None:

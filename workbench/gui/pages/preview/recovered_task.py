@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.gui.pages.preview.tasks import PreviewColumn, bar_width
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.widgets.compared import Recovered
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
@@ -25,25 +25,6 @@ if TYPE_CHECKING:
 
 KEY = "preview-recovered"
 CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """What can be recovered of one column. Private, as the original's own figure is among it.
-
-    Attributes:
-        name: the column.
-        words: the whole of it in a sentence.
-        mean: (low, estimate, high) of the mean as places along the bars, 0 at the left end of the first.
-        truth: the original's mean as such a place.
-        shares: by the bar's label, rows (low, estimate, high) that had this value.
-    """
-
-    name: str
-    words: str
-    mean: tuple[float, float, float] | None = None
-    truth: float | None = None
-    shares: dict[str, tuple[float, float, float]] | None = None
 
 
 def preview_recovered(

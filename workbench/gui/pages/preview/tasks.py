@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from workbench.data.columns.grid import Grid
     from workbench.data.table import Table
     from workbench.sanitize.plan import Column, Plan
     from workbench.studies.association import Variable
@@ -53,54 +53,21 @@ class PreviewRows:
     rows: int
 
 
-@dataclass(frozen=True, eq=False)
-class PreviewColumn:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PreviewColumn(Spread):
     """How one column is spread before and after one draw over all rows. Private.
 
     Attributes:
-        name: the column.
-        numeric: whether the bars are ranges of numbers in order.
-        labels: what each bar stands for.
-        original: rows in each bar.
-        sanitised: rows in each bar after the draw.
         changed: rows whose cell became another one.
         rows: number of rows.
         original_cells: rows in each public cell, the missing one last where there is one.
         drawn_cells: the same after the draw: what a recipient sees.
     """
 
-    name: str
-    numeric: bool
-    labels: tuple[str, ...]
-    original: tuple[int, ...]
-    sanitised: tuple[int, ...]
     changed: int
     rows: int
     original_cells: NDArray[np.int64]
     drawn_cells: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class PreviewPairs:
-    """How strongly the columns that leave go together before and after one draw. Private.
-
-    Attributes:
-        names: the columns, k of them.
-        numeric: whether each holds numbers.
-        original: (k, k) associations of the original rows; NaN where there is none to be computed.
-        sanitised: the same after the draw.
-        rows: rows they were computed from.
-        of_rows: rows of the table.
-        left_out: columns beyond the first :data:`PAIR_COLUMNS`.
-    """
-
-    names: tuple[str, ...]
-    numeric: tuple[bool, ...]
-    original: NDArray[np.float64]
-    sanitised: NDArray[np.float64]
-    rows: int
-    of_rows: int
-    left_out: int = 0
 
 
 def preview_rows(
@@ -128,7 +95,7 @@ def preview_column(
 
 
 def preview_pairs(
-    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[PreviewPairs], None], **told: Any
+    table: Table, draft: DraftPlan, number: int, jobs: JobCenter, apply: Callable[[Pairs], None], **told: Any
 ) -> JobHandle:
     """Draw all columns and compare how they go together; only the newest request counts."""
     from workbench.sanitize.realisation import SPACED_ROWS
@@ -183,10 +150,10 @@ def draw_column(table: Table, plan: Plan, name: str, number: int, cancel: Cancel
     )
 
 
-def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> PreviewPairs:
+def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: CancelToken) -> Pairs:
     """Return the associations of the columns before and after one draw; runs in a worker."""
     from workbench.sanitize.realisation import Realisation
-    from workbench.studies.association import associations
+    from workbench.studies.association import associations, variable
 
     leaving = [c for c in plan.columns if c.action != "drop"]
     chosen = sorted(leaving, key=lambda c: c.action != "protect")[:PAIR_COLUMNS]  # those that change come first
@@ -196,15 +163,15 @@ def draw_pairs(table: Table, plan: Plan, number: int, emit: Emit, cancel: Cancel
     for column in chosen:
         if column.action == "protect":
             one = drawn.spaced_rows(column.name)
-            before.append(_variable(one.grid, one.before))
-            after.append(_variable(one.grid, one.after))
+            before.append(variable(one.grid, one.before))
+            after.append(variable(one.grid, one.after))
         else:
             before.append(_kept_variable(drawn.spaced, column))
             after.append(before[-1])
     emit(Progress(0, 2, "correlations"))
     original = associations(before, cancel)
     emit(Progress(1, 2, "correlations"))
-    return PreviewPairs(
+    return Pairs(
         names=tuple(v.name for v in before),
         numeric=tuple(v.numeric for v in before),
         original=original,
@@ -219,18 +186,6 @@ def _leaving(table: Table, plan: Plan) -> list[str]:
     """Return the names of the columns that leave, in the order of the table."""
     dropped = {c.name for c in plan.columns if c.action == "drop"}
     return [name for name in table.names if name not in dropped]
-
-
-def _variable(grid: Grid, cells: Any) -> Variable:
-    """Return the cells of a grid as numbers, or as codes with −1 for a missing value."""
-    import numpy as np
-
-    from workbench.studies.association import Variable
-
-    if grid.cells.values is not None:
-        return Variable(grid.attribute.name, grid.numbers_of(cells), numeric=True)
-    codes = cells.astype(np.int64)
-    return Variable(grid.attribute.name, np.where(codes == grid.cells.size, -1, codes), numeric=False)
 
 
 def _kept_variable(table: Table, column: Column) -> Variable:

@@ -17,7 +17,6 @@ from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, worth_words
-from workbench.gui.pages.release.release_card import ReleasedCard
 from workbench.gui.pages.release.sections import Sections
 from workbench.gui.pages.release.standing import is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
@@ -38,6 +37,7 @@ from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, cho
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ def _step_of(past: PastRelease) -> ReleasedStep:
         title=past.output.name,
         files=past.files,
         model=past.model,
+        central=past.central,
         time=past.time,
     )
 

@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QWidget
 
-from workbench.gui.pages.release.verify_task import verify
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep
+from workbench.gui.session.verify_task import verify
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
@@ -26,7 +26,14 @@ class ReleasedCard(Card):
         step: the release.
     """
 
-    def __init__(self, step: ReleasedStep, number: int, jobs: JobCenter, learn: Callable[[Path], object]) -> None:
+    def __init__(
+        self,
+        step: ReleasedStep,
+        number: int,
+        jobs: JobCenter,
+        learn: Callable[[Path], object],
+        name: str = "released",
+    ) -> None:
         """Make the card.
 
         Args:
@@ -34,9 +41,10 @@ class ReleasedCard(Card):
             number: counted from the oldest, from 1.
             jobs: verifies it.
             learn: leads to where a model is trained on the released table.
+            name: begins the object names of its parts.
         """
         super().__init__(spacing=6)
-        self.setObjectName(f"released_{number}")
+        self.setObjectName(f"{name}_{number}")
         cost = f"ε = {at_most(step.epsilon)}" + (f", δ = {entered(step.delta)}" if step.delta else "")
         self.setAccessibleName(f"Release {number}, locked: {step.title} at {cost}")
         self.step = step
@@ -46,46 +54,46 @@ class ReleasedCard(Card):
         title.setToolTip(
             f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
         )
-        locked = label(f"locked · release {step.release_id}", "muted", name=f"released_{number}_id")
+        locked = label(f"locked · release {step.release_id}", "muted", name=f"{name}_{number}_id")
         head = QWidget()
         head.setLayout(row(title, None, locked))
         self.body.addWidget(head)
         if step.worth:
-            self.body.addWidget(label(step.worth, wrap=True, name=f"released_{number}_worth"))
+            self.body.addWidget(label(step.worth, wrap=True, name=f"{name}_{number}_worth"))
         if not step.files:
             gone = f"It was written to {step.folder / step.title} and is not there any more."
-            self.body.addWidget(label(gone, "muted", wrap=True, name=f"released_{number}_gone"))
-        for name, path in step.files:
+            self.body.addWidget(label(gone, "muted", wrap=True, name=f"{name}_{number}_gone"))
+        for word, path in step.files:
             line = QWidget()
             shown = Elided(str(path), elide=Qt.TextElideMode.ElideMiddle)
-            shown.setObjectName(f"released_{number}_{name}")
+            shown.setObjectName(f"{name}_{number}_{word}")
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            words = label(name, "muted")
+            words = label(word, "muted")
             words.setFixedWidth(80)
             layout = row(words)
             layout.addWidget(shown, 1)
             line.setLayout(layout)
             self.body.addWidget(line)
         self._verify = button(
-            "Verify", f"released_{number}_verify", tip="Recompute bytes, values, mechanisms, ε and the ledger's entry"
+            "Verify", f"{name}_{number}_verify", tip="Recompute bytes, values, mechanisms, ε and the ledger's entry"
         )
         self._verify.clicked.connect(self._check)
-        folder = button("Open folder", f"released_{number}_folder", tip=str(step.folder))
+        folder = button("Open folder", f"{name}_{number}_folder", tip=str(step.folder))
         folder.clicked.connect(lambda: self._open(step.folder))
         model = button(
             "Train a model on it →",
-            f"released_{number}_learn",
+            f"{name}_{number}_learn",
             tip="A model of the released table costs nothing beyond it (on the Predict page)",
         )
         model.clicked.connect(lambda: learn(self._output))
-        self._result = label("", "muted", wrap=True, name=f"released_{number}_result")
+        self._result = label("", "muted", wrap=True, name=f"{name}_{number}_result")
         foot = QWidget()
         layout = row(self._verify, folder, model, 8)
         layout.addWidget(self._result, 1)
         foot.setLayout(layout)
         self.body.addWidget(foot)
         for part in (self._verify, folder, model):
-            part.setVisible(bool(step.files) and not (part is model and step.model))
+            part.setVisible(bool(step.files) and not (part is model and (step.model or step.central)))
 
     @property
     def result(self) -> QLabel:

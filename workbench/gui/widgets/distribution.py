@@ -5,10 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
-from workbench.gui.pages.preview.recovered_task import Recovered
-from workbench.gui.pages.preview.tasks import PreviewColumn
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar_chart import BELOW, BarChart, bar_at, ends_of, paint_ground
+from workbench.gui.widgets.compared import Recovered, Spread
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 
@@ -22,16 +21,18 @@ KEY = 20
 class Distribution(BarChart):
     """Bars of the original, and a stepped line with dots for the draw: told apart by shape as well as by colour."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, "preview_distribution", (400, 130), (2, KEY, 2, 22))
-        self._column: PreviewColumn | None = None
+    def __init__(self, session: Session, name: str = "preview_distribution", drawn: str = "sanitised") -> None:
+        """Make it; ``drawn`` is what the rows of the draw are called."""
+        super().__init__(session, name, (400, 130), (2, KEY, 2, 22))
+        self._word = drawn
+        self._column: Spread | None = None
         self._drawn = False
         self._recovered: Recovered | None = None
 
-    def show_column(self, column: PreviewColumn | None) -> None:
+    def show_column(self, column: Spread | None) -> None:
         """Draw the spread of one column, or nothing."""
         self._column, self._drawn = column, column is not None
-        self.setAccessibleName(f"Distribution of {column.name}, original and sanitised" if column else "")
+        self.setAccessibleName(f"Distribution of {column.name}, original and {self._word}" if column else "")
         self.update()
 
     def await_draw(self) -> None:
@@ -121,7 +122,7 @@ class Distribution(BarChart):
     def _write_key(self, painter: QPainter, box: QRectF, grey: QColor, vermilion: QColor) -> None:
         painter.setFont(font(12))
         left, middle = box.left(), (KEY - 4) / 2
-        for words, colour in (("original", grey), ("sanitised", vermilion))[: 1 + self._drawn]:
+        for words, colour in (("original", grey), (self._word, vermilion))[: 1 + self._drawn]:
             if colour is grey:
                 painter.fillRect(QRectF(left, middle - 5, 10, 10), grey)
             else:
@@ -142,7 +143,7 @@ class Distribution(BarChart):
                 words = "recovered mean, 95 % (dashed: the original’s)"
             painter.drawText(QRectF(left + 20, 0, box.right() - left, KEY - 4), Qt.AlignmentFlag.AlignVCenter, words)
 
-    def _write_labels(self, painter: QPainter, width: float, column: PreviewColumn) -> None:
+    def _write_labels(self, painter: QPainter, width: float, column: Spread) -> None:
         """Write each label below its bar, or, where there is no room for all of them, the two ends."""
         painter.setPen(QColor(self._session.theme.muted))
         painter.setFont(font(BELOW))

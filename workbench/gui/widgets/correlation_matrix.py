@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QVBoxLayout, QWidget
 from workbench.gui.session.session import Session
 from workbench.gui.style.colours import mixed
 from workbench.gui.widgets.basic import Elided, label
+from workbench.gui.widgets.compared import Pairs
 from workbench.gui.widgets.formatting import count
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from workbench.gui.pages.preview.tasks import PreviewPairs
 
 SHOWN = 12
 """Most columns in sight: of more, those whose correlations changed most."""
@@ -48,6 +48,7 @@ HELP = (
     "Pearson's r between numbers, −1 to 1; the correlation ratio η of numbers and a category, and Cramér's V of two "
     "categories, 0 to 1. Corrected for chance, so that 0 means: nothing to see. Arrow keys go from pair to pair."
 )
+LOST_ADVICE = "Drop columns, or train a private model."
 NOTHING = "A correlation needs two columns that leave: protect or keep another one."
 
 
@@ -60,19 +61,21 @@ class PairMap(QWidget):
 
     pair_changed = Signal()
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, name: str = "preview_pairs", drawn: str = "Sanitised") -> None:
+        """Make it; ``drawn`` is the title of the other side."""
         super().__init__()
-        self.setObjectName("preview_pairs")
+        self.setObjectName(name)
+        self._title = drawn
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
         self._session = session
-        self._pairs: PreviewPairs | None = None
+        self._pairs: Pairs | None = None
         self._order: list[int] = []
         self._at = (1, 0)
         session.theme_changed.connect(self.update)
 
-    def show_pairs(self, pairs: PreviewPairs | None) -> None:
+    def show_pairs(self, pairs: Pairs | None) -> None:
         """Show other correlations; the marked pair stays where it still is one."""
         marked = self._marked_names()
         self._pairs = pairs
@@ -250,7 +253,7 @@ class PairMap(QWidget):
                 if self._pairs is not None:
                     painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, NOTHING)
                 return
-            for side, title in enumerate(("Original", "Sanitised")):
+            for side, title in enumerate(("Original", self._title)):
                 self._paint_side(painter, side, title)
 
     def _paint_side(self, painter: QPainter, side: int, title: str) -> None:
@@ -297,17 +300,27 @@ class PairMap(QWidget):
 class Correlations(QWidget):
     """The triangles, what is said of the marked pair, and what the numbers are."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(
+        self, session: Session, name: str = "preview", drawn: str = "Sanitised", advice: str = LOST_ADVICE
+    ) -> None:
+        """Make it.
+
+        Args:
+            session: whose colours and target it takes.
+            name: begins the object names of its parts.
+            drawn: the title of the other side.
+            advice: what helps where a correlation with the target is lost.
+        """
         super().__init__()
-        self._session = session
-        self.map = PairMap(session)
+        self._session, self._advice = session, advice
+        self.map = PairMap(session, f"{name}_pairs", drawn)
         self._words = Elided("")
-        self._words.setObjectName("preview_pair_words")
+        self._words.setObjectName(f"{name}_pair_words")
         self._most = Elided("", "muted")
-        self._most.setObjectName("preview_pairs_most")
-        self._help = label(HELP, "muted", wrap=True, name="preview_pair_help")
+        self._most.setObjectName(f"{name}_pairs_most")
+        self._help = label(HELP, "muted", wrap=True, name=f"{name}_pair_help")
         self._lost = Elided("", "warn")
-        self._lost.setObjectName("preview_target_lost")
+        self._lost.setObjectName(f"{name}_target_lost")
         self._lost.hide()
         whole = QVBoxLayout(self)
         whole.setContentsMargins(4, 8, 4, 0)
@@ -319,12 +332,12 @@ class Correlations(QWidget):
         whole.addWidget(self._help)
         self.map.pair_changed.connect(lambda: self._words.set_whole(self.map.words()))
 
-    def show_pairs(self, pairs: PreviewPairs | None) -> str:
+    def show_pairs(self, pairs: Pairs | None) -> str:
         """Show other correlations, or none; return what is to be said about how they were computed."""
         self.map.show_pairs(pairs)
         self._most.set_whole(self.map.changed_most())
         self._help.setVisible(pairs is not None and len(pairs.names) > 1)
-        lost = "" if pairs is None else lost_words(pairs, self._session.target)
+        lost = "" if pairs is None else lost_words(pairs, self._session.target, self._advice)
         self._lost.set_whole(lost)
         self._lost.setVisible(bool(lost))
         if pairs is None:
@@ -335,7 +348,7 @@ class Correlations(QWidget):
         return ", ".join(told)
 
 
-def most_changed(pairs: PreviewPairs) -> list[int]:
+def most_changed(pairs: Pairs) -> list[int]:
     """Return which columns are shown, in the table's order: all, or those with the greatest change in any pair."""
     import numpy as np
 
@@ -345,7 +358,7 @@ def most_changed(pairs: PreviewPairs) -> list[int]:
     return sorted(int(i) for i in np.argsort(-change, kind="stable")[:SHOWN])
 
 
-def lost_words(pairs: PreviewPairs, target: str | None) -> str:
+def lost_words(pairs: Pairs, target: str | None, advice: str = LOST_ADVICE) -> str:
     """Return which columns lose most of their correlation with the target in this draw, and what helps; private."""
     if target not in pairs.names:
         return ""
@@ -360,7 +373,7 @@ def lost_words(pairs: PreviewPairs, target: str | None) -> str:
         return ""
     told = ",  ".join(words for _, words in sorted(lost, key=lambda one: -one[0])[:LOST])
     more = f" and {len(lost) - LOST} more" if len(lost) > LOST else ""
-    return f"⚠ Lost with {target} (private): {told}{more}. Drop columns, or train a private model."
+    return f"⚠ Lost with {target} (private): {told}{more}. {advice}"
 
 
 def written(value: float, *, signed: bool = False) -> str:

@@ -1,0 +1,285 @@
+"""Synthetic rows: chosen, looked at in private, released once through the ledger, verified, and refused in words."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from mishaps import Heard, retype, statuses, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
+
+from workbench.gui.session.account_task import read_account
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify_any import verify_any
+from workbench.synth import MST
+
+
+def seen(window, name: str) -> bool:
+    return any(part.isVisible() for part in window.findChildren(QWidget, name))
+
+
+def enabled(window, name: str) -> bool:
+    return window.findChild(QAbstractButton, name).isEnabled()
+
+
+def pick(window, name: str, words: str) -> None:
+    """Choose an entry of a list by keys."""
+    box = window.findChild(QComboBox, name)
+    assert box.isVisible()
+    assert box.isEnabled()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    for _ in range(box.findText(words)):
+        QTest.keyClick(box, Qt.Key.Key_Down)
+    assert box.currentText() == words
+
+
+@pytest.fixture
+def target(tmp_path) -> Path:
+    return tmp_path / "new-people.csv"
+
+
+@pytest.fixture
+def ready(people, press, idle, qtbot, target):
+    """The page for the people sample at ε = 1, with an output in a folder of the test."""
+    press(people, "rail_synthetic")
+    idle(people)
+    retype(people, qtbot, "synthetic_output", target)
+    return people
+
+
+@pytest.fixture
+def release(ready, press, answer, idle, qtbot):
+    """Press Release, answer the question and wait for the end; return what was asked."""
+
+    def release(name: str = "yes", settle: bool = True) -> list[str]:
+        told = answer(name)
+        asked = len(told)
+        press(ready, "synthetic_release")
+        qtbot.waitUntil(lambda: len(told) > asked)
+        if settle:
+            idle(ready)
+        return told
+
+    return release
+
+
+def test_without_a_table_the_page_leads_to_the_data(window, press):
+    press(window, "rail_synthetic")
+    assert not seen(window, "synthetic_release")
+    press(window, "synthetic_nothing_go")
+    assert window.page.objectName() == "page_data"
+
+
+def test_what_is_chosen_decides_tables_and_cost(ready, idle, qtbot):
+    assert window_choice(ready) == ("marginals", "label")
+    assert text_of(ready, "fact_synthetic_cost") == "ε = 1"
+    assert text_of(ready, "fact_synthetic_replace") == "ε = 2"
+    assert text_of(ready, "fact_synthetic_left") == "this release sets the cap"
+    assert text_of(ready, "fact_synthetic_counts") == "4 noisy tables"
+    assert "every column with the target" in text_of(ready, "synthetic_method_help")
+    pick(ready, "synthetic_method", MST.title)
+    retype(ready, qtbot, "synthetic_epsilon_field", "0.5")
+    idle(ready)
+    assert text_of(ready, "fact_synthetic_cost") == "ε = 0.5"
+    assert "noisy choice" in text_of(ready, "fact_synthetic_counts")
+    pick(ready, "synthetic_target", "sex")
+    idle(ready)
+    assert window_choice(ready) == ("mst", "sex")
+    assert ready.session.plan.epsilon == 1  # the plan keeps its own
+    assert statuses() == []
+
+
+def window_choice(window) -> tuple[str, str]:
+    choice = window.page._choices.value()
+    return choice.method, choice.target
+
+
+def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
+    retype(ready, qtbot, "synthetic_rows", "many")
+    idle(ready)
+    assert text_of(ready, "synthetic_field_problem").startswith("Rows = 'many' is not a whole number")
+    assert not enabled(ready, "synthetic_release")
+    assert not enabled(ready, "synthetic_preview_start")
+    retype(ready, qtbot, "synthetic_rows", "150")
+    idle(ready)
+    assert not seen(ready, "synthetic_field_problem")
+    assert enabled(ready, "synthetic_release")
+
+
+def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, target, qtbot):
+    assert not seen(ready, "synthetic_preview")
+    press(ready, "synthetic_preview_start")
+    idle(ready)
+    card = ready.findChild(QWidget, "synthetic_preview")
+    assert card.isVisible()
+    assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
+    assert text_of(ready, "synthetic_preview_error").endswith(" %")
+    assert "of the rows stand in another cell" in text_of(ready, "synthetic_preview_words")
+    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows at ε = 1"
+    picture = ready.findChild(QWidget, "synthetic_preview_spread")
+    pick(ready, "synthetic_preview_column", "sex")
+    assert picture.accessibleName() == "Distribution of sex, original and synthetic"
+    assert "female" in picture.words_at(picture.width() * 0.25)
+    press(ready, "synthetic_preview_correlations")
+    assert "before" in text_of(ready, "synthetic_preview_pair_words")
+    first = text_of(ready, "synthetic_preview_error"), text_of(ready, "synthetic_preview_words")
+    press(ready, "synthetic_preview_start")
+    idle(ready)
+    assert (text_of(ready, "synthetic_preview_error"), text_of(ready, "synthetic_preview_words")) != first
+    assert not seen(ready, "synthetic_preview_rows")  # rows of a preview are not shown, so they cannot be copied
+    assert statuses() == []
+    assert not target.exists()
+    assert ready.session.account.cap is None
+
+
+def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idle, target, release):
+    told = release()
+    assert "charges ε = 1 and writes 2,000 synthetic rows to new-people.csv" in told[0]
+    assert "also sets the cap to ε = 1" in told[0]
+    assert statuses() == ["charged"]
+    assert ready.session.account.remaining == 0
+    assert pl.read_csv(target).height == 2000
+    assert verify_any(target) == []
+    assert text_of(ready, "synthetic_release_1_id").startswith("locked")
+    press(ready, "synthetic_release_1_verify")
+    idle(ready)
+    assert text_of(ready, "synthetic_release_1_result").startswith("✓")
+    table = ready.findChild(QTableView, "synthetic_released_table")
+    assert table.isVisible()
+    assert table.model().rowCount() == 2000
+    assert table.model().index(0, 0).data() == str(pl.read_csv(target, infer_schema=False)[0, 0])
+    card = ready.findChild(QWidget, "synthetic_released")
+    assert not card.badge.isVisible()  # released rows are public
+    press(ready, "synthetic_released_distribution")
+    assert card.badge.isVisible()  # the original is not
+    assert "of the rows stand in another cell" in text_of(ready, "synthetic_released_words")
+    assert ready.rail.buttons["synthetic"].state == "ready"
+
+
+def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
+    release()
+    assert ready.page.primary.objectName() == "synthetic_to_ledger"
+    assert text_of(ready, "synthetic_problem").startswith("This release needs ε = 1, but only 0 remain")
+    assert ready.findChild(QLineEdit, "synthetic_output").text() != ""
+    assert ready.session.has_released(ready.session.plan) is False  # no table of noisy rows was
+
+
+def test_the_release_page_lists_it_and_offers_no_model_of_it(ready, press, idle, release):
+    release()
+    press(ready, "rail_release")
+    idle(ready)
+    press(ready, "released_1_verify")
+    idle(ready)
+    assert text_of(ready, "released_1_result").startswith("✓")
+    assert not seen(ready, "released_1_learn")
+
+
+def test_an_earlier_release_is_found_again_and_compared(ready, press, idle, release, target):
+    release()
+    ready.show_page("data")
+    ready.session.open(ready.session.opened, ready.session.plan)
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    press(ready, "rail_synthetic")
+    idle(ready)
+    assert not seen(ready, "synthetic_released_table")
+    press(ready, "synthetic_look")
+    idle(ready)
+    assert seen(ready, "synthetic_released_table")
+    assert statuses() == ["charged"]
+    target.write_bytes(target.read_bytes() + b"\n")
+    press(ready, "synthetic_release_1_verify")
+    idle(ready)
+    assert text_of(ready, "synthetic_release_1_result").startswith("✕")
+
+
+def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
+    release("no")
+    assert statuses() == []
+    assert not target.exists()
+    assert ready.session.released == ()
+
+
+def test_the_budget_refuses_in_words_with_both_numbers(ready, press, idle, qtbot, target):
+    with Ledger.open() as book:
+        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    assert text_of(ready, "synthetic_problem").startswith("This release needs ε = 1, but only 0.25 remain")
+    press(ready, "synthetic_release")
+    qtbot.waitUntil(lambda: bool(text_of(ready, "synthetic_refusal")))
+    refused = text_of(ready, "synthetic_refusal")
+    assert refused.startswith("✕ Refused, nothing was charged or written.")
+    assert "0.25" in refused
+    assert statuses() == []
+    assert not target.exists()
+    press(ready, "synthetic_mend")
+    assert ready.page.objectName() == "page_ledger"
+
+
+def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target, idle):
+    ready.jobs.started.connect(lambda handle: handle.cancel() if handle.title.startswith("Releasing") else None)
+    release()
+    assert not target.exists()
+    assert statuses() in ([], ["void"])
+    assert ready.session.released == ()
+    assert enabled(ready, "synthetic_release")
+
+
+def test_a_preview_is_cancelled_and_drawn_again(ready, press, idle, qtbot, standstill):
+    standstill.go_on()
+    idle(ready)
+    standstill.stop()
+    press(ready, "synthetic_preview_start")
+    qtbot.waitUntil(lambda: seen(ready, "synthetic_cancel"))
+    assert not enabled(ready, "synthetic_release")
+    press(ready, "synthetic_cancel")
+    standstill.go_on()
+    idle(ready)
+    assert not seen(ready, "synthetic_preview")
+    assert not seen(ready, "synthetic_cancel")
+    press(ready, "synthetic_preview_start")
+    idle(ready)
+    assert seen(ready, "synthetic_preview")
+
+
+@pytest.mark.parametrize(("name", "said"), [("people.doc", ".doc"), ("nowhere/people.csv", "nowhere")])
+def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
+    ready, press, idle, qtbot, answer, tmp_path, name, said
+):
+    heard = Heard(ready)
+    retype(ready, qtbot, "synthetic_output", tmp_path / name)
+    if name.endswith("csv"):
+        answer("yes")
+    press(ready, "synthetic_release")
+    qtbot.waitUntil(lambda: bool(heard.lines))
+    idle(ready)
+    assert said in heard.one()
+    assert "charged" not in statuses()
+    assert ready.session.released == ()
+
+
+def test_a_kept_column_is_told_with_the_way_to_mend_it(ready, press, idle):
+    ready.session.edit_column("zip", "keep zip", action="keep")
+    idle(ready)
+    assert text_of(ready, "synthetic_problem").startswith("The plan publishes zip as it is")
+    assert not enabled(ready, "synthetic_release")
+    assert not enabled(ready, "synthetic_preview_start")
+    press(ready, "synthetic_mend")
+    assert ready.page.objectName() == "page_protect"
+
+
+def test_guesses_keep_from_a_release_and_not_from_a_preview(ready, press, idle):
+    plan = ready.session.plan.with_columns({"age": {"guessed": ("kind",)}})
+    ready.session.edit("guess", plan)
+    idle(ready)
+    assert seen(ready, "synthetic_problem")
+    assert not enabled(ready, "synthetic_release")
+    assert enabled(ready, "synthetic_preview_start")
+    press(ready, "synthetic_mend")
+    assert ready.page.objectName() == "page_data"

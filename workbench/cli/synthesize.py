@@ -1,0 +1,91 @@
+"""``workbench synthesize``: the release of a synthetic table."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, not_here, read_data
+from workbench.params.field import RealField
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.release_central import central_verdict, check_central_values, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.table.before_release import destination
+from workbench.signals import Notice
+from workbench.synth.parameters import SynthesisParameters
+
+_EPSILON = RealField(
+    help="privacy loss of one row's whole record", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST
+)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument(
+        "--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML): its columns and bounds"
+    )
+    parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
+    parser.add_argument("--delta", metavar="δ", help="not in this version: delta = 0")
+    add_options(parser, SynthesisParameters)
+    add_output(parser, "the synthetic table; .csv, .tsv or .parquet")
+    add_ledger(parser)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    not_here(options, "delta")
+    epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
+    chosen = read_options(options, SynthesisParameters)
+    to = destination(options.output, options.data, options.plan, options.ledger)
+    plan = load_confirmed(options.plan)
+    table = read_data(options, context, plan)
+    work = synthesis_work(plan, epsilon, plan.rows_of(table).rows, to.format, chosen)
+    prepared = prepared_central(plan, table, to, work)
+    check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    with Ledger.open(options.ledger) as ledger:
+        verdict = central_verdict(prepared, ledger)
+        done = release_central(prepared, ledger, context.emit, context.cancel, account=verdict.account)
+    for sentence in done.document["outside_guarantee"]:
+        context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+    asked = done.document["request"]
+    return {
+        "method": asked["method"],
+        "target": asked["target"],
+        "rows": asked["rows"],
+        "epsilon_charged": float(done.epsilon_charged),
+        "epsilon_remaining": float(done.epsilon_remaining),
+        "release_id": done.release_id,
+        "seconds": round(done.seconds, 3),
+        "output": str(done.output),
+        "certificate": str(done.certificate),
+        **({"published_earlier": True} if done.published_earlier else {}),
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"released {result['rows']} synthetic rows to {result['output']} (method {result['method']})",
+            f"certificate {result['certificate']}",
+            f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
+            f"(release {result['release_id']})",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="synthesize",
+    help="release a synthetic table: rows drawn from a private model of the table",
+    example="workbench plan sample:people --epsilon 1 -o trial.toml && "
+    "workbench synthesize sample:people --plan trial.toml --epsilon 1 --target label -o synthetic.csv "
+    "--ledger synthesize.sqlite",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    releases=True,
+)

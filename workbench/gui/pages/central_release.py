@@ -1,0 +1,284 @@
+"""A central release from the window: look what it would do, ask for the last word, charge, compute, certify and write.
+
+What is released (synthetic rows, …) is the page's matter: it hands over a function that describes the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from workbench.gui.gauges.budget import HIGH, first_words, high_words
+from workbench.gui.gauges.first_cap import FirstCap
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.project.source_stamp import changed_since
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobHandle
+from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.widgets.dialogs import choose, confirm
+from workbench.gui.widgets.formatting import at_most, exactly
+from workbench.gui.widgets.output_name import remember_folder
+from workbench.jobs import Job
+from workbench.params import BudgetRefusedError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Cancelled, Emit, Notice
+
+if TYPE_CHECKING:
+    from workbench.release.central.central_work import CentralWork, PreparedCentral
+    from workbench.release.central.release_central import CentralRelease, CentralVerdict
+    from workbench.release.ledger.records import Cap
+    from workbench.sanitize.plan import Plan
+
+LOOK, RELEASE = "central_look", "central_release"
+
+
+@dataclass(frozen=True)
+class CentralOutlook:
+    """What is known before a central release, and of which table, plan and file it is known.
+
+    Attributes:
+        opened: the table it would be made from.
+        plan: the plan whose public facts it would use.
+        prepared: the release itself, checked.
+        verdict: what the ledger says to it.
+        outside: sentences on what the ε does not cover.
+        replaces: whether a file already stands where the release will.
+        source_changed: what became of the file that was opened, if it is no longer as it was read; else empty.
+        title: what is released, in words: ``2,000 synthetic rows``.
+    """
+
+    opened: OpenTable
+    plan: DraftPlan
+    prepared: PreparedCentral
+    verdict: CentralVerdict
+    outside: tuple[str, ...]
+    replaces: bool
+    source_changed: str
+    title: str
+
+    @property
+    def cost(self) -> Decimal:
+        """What it is charged."""
+        return self.prepared.cost.epsilon
+
+    @property
+    def target(self) -> Path:
+        """The file it would be released into."""
+        return self.prepared.to.path
+
+    def stands(self, session: Session) -> bool:
+        """Return whether table and plan are still those that were looked at."""
+        return session.opened is self.opened and session.plan == self.plan
+
+
+class CentralFlow(QObject):
+    """From the press of Release to the end of the job, for one page.
+
+    Signals:
+        changed: a release began, is being cancelled, or has ended.
+        refused: (str) why the cap does not allow it, with both numbers.
+        failed: (exception) why it was not released, whatever the reason.
+    """
+
+    changed = Signal()
+    refused = Signal(str)
+    failed = Signal(object)
+
+    def __init__(self, page: PageFrame, question: str) -> None:
+        """Make it for ``page``; ``question`` is the heading of the last question."""
+        super().__init__(page)
+        self._page, self._session, self._jobs, self._question = page, page.session, page.jobs, question
+        self._asking = False
+        self._handle: JobHandle | None = None
+        self._target = Path()
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The release that is going on."""
+        return self._handle
+
+    def ask(self, target: Path, make_work: Callable[[Plan, int, str], CentralWork], title: str) -> None:
+        """Look what the release into ``target`` would do, and ask for the last word.
+
+        Args:
+            target: the file.
+            make_work: (plan, number of rows, format of the file) describes it; called in a worker.
+            title: what is released, in words.
+        """
+        session = self._session
+        opened, draft = session.opened, session.plan
+        if opened is None or self._handle is not None or self._asking:
+            return
+
+        def work(emit: Emit, cancel: CancelToken) -> CentralOutlook:
+            return _looked(opened, draft, target, make_work, title, cancel)
+
+        def apply(outlook: CentralOutlook) -> None:
+            # A question that is asked from within the job's end would keep the job in the list until it is answered.
+            QTimer.singleShot(0, self, lambda: self._decide(outlook))
+
+        self._target = target
+        self._jobs.start(Job("Looking before the release", work), key=LOOK, on_result=apply, on_failure=self._fail)
+
+    def stop(self) -> bool:
+        """Cancel the release that is going on; return whether there was one."""
+        if self._handle is None or self._handle.stopping:
+            return False
+        self._handle.cancel()
+        self.changed.emit()
+        return True
+
+    def _fail(self, error: BaseException) -> None:
+        self.failed.emit(error)
+        if isinstance(error, BudgetRefusedError):
+            self.refused.emit(f"✕ Refused, nothing was charged or written. {sentence(error)}")
+            self._session.tell("info", "Refused: nothing was charged or written.")
+        else:
+            self._session.report(error)
+
+    def _decide(self, outlook: CentralOutlook) -> None:
+        """Ask for the last word, once, and do as it says."""
+        stale = self._target != outlook.target or not outlook.stands(self._session)
+        if self._asking or self._handle is not None or stale:
+            return
+        self._asking = True
+        try:
+            answer, cap = self._answer(outlook)
+        finally:
+            self._asking = False
+        if not answer:
+            return
+        if not outlook.stands(self._session):  # other work has ended while the question stood
+            told = "The table or its plan changed while the question stood: nothing was released."
+            self._session.tell("warning", told)
+            return
+        remember_folder(outlook.target.parent)
+        self._handle = _released(self._session, self._page, outlook, self._fail, cap)
+        self._handle.ended.connect(self._ended)
+        self.changed.emit()
+
+    def _answer(self, outlook: CentralOutlook) -> tuple[bool, Cap | None]:
+        cost, path, verdict = outlook.cost, outlook.target, outlook.verdict
+        replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
+        replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        if verdict.waiting:
+            text = (
+                f"This release was finished (release {verdict.waiting}), is paid for and waits to be written to "
+                f"{path.name}. Publishing it costs nothing more.{replaced}"
+            )
+            return confirm(self._page, "Publish the finished release?", text, "Publish it"), None
+        if verdict.refusal is not None:
+            self._fail(verdict.refusal)
+            return False, None
+        high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
+        outside = "".join(f"\n• {sentence}" for sentence in outlook.outside)
+        outside = f"\n\nOutside the guarantee:{outside}" if outside else ""
+        text = (
+            f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {outlook.title} to {path.name}; nothing is "
+            f"uploaded. It cannot be undone.{first_words(self._session.account, cost)}{high}{outside}{replaced}"
+        )
+        first = FirstCap(self._session.account, cost)
+        verbs = {"yes": f"Release at ε = {at_most(cost)}"}
+        said = choose(self._page, self._question, text, verbs, entry=first if first.asked else None)
+        return said == "yes", first.cap() if said == "yes" else None
+
+    def _ended(self) -> None:
+        self._handle = None
+        self.changed.emit()
+
+
+def _looked(
+    opened: OpenTable,
+    draft: DraftPlan,
+    target: Path,
+    make_work: Callable[[Plan, int, str], CentralWork],
+    title: str,
+    cancel: CancelToken,
+) -> CentralOutlook:
+    """Return what is known before the release; nothing is recorded. Runs in a worker."""
+    from workbench.release.central.central_work import prepared_central
+    from workbench.release.central.certificate import outside
+    from workbench.release.central.release_central import central_verdict, check_central_values
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.table.before_release import destination
+
+    plan = draft.plan()
+    to = destination(target, None if opened.is_sample else opened.source)
+    work = make_work(plan, opened.rows_under(draft), to.format)
+    prepared = prepared_central(plan, opened.table, to, work)
+    check_central_values(prepared, cancel)
+    with Ledger.open() as book:
+        verdict = central_verdict(prepared, book)
+    return CentralOutlook(
+        opened,
+        draft,
+        prepared,
+        verdict,
+        tuple(outside(plan, work.columns)),
+        target.exists(),
+        changed_since(opened.source, opened.stamp),
+        title,
+    )
+
+
+def _released(
+    session: Session,
+    page: PageFrame,
+    outlook: CentralOutlook,
+    on_failure: Callable[[BaseException], None],
+    cap: Cap | None,
+) -> JobHandle:
+    """Release what was looked at and asked about, nothing else; the budget gauge follows whatever the end."""
+    opened, jobs = outlook.opened, page.jobs
+
+    def work(emit: Emit, cancel: CancelToken) -> CentralRelease:
+        from workbench.release.central.release_central import release_central
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            if cap is not None:
+                book.set_first_cap(book.account_of(outlook.verdict.account), cap)
+            return release_central(outlook.prepared, book, emit, cancel, account=outlook.verdict.account)
+
+    def apply(done: CentralRelease) -> None:
+        if session.opened is opened:
+            session.add_release(
+                ReleasedStep(
+                    done.release_id,
+                    done.output.parent,
+                    outlook.plan,
+                    done.epsilon_charged,
+                    title=outlook.title,
+                    files=(("file", done.output), ("certificate", done.certificate)),
+                    central=outlook.prepared.work.kind,
+                    result=done,
+                )
+            )
+        if handle.too_late:
+            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
+        else:
+            charged = "; nothing more was charged" if done.published_earlier else ""
+            session.tell("info", f"Released {outlook.title} to {done.output}{charged}.")
+
+    def told_of_cancel() -> None:
+        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        if stays:
+            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
+        elif not doubts:
+            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
+
+    doubts: list[Notice] = []
+    job = Job("Releasing", work, about=opened.title)
+    handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
+    # A ledger that could not be told of the end says so itself.
+    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
+    handle.cancelled.connect(told_of_cancel)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle

@@ -1,0 +1,27 @@
+"""The Synthetic rows page: a new table drawn from a private model of the one that is open."""
+
+from __future__ import annotations
+
+from workbench.gui.pages.base import Page
+from workbench.gui.session.session import Session, State
+
+
+def _state(session: Session) -> State:
+    return "ready" if any(step.central == "synthetic" for step in session.released) else "empty"
+
+
+PAGE = Page(
+    name="synthetic",
+    title="Synthetic rows",
+    help="Release a new table of the same shape in which no row is anybody's",
+    make="workbench.gui.pages.synthetic.page:SyntheticPage",
+    icon="M2.5 3h11v10h-11z M2.5 6.3h11 M2.5 9.7h11 M6.2 3v10 M9.8 3v10",
+    state=_state,
+    step=False,
+    about=(
+        "Release a new table of the same shape, drawn from noisy counts of yours. For the same ε it keeps means, "
+        "shares and strong relationships better than noise in every cell does. The private preview is free and never "
+        "released; a release always counts and draws anew, and is charged first."
+    ),
+    keys="Ctrl+Return releases, after a question. Esc cancels what is running.",
+)

@@ -1,0 +1,187 @@
+"""Synthetic rows beside the original: each column's spread, how columns go together, and one figure. All private."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.data.table import Table
+from workbench.gui.widgets.compared import Pairs, Spread
+from workbench.gui.widgets.formatting import plain
+from workbench.privacy.local.cells import CellArray
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.studies.association import associations, variable
+from workbench.studies.table_quality import TableQuality, table_quality
+from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coded
+
+BARS = 30
+PAIR_COLUMNS = 40
+SPACED_ROWS = 100_000
+"""Most rows, evenly spaced, from which correlations are computed: enough for two decimals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A synthetic table beside the original. Private.
+
+    Attributes:
+        quality: one figure for all tables of one and two columns.
+        worst: the column that is farthest off.
+        spreads: each column's rows by coarse cell.
+        pairs: how columns go together.
+        rows: rows that were drawn.
+    """
+
+    quality: TableQuality
+    worst: str
+    spreads: tuple[Spread, ...]
+    pairs: Pairs
+    rows: int
+
+    @property
+    def words(self) -> str:
+        """The figure in words."""
+        one, two = percent(self.quality.one_way), percent(self.quality.two_way)
+        some = "" if self.quality.pairs == self.quality.of_pairs else f" ({self.quality.pairs:,} pairs were counted)"
+        parts = f"{one} for one column, {two} for two{some}; " if self.quality.of_pairs else ""
+        return (
+            f"of the rows stand in another cell, on average over all tables of one and two columns: {parts}"
+            f"{self.worst} is farthest off, by {percent(self.quality.worst_distance)}."
+        )
+
+
+def percent(share: float) -> str:
+    """Return a share of rows with two significant digits."""
+    return f"{plain(float(f'{100 * share:.2g}'))} %"
+
+
+def coded_rows(columns: Sequence[CoarseColumn], table: Table, cancel: CancelToken) -> CodedRows:
+    """Return the rows as coarse cells, column by column, so that it can be cancelled.
+
+    Raises:
+        InputError: a value does not fit its column.
+        CancelledError: ``cancel`` was set.
+    """
+    parts = []
+    for column in columns:
+        cancel.check()
+        parts.append(coded((column,), table))
+    codes = np.column_stack([part.codes[:, 0] for part in parts])
+    return CodedRows(codes, np.logical_or.reduce([part.present for part in parts]))
+
+
+def coarse(column: CoarseColumn, fine: CellArray) -> Codes:
+    """Return the coarse cell of each fine one, (n,)."""
+    size = column.grid.cells.size
+    return np.where(fine == size, column.cuts, fine.astype(np.int64) * column.cuts // size).astype(np.int32)
+
+
+def compared(
+    columns: Sequence[CoarseColumn],
+    table: Table,
+    original: Codes,
+    drawn: Codes,
+    fine: Callable[[int, int], CellArray],
+    target: str | None,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Compared:
+    """Compare synthetic rows with the original.
+
+    Args:
+        columns: the columns with their cuts.
+        table: the original rows.
+        original: (n, d) their coarse cells.
+        drawn: (m, d) the coarse cells of the synthetic rows.
+        fine: (place of a column, k) → the fine cells of every k-th synthetic row.
+        target: is among the columns whose correlations are compared.
+        emit: receives progress.
+        cancel: looked at between tables.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    sizes = [column.size for column in columns]
+
+    def told(done: int, of: int) -> None:
+        if done % 20 == 0:
+            emit(Progress(done, of, "comparing pairs of columns"))
+
+    quality = table_quality(original, drawn, sizes, cancel, told)
+    spreads = []
+    for place, column in enumerate(columns):
+        cancel.check()
+        spreads.append(_spread(column, original[:, place], drawn[:, place]))
+    return Compared(
+        quality,
+        columns[quality.worst].name,
+        tuple(spreads),
+        _pairs(columns, table, drawn, fine, target, cancel),
+        len(drawn),
+    )
+
+
+def _spread(column: CoarseColumn, original: Codes, drawn: Codes) -> Spread:
+    counts = [np.bincount(codes, minlength=column.size) for codes in (original, drawn)]
+    bars = _ranges(column) if column.ordered else _names(column, counts[0])
+    return Spread(
+        name=column.name,
+        numeric=column.ordered,
+        labels=tuple(words for words, _ in bars),
+        original=tuple(int(counts[0][cells].sum()) for _, cells in bars),
+        sanitised=tuple(int(counts[1][cells].sum()) for _, cells in bars),
+    )
+
+
+def _ranges(column: CoarseColumn) -> list[tuple[str, list[int]]]:
+    """Return at most BARS ranges of neighbouring coarse cells, and one bar for the missing one where there is one."""
+    labels, firsts, width = column.grid.labels, column.firsts(), -(-column.cuts // BARS)
+    made = []
+    for start in range(0, column.cuts, width):
+        stop = min(start + width, column.cuts)
+        low, high = labels[firsts[start]], labels[firsts[stop] - 1]
+        made.append((low if low == high else f"{low} – {high}", list(range(start, stop))))
+    return [*made, ("missing", [column.cuts])] if column.size > column.cuts else made
+
+
+def _names(column: CoarseColumn, counts: Any) -> list[tuple[str, list[int]]]:
+    """Return the most frequent names of the original, at most BARS."""
+    labels = [*column.grid.labels, "missing"][: column.size]
+    common = np.argsort(-counts, kind="stable")[:BARS]
+    return [(labels[i], [int(i)]) for i in (sorted(common) if column.size <= BARS else common)]
+
+
+def _pairs(
+    columns: Sequence[CoarseColumn],
+    table: Table,
+    drawn: Codes,
+    fine: Callable[[int, int], CellArray],
+    target: str | None,
+    cancel: CancelToken,
+) -> Pairs:
+    chosen = sorted(sorted(range(len(columns)), key=lambda place: columns[place].name != target)[:PAIR_COLUMNS])
+    apart, drawn_apart = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(drawn)))
+    spaced = table
+    if apart > 1:
+        spaced = dataclasses.replace(table, frame=table.frame.gather_every(apart), first_line=None)
+    before, after = [], []
+    for place in chosen:
+        cancel.check()
+        grid = columns[place].grid
+        before.append(variable(grid, grid.encode(spaced)))
+        after.append(variable(grid, fine(place, drawn_apart)))
+    return Pairs(
+        names=tuple(one.name for one in before),
+        numeric=tuple(one.numeric for one in before),
+        original=associations(before, cancel),
+        sanitised=associations(after, cancel),
+        rows=spaced.rows,
+        of_rows=table.rows,
+        left_out=len(columns) - len(chosen),
+    )

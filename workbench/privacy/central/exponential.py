@@ -1,0 +1,74 @@
+"""The exponential mechanism over whole-number scores, drawn exactly.
+
+McSherry & Talwar 2007: choice i of score sᵢ has the weight e^(ε·sᵢ/(2Δ)), Δ the most by which one row moves a score.
+One row changes each weight and their sum by a factor of at most e^(ε/2): the choice costs ε.
+
+The weight of a score depends on that score alone: e^x = 2^k·2^f with k whole and 0 ≤ f < 1, and 2^f is rounded to a
+whole number of 2⁻⁶⁴. The sum of the weights is a whole number, one below it is drawn, and nothing is added to a number.
+The rounding of ε·s/(2Δ) and of 2^f changes a weight by a factor within 1 ± 2⁻⁵⁵, and the choice's ε by less than
+:data:`SLACK`, which is taken off beforehand. The tests compute the exact ratios of the whole numbers.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from functools import lru_cache
+
+from workbench.params import ParameterError
+from workbench.privacy.central.laplace import CentralNoise
+
+SLACK = 2.0**-40
+"""What is taken off ε for the rounding of the weights."""
+
+EPSILON_LEAST = 1e-9
+_BITS = 64
+_MOST_SCORE = 1 << 40
+
+
+@lru_cache(maxsize=1 << 14)
+def _weight(score: int, sensitivity: int, epsilon: float) -> tuple[int, int]:
+    """Return (m, k): the weight of a score is m·2^k."""
+    with localcontext() as context:
+        context.prec = 60
+        exponent = Decimal(epsilon) * score / (2 * sensitivity) / Decimal(2).ln()
+        whole = int(exponent.to_integral_value(rounding=ROUND_FLOOR))
+        part = ((exponent - whole) * Decimal(2).ln()).exp()
+        return int(part * 2**_BITS), whole
+
+
+def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+    """Return the whole-number weight of each choice, all multiplied by one power of two.
+
+    Args:
+        scores: whole numbers, each moved by one row by at most ``sensitivity``.
+        sensitivity: Δ.
+        epsilon: ε of the choice.
+
+    Raises:
+        ParameterError: there is no score, or ε or a score is out of range.
+    """
+    if not EPSILON_LEAST <= epsilon < math.inf:
+        raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", mend="give a larger one")
+    if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
+        raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
+    parts = [_weight(score, sensitivity, epsilon - SLACK) for score in scores]
+    least = min(k for _, k in parts)
+    # A common factor, which no probability depends on: the rounding was done before.
+    return [m << (k - least) for m, k in parts]
+
+
+def exponential_choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: CentralNoise) -> int:
+    """Return the place of one score, drawn by the exponential mechanism; it costs ε.
+
+    Args:
+        scores: as for :func:`exponential_weights`.
+        sensitivity: Δ.
+        epsilon: ε of the choice.
+        noise: where the randomness comes from.
+    """
+    sums = list(itertools.accumulate(exponential_weights(scores, sensitivity, epsilon)))
+    return bisect.bisect_right(sums, noise.below(sums[-1]))

@@ -1,0 +1,131 @@
+"""A synthetic table as a central release: its queries, its file, and what its certificate says."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.entropy import OsEntropy
+from workbench.release.central.central_work import CentralWork, Made
+from workbench.release.table.release_table import csv_bytes
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
+from workbench.synth.base import Answered, Setting, events
+from workbench.synth.columns import CoarseColumn, coarse_columns, coded
+from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
+
+KIND = "synthetic"
+
+
+def synthesis_setting(
+    plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters
+) -> tuple[Synthesiser, Setting]:
+    """Return the method and the public facts of a synthesis by a plan.
+
+    Args:
+        plan: declares the columns; those it drops are left out.
+        epsilon: ε of one row's whole record.
+        rows: of the table, public.
+        chosen: what a person chose.
+
+    Raises:
+        ParameterError: the plan publishes a column as it is, leaves none, or does not know the target; the method
+            needs a target; the tables would be too large; ε is too small to be divided.
+    """
+    kept = [column.name for column in plan.columns if column.action == "keep"]
+    if kept:
+        raise ParameterError(
+            f"the plan publishes the column {kept[0]!r} as it is, and no row of a synthetic table is anybody's",
+            mend='write action = "protect" or "drop" for it',
+        )
+    roles = [column.name for column in plan.protected if column.role == "target"]
+    target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
+    method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
+    columns = coarse_columns([column.facts() for column in plan.protected], chosen.cuts)
+    setting = Setting(columns, place_of_target(columns, target, method), rows, epsilon)
+    require_bounded(setting)
+    require_payable(method, setting)
+    return method, setting
+
+
+def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters) -> CentralWork:
+    """Return the central release of a synthetic table.
+
+    Args:
+        plan: declares the columns.
+        epsilon: ε of one row's whole record; the door multiplies it by the rows of a person.
+        rows: of the table, public.
+        kind: ``csv``, ``tsv`` or ``parquet``.
+        chosen: what a person chose.
+
+    Raises:
+        ParameterError: as :func:`synthesis_setting`.
+    """
+    method, setting = synthesis_setting(plan, epsilon, rows, chosen)
+    count = rows if chosen.rows is None else chosen.rows
+    if count < 1:
+        raise ParameterError("the table has no rows", mend="name the number of rows to draw by --rows")
+    target = None if setting.target is None else setting.columns[setting.target].name
+
+    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+        entropy = OsEntropy()
+        drawn = synthesised(method, setting, coded(setting.columns, table), count, noise, entropy, emit, cancel)
+        if not drawn.releasable:
+            raise AssertionError("a seeded draw cannot be released")
+        cancel.check()
+        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered))
+
+    return CentralWork(
+        kind=KIND,
+        columns=tuple(column.name for column in setting.columns),
+        events=events(method.queries(setting)),
+        asked={"method": method.name, "target": target, "rows": count, "cuts": cuts_told(setting)},
+        room=_most_bytes(setting.columns, count),
+        make=make,
+    )
+
+
+def cuts_told(setting: Setting) -> dict[str, int]:
+    """Return by column the number of its coarse cells that hold a value."""
+    return {column.name: column.cuts for column in setting.columns}
+
+
+def told(answered: tuple[Answered, ...]) -> dict[str, Any]:
+    """Return what was measured, as the certificate says it; each entry stands beside the query of the same number."""
+    return {
+        "measured": [
+            {"query": a.query.label, "form": a.query.form, "columns": list(a.columns), "cells": list(a.cells)}
+            for a in answered
+        ],
+        "values": "each value is drawn uniformly from the public values within its coarse cell",
+    }
+
+
+def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:
+    longest = sum(2 * max(len(text.encode()) for text in column.grid.labels) + 12 for column in columns)
+    header = sum(2 * len(column.name.encode()) + 4 for column in columns)
+    return header + longest * rows + (1 << 16) * (len(columns) + 1)
+
+
+def _file(frame: pl.DataFrame, columns: tuple[CoarseColumn, ...], kind: str) -> bytes:
+    if kind != "parquet":
+        return csv_bytes(frame, "\t" if kind == "tsv" else ",", header=True)
+    types: dict[str | None, Callable[[pl.Expr], pl.Expr]] = {
+        "integer": lambda cells: cells.cast(pl.Int64),
+        "real": lambda cells: cells.cast(pl.Float64),
+        "date": lambda cells: cells.str.to_date("%Y-%m-%d"),
+    }
+    kinds = {column.name: column.grid.attribute.kind for column in columns}
+    buffer = io.BytesIO()
+    frame.with_columns([types[k](pl.col(n)) for n, k in kinds.items() if k in types]).write_parquet(buffer)
+    return buffer.getvalue()

@@ -1,0 +1,289 @@
+"""What a synthesiser is: the queries it pays for, and how their answers become a distribution on a tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.learners.base import discrete_laplace_variance
+from workbench.privacy.accounting.event import PureDp, floor_double
+from workbench.privacy.central import CentralNoise
+from workbench.privacy.central.exponential import exponential_choice
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.synth.columns import CoarseColumn, CodedRows
+from workbench.synth.tree import Doubles
+from workbench.synth.tree_fit import Measured
+
+COUNTS, CHOICE = "counts", "choice"
+_DIGITS = Decimal("1e-12")
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query that is paid for.
+
+    Attributes:
+        label: its name in the cost and the certificate; no two of a synthesis are alike.
+        form: ``counts`` (a table, to every cell of which noise is added) or ``choice`` (of a pair of columns).
+        share: its share of ε.
+    """
+
+    label: str
+    form: str
+    share: Decimal
+
+    @property
+    def epsilon(self) -> float:
+        """The share as a double that is not above it."""
+        return floor_double(self.share)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """The public facts of a synthesis.
+
+    Attributes:
+        columns: the columns with their cuts.
+        target: the place of the column that others are to be told about, or ``None``.
+        rows: n of the original table, public.
+        epsilon: ε of one row's whole record.
+    """
+
+    columns: tuple[CoarseColumn, ...]
+    target: int | None
+    rows: int
+    epsilon: Decimal
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of coarse cells of each column."""
+        return tuple(column.size for column in self.columns)
+
+    def ordered(self, place: int) -> int:
+        """Return how many of a column's first cells are ordered."""
+        return self.columns[place].cuts if self.columns[place].ordered else 0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a query measured, as the certificate tells it; public, like its answer.
+
+    Attributes:
+        query: the query.
+        columns: names of the columns of the table, or of the pair that was chosen.
+        cells: number of measured cells along each; empty for a choice.
+    """
+
+    query: Query
+    columns: tuple[str, ...]
+    cells: tuple[int, ...] = ()
+
+
+class Questions:
+    """The only way to the rows: each declared query is answered once, in its order, for its share of ε.
+
+    Attributes:
+        answered: what was asked so far.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        queries: Sequence[Query],
+        rows: CodedRows,
+        noise: CentralNoise,
+        cancel: CancelToken | None = None,
+        emit: Emit = ignore,
+    ) -> None:
+        self.setting, self.cancel, self.emit = setting, cancel or CancelToken(), emit
+        self.answered: list[Answered] = []
+        self._waiting, self._rows, self._noise = list(queries), rows, noise
+
+    def finished(self) -> bool:
+        """Return whether every declared query was asked."""
+        return not self._waiting
+
+    def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
+        """Answer the next query: the noisy table of one or two columns.
+
+        One row is in one cell or, empty, in none: the L1 sensitivity of the table is 1 (2 under replace-one),
+        whatever cells are joined, as ``groups`` depends on public facts and on earlier answers only.
+
+        Args:
+            columns: one or two places.
+            groups: for each of them the measured cell of each of its cells, or ``None``.
+        """
+        query = self._next(COUNTS)
+        exact = joined_counts(self._rows, columns, groups, self.setting.sizes)
+        noisy = self._noise.integers([int(v) for v in exact.ravel()], 1, query.epsilon)
+        self._done(query, columns, exact.shape)
+        return Measured(
+            columns,
+            tuple(groups),
+            np.array(noisy, dtype=np.float64).reshape(exact.shape),
+            discrete_laplace_variance(1, query.epsilon),
+            tuple(self.setting.ordered(place) for place in columns),
+        )
+
+    def choice(
+        self, pairs: Sequence[tuple[int, int]], score: Callable[[CodedRows, tuple[int, int]], int], sensitivity: int
+    ) -> tuple[int, int]:
+        """Answer the next query: one pair, by the exponential mechanism.
+
+        Args:
+            pairs: the candidates, which are public.
+            score: whole number of a pair, moved by one row by at most ``sensitivity``.
+            sensitivity: as a whole number.
+        """
+        query = self._next(CHOICE)
+        scores = [score(self._rows, pair) for pair in pairs]
+        pair = pairs[exponential_choice(scores, sensitivity, query.epsilon, self._noise)]
+        self._done(query, pair, ())
+        return pair
+
+    def _next(self, form: str) -> Query:
+        self.cancel.check()
+        if not self._waiting or self._waiting[0].form != form:
+            raise AssertionError("a query was asked that was not declared, and so not paid for")
+        return self._waiting.pop(0)
+
+    def _done(self, query: Query, columns: Sequence[int], cells: tuple[int, ...]) -> None:
+        self.answered.append(Answered(query, tuple(self.setting.columns[i].name for i in columns), cells))
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The answers of a synthesiser: noisy tables and the pairs that form the tree."""
+
+    pairs: tuple[tuple[int, int], ...]
+    measured: tuple[Measured, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesiser:
+    """One way of making a synthetic table.
+
+    Attributes:
+        name: its name on the command line.
+        title: its name for people.
+        help: one sentence.
+        needs_target: whether a target must be named.
+        queries: declares what is paid for, from public facts alone.
+        ask: asks exactly these, and says which pairs form the tree.
+    """
+
+    name: str
+    title: str
+    help: str
+    needs_target: bool
+    queries: Callable[[Setting], tuple[Query, ...]]
+    ask: Callable[[Questions], Tables]
+
+
+def split(epsilon: Decimal, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:
+    """Return a query for each (label, form, weight); their shares are multiples of 1e-12 and sum to ε exactly.
+
+    What rounding down leaves goes to the first.
+    """
+    whole = sum((Fraction(weight) for _, _, weight in parts), Fraction(0))
+    shares = [Fraction(epsilon) * Fraction(weight) / whole for _, _, weight in parts]
+    rounded = [(Decimal(s.numerator) / Decimal(s.denominator)).quantize(_DIGITS, rounding=ROUND_FLOOR) for s in shares]
+    rounded[0] += epsilon - sum(rounded, Decimal(0))
+    return tuple(Query(label, form, share) for (label, form, _), share in zip(parts, rounded, strict=True))
+
+
+def events(queries: Sequence[Query]) -> tuple[PureDp, ...]:
+    """Return one cost event a query."""
+    return tuple(PureDp(query.share, query.label) for query in queries)
+
+
+def joined_counts(
+    rows: CodedRows,
+    columns: Sequence[int],
+    groups: Sequence[NDArray[np.int64] | None],
+    sizes: Sequence[int],
+) -> NDArray[np.int64]:
+    """Return the exact table of some columns with cells joined as ``groups`` say."""
+    exact = rows.counts(columns, [sizes[i] for i in columns])
+    for axis, group in enumerate(groups):
+        exact = exact if group is None else joined(exact, group, axis)
+    return exact
+
+
+def joined(table: NDArray[np.int64], groups: NDArray[np.int64], axis: int) -> NDArray[np.int64]:
+    """Return a table with the cells of one axis added up by group."""
+    moved = np.moveaxis(table, axis, 0)
+    out = np.zeros((int(groups.max()) + 1, *moved.shape[1:]), dtype=np.int64)
+    np.add.at(out, groups, moved)
+    return np.moveaxis(out, 0, axis)
+
+
+def groups_of(shares: Doubles, ordered: int, most: int) -> NDArray[np.int64] | None:
+    """Return which cells of a column are measured as one, (k,), at most ``most`` of them; ``None`` where none are.
+
+    Neighbours of an ordered column are joined into parts of about equal share; of names, the rarest ones. A missing
+    value (a cell behind the ordered ones) stays alone while there is room for it. It depends on released shares alone.
+
+    Args:
+        shares: estimated share of each cell, (k,), not negative.
+        ordered: how many of the first cells are ordered.
+        most: at least 1.
+    """
+    size = len(shares)
+    if size <= most:
+        return None
+    if most <= 1:
+        return np.zeros(size, dtype=np.int64)
+    if not ordered:
+        order = np.argsort(-shares, kind="stable")
+        out = np.full(size, most - 1, dtype=np.int64)
+        out[order[: most - 1]] = np.arange(most - 1)
+        return out
+    parts = most - (size - ordered)
+    if parts < 1:
+        return np.where(np.arange(size) < ordered, 0, 1)
+    out = np.arange(size, dtype=np.int64) - ordered + parts
+    out[:ordered] = _even_parts(shares[:ordered], parts)
+    out[ordered:] += int(out[ordered - 1]) + 1 - parts
+    return out
+
+
+def _even_parts(shares: Doubles, parts: int) -> NDArray[np.int64]:
+    """Return the part of each cell: consecutive cells, cut where the sum of shares passes its next part."""
+    out, part, held = np.zeros(len(shares), dtype=np.int64), 0, 0.0
+    rest = float(shares.sum())
+    for i, share in enumerate(shares):
+        room = parts - part
+        # A cell opens a new part where that leaves the running one nearer its fair size.
+        if i and held > 0 and part < parts - 1 and held + float(share) / 2 > (held + rest) / room:
+            part, held = part + 1, 0.0
+        out[i] = part
+        held += float(share)
+        rest -= float(share)
+    return out
+
+
+def most_cells(rows: int, share: Decimal, filling: float) -> float:
+    """Return how many cells a table may have so that their mean count is ``filling`` times the scale of the noise."""
+    return max(1.0, rows * float(share) / filling)
+
+
+def room(most: float, sizes: Sequence[int]) -> tuple[int, int]:
+    """Return how many cells each axis of a pair of columns may have, so that the table has about ``most``.
+
+    Each axis has at least 2 where it can; what a short one leaves is the other one's.
+    """
+    each = math.sqrt(most)
+    short = min(sizes)
+    if short <= each:
+        long = max(2, int(most / short))
+        return (sizes[0], long) if sizes[0] == short else (long, sizes[1])
+    side = max(2, int(each))
+    return side, side

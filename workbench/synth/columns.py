@@ -1,0 +1,127 @@
+"""A column as synthesis sees it: its public grid cut into few coarse cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.columns.grid import Grid, grid
+from workbench.data.schema import Attribute
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.entropy import Entropy
+from workbench.privacy.local.cells import CellArray
+
+DEFAULT_CUTS = 16
+MOST_CUTS = 256
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class CoarseColumn:
+    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones of equal width.
+
+    Attributes:
+        grid: the public grid; a released value is the text of one of its cells.
+        cuts: number of coarse cells that hold a value.
+    """
+
+    grid: Grid
+    cuts: int
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.grid.attribute.name
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring coarse cells are near each other."""
+        return self.grid.cells.numeric
+
+    @property
+    def size(self) -> int:
+        """Number of coarse cells, the one for missing values included."""
+        return self.cuts + int(self.grid.cells.missing)
+
+    def firsts(self) -> NDArray[np.int64]:
+        """Return the first fine cell of each coarse one and, last, the number of fine cells: (cuts + 1,)."""
+        # Fine cell i lies in coarse cell ⌊i·cuts/size⌋.
+        return -(-np.arange(self.cuts + 1, dtype=np.int64) * self.grid.cells.size // self.cuts)
+
+    def encode(self, table: Table) -> Codes:
+        """Return the coarse cell of each row, (n,); a missing value is the last one.
+
+        Raises:
+            InputError: a value does not fit the column; the message names its row.
+        """
+        fine = self.grid.encode(table).astype(np.int64)
+        coarse = fine * self.cuts // self.grid.cells.size
+        return np.where(fine == self.grid.cells.size, self.cuts, coarse).astype(np.int32)
+
+    def draw(self, codes: Codes, entropy: Entropy) -> CellArray:
+        """Return a fine cell for each coarse one, (n,), uniformly within it."""
+        firsts = self.firsts()
+        held = np.minimum(codes, self.cuts - 1)
+        width = (firsts[1:] - firsts[:-1])[held]
+        within = (entropy.words(len(codes)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 * width
+        fine = np.where(codes == self.cuts, self.grid.cells.size, firsts[held] + within.astype(np.int64))
+        return fine.astype(np.uint32)
+
+    def described(self) -> list[str]:
+        """Return the first released value of each coarse cell: the public cuts, as a certificate tells them."""
+        return [self.grid.labels[first] for first in self.firsts()[:-1]]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Rows as coarse cells. Everything in it is private.
+
+    Attributes:
+        codes: (n, d) the coarse cells.
+        present: (n,) whether the row counts; an empty row, whose every value is missing, contributes nothing.
+    """
+
+    codes: Codes
+    present: NDArray[np.bool_]
+
+    def counts(self, columns: Sequence[int], sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the exact table of some columns, shape ``sizes``: one row is in one of its cells, or in none."""
+        code = np.zeros(len(self.codes), dtype=np.int64)
+        for column, size in zip(columns, sizes, strict=True):
+            code = code * size + self.codes[:, column]
+        return np.bincount(code[self.present], minlength=math.prod(sizes)).reshape(tuple(sizes))
+
+
+def coarse_columns(attributes: Sequence[Attribute], cuts: int = DEFAULT_CUTS) -> tuple[CoarseColumn, ...]:
+    """Return the columns with their public cuts; categories and booleans keep their declared values.
+
+    Args:
+        attributes: public facts about the columns.
+        cuts: coarse cells of a column of numbers or dates, unless its grid has fewer.
+
+    Raises:
+        ParameterError: there is no column, or a fact is not declared.
+    """
+    if not attributes:
+        raise ParameterError("no column is left to synthesise", mend="protect at least one column in the plan")
+    grids = [grid(attribute) for attribute in attributes]
+    return tuple(CoarseColumn(g, min(cuts, g.cells.size) if g.cells.numeric else g.cells.size) for g in grids)
+
+
+def coded(columns: Sequence[CoarseColumn], table: Table) -> CodedRows:
+    """Return the rows of ``table`` as coarse cells.
+
+    Raises:
+        InputError: a value does not fit its column; the message names column and row.
+    """
+    codes = np.column_stack([column.encode(table) for column in columns])
+    missing = [
+        codes[:, j] == c.cuts if c.grid.cells.missing else np.zeros(len(codes), bool) for j, c in enumerate(columns)
+    ]
+    return CodedRows(codes, ~np.logical_and.reduce(missing))

@@ -1,0 +1,144 @@
+"""``mst``: a tree of the pairs that depend most on each other.
+
+After McKenna, Miklau & Sheldon 2021, "Winning the NIST contest", J. Privacy and Confidentiality 11(3), at pure ε:
+
+1. Every column is measured alone.
+2. d − 1 times, one pair that still joins two parts of the tree is chosen by the exponential mechanism.
+3. The tables of the chosen pairs are measured.
+
+Where noise would drown a table, cells are joined as the released counts of step 1 suggest; within a joined cell the
+distribution is that of step 1.
+
+*Score of a pair.* Σ over cells |N − E|, N the exact table (cells joined as it would be measured) and E = the table of
+independent columns by step 1, rounded to whole numbers; less a public number, what so many cells of so much noise are
+expected to add. E and the public number are fixed before the rows are looked at again. One row, emptied, makes one N
+smaller by 1, so |N − E| of one cell and with it the score, a whole number, moves by exactly 1: Δ = 1 (2 under
+replace-one: two cells move by 1 each, and ε counts double).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.signals import Progress
+from workbench.synth.base import (
+    CHOICE,
+    COUNTS,
+    Query,
+    Questions,
+    Setting,
+    Synthesiser,
+    Tables,
+    groups_of,
+    joined_counts,
+    room,
+    split,
+)
+from workbench.synth.columns import CodedRows
+from workbench.synth.tree import Doubles, Tree
+from workbench.synth.tree_fit import Measured, fitted
+
+ALONE, CHOSEN, PAIRED = 0.35, 0.15, 0.5
+"""Parts of ε for the columns alone, the choices and the tables of pairs."""
+
+SENSITIVITY = 1
+"""Of a score, under zero-out neighbours."""
+
+_FILLING = 1.0
+
+Groups = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
+
+
+def _queries(setting: Setting) -> tuple[Query, ...]:
+    columns = setting.columns
+    edges = len(columns) - 1
+    if not edges:
+        return split(setting.epsilon, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
+    return split(
+        setting.epsilon,
+        [
+            *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
+            *((f"choice of pair {k + 1}", CHOICE, CHOSEN / edges) for k in range(edges)),
+            *((f"counts of pair {k + 1}", COUNTS, PAIRED / edges) for k in range(edges)),
+        ],
+    )
+
+
+def expected_tables(
+    setting: Setting, alone: list[Doubles], share: float
+) -> dict[tuple[int, int], tuple[Groups, NDArray[np.int64], int]]:
+    """Return for each pair how its cells are joined, the whole-number table of independent columns, and the penalty.
+
+    Args:
+        setting: the public facts.
+        alone: estimated share of each cell of each column.
+        share: of ε, of each table of a pair.
+    """
+    out = {}
+    for a, b in itertools.combinations(range(len(alone)), 2):
+        sizes = setting.sizes[a], setting.sizes[b]
+        wide = room(setting.rows * share / _FILLING, sizes)
+        groups = tuple(groups_of(alone[i], setting.ordered(i), most) for i, most in zip((a, b), wide, strict=True))
+        sides = [
+            alone[i] if g is None else np.bincount(g, weights=alone[i]) for i, g in zip((a, b), groups, strict=True)
+        ]
+        table = np.rint(setting.rows * np.outer(*sides)).astype(np.int64)
+        out[a, b] = (groups[0], groups[1]), table, math.floor(table.size / share)
+    return out
+
+
+def score(rows: CodedRows, pair: tuple[int, int], groups: Groups, expected: NDArray[np.int64], setting: Setting) -> int:
+    """Return Σ |N − E| of one pair: moved by one emptied row by exactly 1."""
+    exact = joined_counts(rows, pair, groups, setting.sizes)
+    return int(np.abs(exact - expected).sum())
+
+
+def _ask(questions: Questions) -> Tables:
+    setting = questions.setting
+    queries = _queries(setting)
+    count = len(setting.columns)
+    measured = [questions.counts((place,), (None,)) for place in range(count)]
+    if count == 1:
+        return Tables((), tuple(measured))
+    alone = [
+        fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
+    ]
+    share = queries[-1].epsilon
+    tables = expected_tables(setting, alone, share)
+    known: dict[tuple[int, int], int] = {}
+
+    def scored(rows: CodedRows, pair: tuple[int, int]) -> int:
+        if pair not in known:
+            questions.cancel.check()
+            groups, expected, penalty = tables[pair]
+            known[pair] = score(rows, pair, groups, expected, setting) - penalty
+            questions.emit(Progress(len(known), len(tables), "pairs of columns"))
+        return known[pair]
+
+    part = list(range(count))
+    pairs: list[tuple[int, int]] = []
+    for _ in range(count - 1):
+        open_pairs = [pair for pair in tables if part[pair[0]] != part[pair[1]]]
+        a, b = questions.choice(open_pairs, scored, SENSITIVITY)
+        pairs.append((a, b))
+        part = [part[a] if p == part[b] else p for p in part]
+    measured += [questions.counts(pair, tables[pair][0]) for pair in pairs]
+    return Tables(tuple(pairs), tuple(measured))
+
+
+def _first(measured: Measured) -> Measured:
+    return Measured((0,), measured.groups, measured.counts, measured.variance, measured.ordered)
+
+
+MST = Synthesiser(
+    name="mst",
+    title="The strongest pairs",
+    help="measures every column, and the tables of a tree of pairs that it pays to choose",
+    needs_target=False,
+    queries=_queries,
+    ask=_ask,
+)

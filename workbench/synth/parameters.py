@@ -1,0 +1,35 @@
+"""What a person chooses of a synthetic table, besides ε."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.params import Parameters, integer, text
+from workbench.synth import synthesiser
+from workbench.synth.columns import DEFAULT_CUTS, MOST_CUTS
+
+MOST_ROWS = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisParameters(Parameters):
+    """The method and the public numbers of a synthetic table."""
+
+    method: str | None = text(
+        default=None, help="marginals or mst (default: marginals where a target is named, else mst)"
+    )
+    target: str | None = text(
+        default=None, help='the column that others are to predict (default: the one with role = "target" in the plan)'
+    )
+    rows: int | None = integer(
+        default=None, at_least=1, upto=MOST_ROWS, help="rows to draw (default: as many as the table has)"
+    )
+    cuts: int = integer(
+        default=DEFAULT_CUTS, at_least=2, upto=MOST_CUTS, help="equal parts of the range of each column of numbers"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values and the method's name."""
+        super().__post_init__()
+        if self.method is not None:
+            synthesiser(self.method)

@@ -1,0 +1,135 @@
+"""Rows drawn from a distribution on a tree, with less variance than independent draws.
+
+Everything here is post-processing of a fitted model. Column after column, from the root outwards:
+
+1. *How many.* Of the m rows with one value of the parent, each value z of the child gets ⌊m·p(z)⌋ or ⌈m·p(z)⌉, by
+   systematic sampling: one uniform offset, so that the expected number is m·p(z) exactly (Madow & Madow 1944).
+2. *Which.* They are dealt out at random among those m rows. Independence of columns given their parent holds in
+   expectation, but n rows drawn blindly show chance associations of the order of 1/√n. So where the table is small
+   enough, rows are served in random order, and each takes the value, among those that its parent's cell has left, that
+   is the most overdue beside the values it has in the earlier columns. Each expected number is that of columns
+   independent given the parent.
+
+The rows end in random order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.entropy import Entropy, permutation
+from workbench.signals.cancel import CancelToken
+from workbench.synth.columns import Codes
+from workbench.synth.tree import Doubles, Marginals
+
+MOST_DEALT = 60_000
+"""Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
+
+
+def uniforms(count: int, entropy: Entropy) -> Doubles:
+    """Return ``count`` uniform numbers in [0, 1)."""
+    return (entropy.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def sampled_rows(
+    model: Marginals,
+    rows: int,
+    entropy: Entropy,
+    cancel: CancelToken,
+    on_column: Callable[[int], None] = lambda done: None,
+) -> Codes:
+    """Return (rows, d) coarse cells drawn from ``model``.
+
+    Args:
+        model: the fitted distribution.
+        rows: a public number.
+        entropy: operating-system entropy for a release; a seeded stream for studies.
+        cancel: checked for each column and, where rows are dealt one by one, each thousand rows.
+        on_column: is told the number of finished columns.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    tree = model.tree
+    out = np.zeros((rows, len(tree.sizes)), dtype=np.int32)
+    first = rounded(model.nodes[tree.root], rows, entropy)
+    out[:, tree.root] = np.repeat(np.arange(len(first)), first)
+    placed = [tree.root]
+    evenly = rows * len(tree.sizes) <= MOST_DEALT
+    for edge, (parent, child) in enumerate(tree.edges):
+        cancel.check()
+        on_column(edge + 1)
+        chances = model.conditionals(edge)
+        above = out[:, parent].astype(np.int64)
+        held = np.bincount(above, minlength=tree.sizes[parent])
+        left = np.array([rounded(p, int(m), entropy) for p, m in zip(chances, held, strict=True)])
+        beside = [column for column in placed if column != parent]
+        if beside and evenly:
+            sizes = [tree.sizes[column] for column in beside]
+            out[:, child] = _dealt(left, above, out[:, beside], sizes, entropy, cancel)
+        else:
+            out[:, child] = _shuffled(left, above, entropy)
+        placed.append(child)
+    return out[permutation(rows, entropy)]
+
+
+def rounded(chances: Doubles, total: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Return whole numbers that sum to ``total``, each one of the two nearest its chance's part of it.
+
+    Args:
+        chances: (k,), not negative, not all 0.
+        total: what is to be divided.
+        entropy: where the offset comes from; over it, the expected numbers are exact.
+    """
+    ends = np.cumsum(chances) * (total / chances.sum())
+    ends[-1] = total
+    stops = np.minimum(np.floor(ends + uniforms(1, entropy)[0]), total).astype(np.int64)
+    stops[-1] = total
+    # Behind the last value with a chance nothing may be given.
+    stops[int(np.flatnonzero(chances)[-1]) :] = total
+    counts: NDArray[np.int64] = np.diff(stops, prepend=0)
+    return counts
+
+
+def _shuffled(left: NDArray[np.int64], above: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
+    """Return values (n,) of which ``left`` tells how many each cell of the parent gets, at random among its rows."""
+    mixed = permutation(len(above), entropy)
+    order = mixed[np.argsort(above[mixed], kind="stable")]
+    out = np.empty(len(above), dtype=np.int64)
+    out[order] = np.repeat(np.tile(np.arange(left.shape[1]), len(left)), left.ravel())
+    return out
+
+
+def _dealt(
+    left: NDArray[np.int64],
+    above: NDArray[np.int64],
+    beside: NDArray[np.int32],
+    sizes: list[int],
+    entropy: Entropy,
+    cancel: CancelToken,
+) -> NDArray[np.int64]:
+    """Return the same, each row taking what is most overdue beside its values ``beside`` (n, s)."""
+    left = left.copy()
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    places = beside + starts[:-1]
+    chances = left / np.maximum(left.sum(axis=1, keepdims=True), 1)
+    overdue = np.zeros((int(starts[-1]), left.shape[1]))
+    for column in range(places.shape[1]):
+        joint = np.zeros((sizes[column], left.shape[0]))
+        np.add.at(joint, (beside[:, column], above), 1.0)
+        overdue[starts[column] : starts[column + 1]] = joint @ chances
+    tie = 1e-3 * uniforms(len(above) * left.shape[1], entropy).reshape(len(above), -1)
+    out = np.empty(len(above), dtype=np.int64)
+    for done, row in enumerate(permutation(len(above), entropy)):
+        if done % 1000 == 0:
+            cancel.check()
+        free = left[above[row]]
+        wanted = np.where(free > 0, overdue[places[row]].sum(axis=0) + tie[row], -np.inf)
+        value = int(wanted.argmax())
+        out[row] = value
+        free[value] -= 1
+        overdue[places[row], value] -= 1
+    return out
