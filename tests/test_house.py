@@ -94,6 +94,7 @@ def test_every_package_is_a_layer():
     [
         ("workbench/params/planted.py", "import workbench.release", "layers point one way"),
         ("workbench/sanitize/planted.py", "import workbench.deep", "layers point one way"),
+        ("workbench/synth/planted.py", "import workbench.sanitize", "layers point one way"),
         ("workbench/data/planted.py", "import PySide6.QtCore", "Qt only in gui and render"),
         ("workbench/learners/planted.py", "import torch", "torch only in deep"),
         ("workbench/privacy/planted.py", "import polars", "privacy knows neither tables nor windows"),
@@ -109,6 +110,7 @@ def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
         "learners",
         "sanitize",
         "deep",
+        "synth",
         "studies",
         "statistics",
     ):

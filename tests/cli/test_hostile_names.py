@@ -45,6 +45,7 @@ READING = ["--encoding", "utf-8", "--delimiter", ",", "--quote", '"', "--header"
 LEDGER = ["--ledger", "l.sqlite"]
 FIT = ["--target", CITY, "--model", "naive-bayes", "--bounds", "plan.toml"]
 MEDIAN = ["--target", AGE, "--model", "median-forest", "--bounds", "plan.toml"]
+SYNTHESIS = ["--plan", "plan.toml", "--epsilon", "1", "--ledger", "s.sqlite"]
 NETWORK = [
     "--network",
     "mlp",
@@ -73,7 +74,11 @@ WALK: list[tuple[list[str], int]] = [
     (["mechanism", f"grr{CLEAR}", "--epsilon", "1", "--domain", "a,b"], 2),
     (["sanitize", "t.csv", "--plan", "plan.toml", "-o", f"out{CLEAR}.csv", *LEDGER, *READING], 0),
     (["sanitize", "t.csv", "--plan", "other.toml", "-o", "no.csv", *LEDGER, *READING], 2),
+    (["synthesize", "t.csv", *SYNTHESIS, "--target", CITY, "-o", f"made{CLEAR}.csv", *READING], 0),
+    (["synthesize", "t.csv", *SYNTHESIS, "--target", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
+    (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
+    (["verify", f"made{CLEAR}.csv"], 0),
     (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
     (["statistics", "t.csv", *STATISTICS, "-o", f"sta{CLEAR}.csv", "--ledger", "s.sqlite", *READING], 0),
     (["statistics", *STATISTICS, "--forecast", "--rows", "50", "--mean", AGE, "--by", CITY], 0),

@@ -42,13 +42,13 @@ from workbench.synth.columns import CodedRows
 from workbench.synth.tree import Doubles, Tree
 from workbench.synth.tree_fit import Measured, fitted
 
-ALONE, CHOSEN, PAIRED = 0.35, 0.15, 0.5
+ALONE, CHOSEN, PAIRED = 0.35, 0.1, 0.55
 """Parts of ε for the columns alone, the choices and the tables of pairs."""
 
 SENSITIVITY = 1
 """Of a score, under zero-out neighbours."""
 
-_FILLING = 1.0
+_FILLING = 3.0
 
 Groups = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.params import Parameters, integer, text
 from workbench.synth import synthesiser
-from workbench.synth.columns import DEFAULT_CUTS, MOST_CUTS
+from workbench.synth.columns import MOST_CUTS
 
 MOST_ROWS = 10_000_000
 
@@ -24,8 +24,11 @@ class SynthesisParameters(Parameters):
     rows: int | None = integer(
         default=None, at_least=1, upto=MOST_ROWS, help="rows to draw (default: as many as the table has)"
     )
-    cuts: int = integer(
-        default=DEFAULT_CUTS, at_least=2, upto=MOST_CUTS, help="equal parts of the range of each column of numbers"
+    cuts: int | None = integer(
+        default=None,
+        at_least=2,
+        upto=MOST_CUTS,
+        help="equal parts of the range of each column of numbers (default: 16, fewer for few rows or a small epsilon)",
     )
 
     def __post_init__(self) -> None:

@@ -115,21 +115,23 @@ def _dealt(
     left = left.copy()
     starts = np.concatenate([[0], np.cumsum(sizes)])
     places = beside + starts[:-1]
-    chances = left / np.maximum(left.sum(axis=1, keepdims=True), 1)
-    overdue = np.zeros((int(starts[-1]), left.shape[1]))
-    for column in range(places.shape[1]):
-        joint = np.zeros((sizes[column], left.shape[0]))
-        np.add.at(joint, (beside[:, column], above), 1.0)
-        overdue[starts[column] : starts[column + 1]] = joint @ chances
     tie = 1e-3 * uniforms(len(above) * left.shape[1], entropy).reshape(len(above), -1)
+    order = permutation(len(above), entropy)
+    overdue = np.zeros((int(starts[-1]), left.shape[1]))
     out = np.empty(len(above), dtype=np.int64)
-    for done, row in enumerate(permutation(len(above), entropy)):
-        if done % 1000 == 0:
-            cancel.check()
-        free = left[above[row]]
-        wanted = np.where(free > 0, overdue[places[row]].sum(axis=0) + tie[row], -np.inf)
-        value = int(wanted.argmax())
-        out[row] = value
-        free[value] -= 1
-        overdue[places[row], value] -= 1
+    done = 0
+    # One cell of the parent after the other; what rounding left of the former ones is still overdue.
+    for cell in range(len(left)):
+        rows, free = order[above[order] == cell], left[cell]
+        here = np.bincount(places[rows].ravel(), minlength=len(overdue))
+        overdue += np.outer(here, free / max(len(rows), 1))
+        for row in rows:
+            if done % 1000 == 0:
+                cancel.check()
+            done += 1
+            wanted = np.where(free > 0, overdue[places[row]].sum(axis=0) + tie[row], -np.inf)
+            value = int(wanted.argmax())
+            out[row] = value
+            free[value] -= 1
+            overdue[places[row], value] -= 1
     return out

@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QWidget
 from workbench.gui.pages.base import Page
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
-EVERYWHERE = "Ctrl+1 to Ctrl+0: the pages. Ctrl+Return: the blue button. Ctrl+Z: undo. Ctrl+E: what ε means. Esc: back."
+EVERYWHERE = (
+    "Ctrl+1 to Ctrl+0: the first ten pages. Ctrl+Return: the blue button. Ctrl+Z: undo. Ctrl+E: what ε means. Esc: back."
+)
 
 
 class HelpPanel(Card):

@@ -20,7 +20,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import Answered, Setting, events
-from workbench.synth.columns import CoarseColumn, coarse_columns, coded
+from workbench.synth.columns import DEFAULT_CUTS, CoarseColumn, coarse_columns, coded, public_cuts
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
 
@@ -51,7 +51,12 @@ def synthesis_setting(
     roles = [column.name for column in plan.protected if column.role == "target"]
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
-    columns = coarse_columns([column.facts() for column in plan.protected], chosen.cuts)
+    facts = [column.facts() for column in plan.protected]
+    columns = coarse_columns(facts, chosen.cuts or DEFAULT_CUTS)
+    if chosen.cuts is None:
+        place = place_of_target(columns, target, method)
+        cuts = public_cuts(rows, float(epsilon), len(facts), 2 if place is None else columns[place].size)
+        columns = coarse_columns(facts, cuts)
     setting = Setting(columns, place_of_target(columns, target, method), rows, epsilon)
     require_bounded(setting)
     require_payable(method, setting)

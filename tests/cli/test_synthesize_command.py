@@ -1,0 +1,95 @@
+"""What is promised of ``synthesize``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_cases import Run, names, runner, written
+
+from workbench.cli import main
+
+WORDS = ["synthesize", "people.csv", "--plan", "plan.toml", "-o", "out.csv", "--ledger", "ledger.sqlite"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.mark.parametrize(
+    ("more", "method"),
+    [([], "mst"), (["--target", "city"], "marginals"), (["--target", "city", "--method", "mst"], "mst")],
+)
+def test_it_charges_writes_and_certifies(folder: Path, run: Run, more: list[str], method: str) -> None:
+    told = run(*WORDS, "--epsilon", "0.7", *more, "--json").json
+    assert told["epsilon_charged"] == 0.7
+    assert (told["method"], told["rows"]) == (method, 20)
+    assert len(told["release_id"]) == 16
+    assert told["seconds"] >= 0
+    table = pl.read_csv(folder / "out.csv")
+    assert table.columns == ["age", "city"]
+    assert table.height == 20
+    assert {"out.csv", "out.csv.certificate.json"} <= names(folder)
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
+    (entry,) = run("ledger", "show", "--ledger", "ledger.sqlite", "--json").json["entries"]
+    assert (entry["release_id"], entry["epsilon"]) == (told["release_id"], 0.7)
+
+
+def test_the_first_release_sets_the_cap_and_the_second_is_refused(folder: Path, run: Run) -> None:
+    assert run(*WORDS, "--epsilon", "1").code == 0
+    before = names(folder)
+    assert "only 0 remain" in run(*WORDS[:5], "two.csv", *WORDS[6:], "--epsilon", "1").error(3)
+    assert names(folder) == before
+
+
+def test_rows_and_cuts_are_options(folder: Path, run: Run) -> None:
+    told = run(*WORDS, "--epsilon", "1", "--rows", "77", "--cuts", "4", "--json").json
+    assert told["rows"] == 77
+    assert pl.read_csv(folder / "out.csv").height == 77
+
+
+def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
+    plan = (folder / "plan.toml").read_text("utf-8").replace('name = "city"', 'name = "city"\nrole = "target"')
+    (folder / "plan.toml").write_text(plan, "utf-8")
+    told = run(*WORDS, "--epsilon", "1", "--json").json
+    assert (told["method"], told["target"]) == ("marginals", "city")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--epsilon", "1", "--delta", "1e-6"], "--delta is not in this version; leave --delta out"),
+        (["--epsilon", "1", "--method", "aim"], "the method 'aim' is not known"),
+        (["--epsilon", "1", "--method", "marginals"], "and none is named; name it by --target"),
+        (["--epsilon", "1", "--target", "cty"], "the target 'cty' is not one of the columns; choose one of age, city"),
+        (["--epsilon", "0"], "--epsilon"),
+        (["--epsilon", "1", "--rows", "0"], "--rows"),
+        (["--epsilon", "1", "--seed", "3"], "--seed"),
+        ([], "--epsilon"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(folder: Path, run: Run, more: list[str], said: str) -> None:
+    before = names(folder)
+    assert said in run(*WORDS, *more).error()
+    assert names(folder) == before
+
+
+def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path, run: Run) -> None:
+    assert run(*WORDS, "--epsilon", "1").code == 0
+    told = run("estimate", "out.csv", "--certificate", "out.csv.certificate.json").error()
+    assert "of kind 'synthetic'" in told
+
+
+def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["synthesize", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "marginals or mst" in told

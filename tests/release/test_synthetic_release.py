@@ -1,0 +1,214 @@
+"""The release of a synthetic table: charged first, certified, verified; refused and killed runs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from release_cases import certificate_of, die_at, names_in, plan_of, raise_cap, run_to_exit, statuses, table_of
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError, CancelledError, InputError, ParameterError
+from workbench.release.central.central_work import prepared_central
+from workbench.release.central.release_central import CentralRelease, release_central
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.synthetic import synthesis_work as module
+from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.table.before_release import destination
+from workbench.release.table.certificate import checksum
+from workbench.release.table.verify import verify_in_ledger
+from workbench.release.verify_any import ledger_claims, verify_any
+from workbench.sanitize.plan import Plan
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.synth.parameters import SynthesisParameters
+
+WHOLE = {"out.csv", "out.csv.certificate.json"}
+
+
+def release(
+    ledger: Path,
+    target: Path,
+    plan: Plan | None = None,
+    table: Table | None = None,
+    epsilon: str = "1",
+    chosen: dict[str, Any] | None = None,
+    **keys: Any,
+) -> CentralRelease:
+    plan, table = plan or plan_of(), table or table_of(60)
+    to = destination(target)
+    parameters = SynthesisParameters(**(chosen or {"target": "city"}))
+    work = synthesis_work(plan, Decimal(epsilon), plan.rows_of(table).rows, to.format, parameters)
+    with Ledger.open(ledger) as opened:
+        return release_central(prepared_central(plan, table, to, work), opened, **keys)
+
+
+@pytest.mark.parametrize("method", ["marginals", "mst"])
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
+def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str, name: str) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    done = release(ledger, out / name, chosen={"method": method, "target": "city"})
+    assert done.epsilon_charged == 1
+    assert names_in(out) == {name, f"{name}.certificate.json"}
+    told = certificate_of(out / name)
+    assert told["kind"] == "synthetic"
+    assert told["guarantee"]["replace_one"] == {"epsilon": 2.0, "delta": 0.0}
+    assert sum(Decimal(q["epsilon"]) for q in told["queries"]) == 1
+    assert [m["query"] for m in told["method"]["measured"]] == [q["label"] for q in told["queries"]]
+    assert told["request"]["rows"] == 60
+    assert told["request"]["cuts"] == {"age": 8, "city": 3, "pay": 8}
+    assert verify_any(out / name) == []
+    with Ledger.open(ledger) as opened:
+        assert verify_in_ledger(ledger_claims(out / name), opened) == []
+    if name == "out.parquet":
+        assert pl.read_parquet(out / name).dtypes == [pl.Int64, pl.String, pl.Float64]
+
+
+def test_rows_and_cuts_are_public_numbers_of_the_request(tmp_path: Path) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"rows": 500, "cuts": 5})
+    assert pl.read_csv(tmp_path / "out.csv").height == 500
+    asked = certificate_of(tmp_path / "out.csv")["request"]
+    assert asked == {"method": "mst", "target": None, "rows": 500, "cuts": {"age": 5, "city": 3, "pay": 5}}
+    assert verify_any(tmp_path / "out.csv") == []
+
+
+def test_the_default_cuts_follow_from_public_numbers() -> None:
+    plan, chosen = plan_of(), SynthesisParameters(target="city")
+    found = [synthesis_work(plan, Decimal(e), 60, "csv", chosen).asked["cuts"]["age"] for e in ("0.01", "1", "10")]
+    assert found == [5, 8, 16]
+
+
+def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan_of(rows_per_person=3), epsilon="0.1")
+    assert done.epsilon_charged == Decimal("0.3")
+    told = certificate_of(tmp_path / "out.csv")["guarantee"]
+    assert (told["epsilon"], told["epsilon_row"]) == ("0.3", "0.1")
+    assert verify_any(tmp_path / "out.csv") == []
+
+
+def test_invalid_values_may_be_replaced_and_empty_rows_contribute_nothing(tmp_path: Path) -> None:
+    frame = table_of(60).frame.with_columns(city=pl.lit("Atlantis"), age=pl.lit("old"), pay=pl.lit(None, pl.String))
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan_of(invalid="replace"), Table(frame, "people.csv"))
+    assert "Atlantis" not in (tmp_path / "out.csv").read_text("utf-8")
+    assert done.document["request"]["rows"] == 60
+    assert verify_any(tmp_path / "out.csv") == []
+
+
+def test_no_value_outside_the_plan_and_no_dropped_column_leaves(tmp_path: Path) -> None:
+    plain = plan_of().to_plain()
+    columns = [{"name": "pay", "action": "drop"} if c["name"] == "pay" else c for c in plain["column"]]
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", Plan.from_plain({**plain, "epsilon": 3, "column": columns}))
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["age", "city"]
+    assert verify_any(tmp_path / "out.csv") == []
+
+
+def test_a_kept_column_and_an_unknown_target_are_refused_before_anything_is_recorded(tmp_path: Path) -> None:
+    plain = plan_of().to_plain()
+    columns = [{**c, "action": "keep"} if c["name"] == "pay" else c for c in plain["column"]]
+    columns = [{k: v for k, v in c.items() if c["name"] != "pay" or k in ("name", "action", "kind")} for c in columns]
+    with pytest.raises(ParameterError, match="publishes the column 'pay' as it is"):
+        release(tmp_path / "l.sqlite", tmp_path / "o.csv", Plan.from_plain({**plain, "epsilon": 3, "column": columns}))
+    with pytest.raises(ParameterError, match="the target 'town' is not one of the columns"):
+        release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"target": "town"})
+    with pytest.raises(ParameterError, match="none is named"):
+        release(tmp_path / "l.sqlite", tmp_path / "o.csv", chosen={"method": "marginals"})
+    assert names_in(tmp_path) == set()
+
+
+def test_a_refused_charge_computes_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    release(ledger, tmp_path / "first.csv")
+
+    def never(*arguments: Any, **keys: Any) -> None:
+        raise AssertionError("computed without a charge")
+
+    monkeypatch.setattr(module, "synthesised", never)
+    with pytest.raises(BudgetRefusedError):
+        release(ledger, out / "out.csv")
+    assert names_in(out) == set()
+    assert statuses(ledger) == ["charged", "refused"]
+
+
+@pytest.mark.parametrize("label", ["fitting the model", "drawing the columns"])
+def test_a_cancel_before_the_charge_costs_nothing(tmp_path: Path, label: str) -> None:
+    out, token = tmp_path / "out", CancelToken()
+    out.mkdir()
+
+    def stop(event: Any) -> None:
+        if isinstance(event, Progress) and event.label == label:
+            token.cancel()
+
+    with pytest.raises(CancelledError):
+        release(tmp_path / "l.sqlite", out / "out.csv", emit=stop, cancel=token)
+    assert names_in(out) == set()
+    assert statuses(tmp_path / "l.sqlite") == ["void"]
+
+
+def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
+    frame = table_of(60).frame.with_columns(city=pl.lit("Atlantis"))
+    with pytest.raises(InputError, match="is not in the domain"):
+        release(tmp_path / "l.sqlite", tmp_path / "out.csv", table=Table(frame, "people.csv"))
+    assert statuses(tmp_path / "l.sqlite") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d["request"].update(method="mst"), "queries are not those of mst"),
+        (lambda d: d["request"].update(target="age"), "queries are not those"),
+        (lambda d: d["request"].update(rows=61), "the file has 60 rows"),
+        (lambda d: d["request"]["cuts"].update(age=17), "other cuts"),
+        (lambda d: d["request"]["cuts"].update(city=2), "other cuts"),
+        (lambda d: d["request"].pop("cuts"), "request is malformed"),
+        (lambda d: d["method"].pop("measured"), "what was measured"),
+        (lambda d: d["method"]["measured"][0].update(cells=[3, 4000]), "does not fit its columns"),
+        (lambda d: d["method"]["measured"][0].update(columns=["age", "x"]), "does not fit its columns"),
+        (lambda d: d["queries"][0].update(label="counts"), "queries are not those"),
+        (lambda d: d.update(plan=d["plan"].replace("upper = 120", "upper = 30")), "is not a value that column age"),
+    ],
+)
+def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: str) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv")
+    path = tmp_path / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    assert said in " ".join(verify_any(tmp_path / "out.csv"))
+
+
+def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, after: bool) -> None:
+    importlib.import_module(owner.partition(":")[0])
+    die_at(owner, attribute, 1, after)
+    release(ledger, target)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork servers and SIGKILL are POSIX")
+@pytest.mark.parametrize(
+    ("owner", "attribute", "after", "becomes"),
+    [
+        ("workbench.release.synthetic.synthesis_work", "synthesised", True, ["void", "charged"]),
+        ("workbench.release.ledger.ledger:Ledger", "charge", True, ["charged", "charged"]),
+        ("workbench.release.ledger.ledger:Ledger", "certify", True, ["charged"]),
+    ],
+)
+def test_a_killed_run_is_settled_by_the_next(
+    tmp_path: Path, owner: str, attribute: str, after: bool, becomes: list[str]
+) -> None:
+    out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
+    out.mkdir()
+    assert run_to_exit(die_and_release, ledger, out / "out.csv", owner, attribute, after) == -9
+    assert not names_in(out) & WHOLE
+    raise_cap(ledger, "10")
+    done = release(ledger, out / "out.csv")
+    assert done.published_earlier == (len(becomes) == 1)
+    assert statuses(ledger) == becomes
+    assert names_in(out) == WHOLE
+    assert verify_any(out / "out.csv") == []

@@ -1,0 +1,158 @@
+"""A synthesis as a whole: exact cost, always n rows, declared values only, Cancel, and bounded models."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from synth_cases import dependent_rows, names_of, rows_of, run, setting_of
+
+from workbench.data.schema import Attribute
+from workbench.params import CancelledError, ParameterError
+from workbench.params.field import did_you_mean
+from workbench.privacy.central import StudyNoise
+from workbench.privacy.entropy import SeededEntropy
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.synth import MST, SYNTHESISERS, synthesiser
+from workbench.synth.base import CHOICE, COUNTS, Query, Questions
+from workbench.synth.columns import coarse_columns
+from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.synthesis import place_of_target, require_bounded, require_payable
+
+METHODS = tuple(method.name for method in SYNTHESISERS)
+SIZES = (2, 4, 5, 3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("epsilon", ["0.1", "0.3", "1", "3", "0.7000000000000001", "10", "1e-4"])
+@pytest.mark.parametrize("sizes", [(3,), (9,), (2, 4), (9, 4), SIZES, (2,) * 23])
+def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(
+    method: str, epsilon: str, sizes: tuple[int, ...]
+) -> None:
+    setting = setting_of(names_of(*sizes), 40, epsilon)
+    queries = synthesiser(method).queries(setting)
+    assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
+    assert all(q.share > 0 and Decimal(q.epsilon) <= q.share for q in queries)
+    assert len({q.label for q in queries}) == len(queries)
+    drawn = run(method, setting, rows_of(dependent_rows(40, sizes)), 40)
+    assert [a.query for a in drawn.answered] == list(queries)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("drawn", [1, 40, 1000])
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_there_are_always_as_many_rows_as_asked(method: str, drawn: int, count: int) -> None:
+    columns = names_of(*SIZES, missing="own-value")
+    rows = rows_of(dependent_rows(count, SIZES).reshape(count, 4))
+    found = run(method, setting_of(columns, count), rows, drawn)
+    assert found.codes.shape == (drawn, 4)
+    assert found.frame(SeededEntropy(0)).height == drawn
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_declared_values_appear(method: str) -> None:
+    """The values come from the plan, whatever stands in the rows: one person's unique value has no cell of its own."""
+    columns = coarse_columns(
+        [
+            Attribute(name="age", kind="integer", lower=0.0, upper=120.0),
+            Attribute(name="city", kind="category", domain=("Graz", "Linz"), other="elsewhere"),
+            Attribute(name="pay", kind="real", lower=0.0, upper=100.0, missing="own-value"),
+        ]
+    )
+    codes = np.column_stack([np.full(30, 15), np.full(30, 2), np.full(30, 16)])
+    for seed in range(10):
+        frame = run(method, setting_of(columns, 30, "0.1", 1), rows_of(codes), 60, seed).frame(SeededEntropy(seed))
+        for column in columns:
+            assert set(frame[column.name].drop_nulls()) <= set(column.grid.labels)
+        assert frame["age"].null_count() == frame["city"].null_count() == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
+    codes = dependent_rows(2000, SIZES)
+    found = run(method, setting_of(names_of(*SIZES), 2000, "1000"), rows_of(codes), 2000)
+    pairs = {tuple(sorted(map(int, (c[1:] for c in a.columns)))) for a in found.answered if len(a.columns) == 2}
+    wanted = {(0, 1), (0, 2), (0, 3)} if method == "marginals" else {(0, 1), (1, 2), (2, 3)}
+    assert wanted == pairs  # of a chain, mst finds the links
+    for a, b in pairs:
+        one, two = (rows_of(c).counts((a, b), (SIZES[a], SIZES[b])) for c in (codes, found.codes))
+        assert np.abs(one - two).sum() / 2000 < 0.02
+
+
+def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
+    columns = names_of(12, 16, 16, ordered=True)
+    codes = dependent_rows(60, (12, 16, 16))
+    found = run("marginals", setting_of(columns, 60, "1"), rows_of(codes), 60)
+    assert [a.columns for a in found.answered] == [("c0",), ("c0", "c1"), ("c0", "c2")]
+    assert found.answered[0].cells == (12,)
+    assert 2 <= found.answered[1].cells[0] < 12
+    assert found.answered[1].cells[1] == 16
+
+
+def test_nothing_is_answered_that_was_not_declared() -> None:
+    setting = setting_of(names_of(2, 2), 4)
+    queries = (Query("counts", COUNTS, Decimal("0.5")), Query("choice", CHOICE, Decimal("0.5")))
+    asked = Questions(setting, queries, rows_of([[0, 1]] * 4), StudyNoise(np.random.default_rng(0)))
+    with pytest.raises(AssertionError, match="not declared"):
+        asked.choice([(0, 1)], lambda rows, pair: 0, 1)
+    asked.counts((0,), (None,))
+    with pytest.raises(AssertionError, match="not declared"):
+        asked.counts((0,), (None,))
+    assert not asked.finished()
+
+
+def test_only_operating_system_randomness_is_releasable() -> None:
+    setting = setting_of(names_of(*SIZES), 40)
+    assert not run("mst", setting, rows_of(dependent_rows(40, SIZES)), 40).releasable
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cancel_at_any_moment_stops_within_a_second(method: str) -> None:
+    sizes = (2, *(16,) * 6)
+    columns, rows = names_of(*sizes, ordered=True), rows_of(dependent_rows(5000, sizes))
+    setting = setting_of(columns, 5000, "2")
+    labels: list[str] = []
+    run(method, setting, rows, 5000, emit=lambda e: labels.append(e.label) if isinstance(e, Progress) else None)
+    for label in dict.fromkeys(labels):
+        token, asked = CancelToken(), 0.0
+
+        def stop(event: object, label: str = label, token: CancelToken = token) -> None:
+            nonlocal asked
+            if isinstance(event, Progress) and event.label == label and not token.cancelled:
+                asked = time.monotonic()
+                token.cancel()
+
+        with pytest.raises(CancelledError):
+            run(method, setting, rows, 5000, emit=stop, cancel=token)
+        assert time.monotonic() - asked < 1
+
+
+def test_what_cannot_be_is_refused_before_the_rows_are_read() -> None:
+    wide = names_of(3000, 3000)
+    with pytest.raises(ParameterError, match="the tables of pairs could have 9000000 cells"):
+        require_bounded(setting_of(wide, 10))
+    with pytest.raises(ParameterError, match="for each of 22 queries"):
+        require_payable(MST, setting_of(names_of(*(2,) * 8), 10, "1e-6"))
+    columns = names_of(2, 2)
+    with pytest.raises(ParameterError, match="none is named"):
+        place_of_target(columns, None, synthesiser("marginals"))
+    with pytest.raises(ParameterError, match="is not one of the columns"):
+        place_of_target(columns, "c7", MST)
+    assert place_of_target(columns, None, MST) is None
+    with pytest.raises(ParameterError, match="did you mean 'mst'"):
+        SynthesisParameters(method="mts")
+    assert did_you_mean("marginal", METHODS)
+
+
+@pytest.mark.slow
+def test_fifty_columns_and_a_hundred_thousand_rows() -> None:
+    """Within ten minutes; the memory is that of the codes and of 49 tables."""
+    sizes = (2, *(16,) * 39, *(8,) * 10)
+    codes = dependent_rows(100_000, sizes)
+    started = time.monotonic()
+    found = run("mst", setting_of(names_of(*sizes, ordered=True), 100_000, "3"), rows_of(codes), 100_000)
+    assert found.codes.shape == codes.shape
+    assert time.monotonic() - started < 600
