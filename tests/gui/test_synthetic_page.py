@@ -99,12 +99,30 @@ def window_choice(window) -> tuple[str, str]:
     return choice.method, choice.target
 
 
+def test_cuts_follow_rows_and_epsilon_until_somebody_says_how_many(ready, idle, qtbot):
+    field = ready.findChild(QLineEdit, "synthetic_cuts")
+    assert field.text() == ""
+    assert field.placeholderText().startswith("auto: ")
+    assert ready.page._choices.value().cuts is None
+    retype(ready, qtbot, "synthetic_cuts", "5")
+    idle(ready)
+    assert ready.page._checked.cuts == 5
+    retype(ready, qtbot, "synthetic_cuts", "1")
+    idle(ready)
+    assert text_of(ready, "synthetic_field_problem").startswith("Cuts = ")
+    assert not enabled(ready, "synthetic_release")
+
+
 def test_rows_that_are_no_number_are_refused_beside_their_field(ready, idle, qtbot):
     retype(ready, qtbot, "synthetic_rows", "many")
     idle(ready)
     assert text_of(ready, "synthetic_field_problem").startswith("Rows = 'many' is not a whole number")
     assert not enabled(ready, "synthetic_release")
     assert not enabled(ready, "synthetic_preview_start")
+    ready.findChild(QLineEdit, "synthetic_rows").selectAll()
+    qtbot.keyClick(ready.findChild(QLineEdit, "synthetic_rows"), Qt.Key.Key_Delete)
+    idle(ready)
+    assert not enabled(ready, "synthetic_release")
     retype(ready, qtbot, "synthetic_rows", "150")
     idle(ready)
     assert not seen(ready, "synthetic_field_problem")
@@ -120,7 +138,7 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert any(part.isVisible() and "PRIVATE" in part.text() for part in card.findChildren(QLabel))
     assert text_of(ready, "synthetic_preview_error").endswith(" %")
     assert "of the rows stand in another cell" in text_of(ready, "synthetic_preview_words")
-    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows at ε = 1"
+    assert text_of(ready, "synthetic_preview_facts") == "draw 1, 2,000 rows by marginals at ε = 1"
     picture = ready.findChild(QWidget, "synthetic_preview_spread")
     pick(ready, "synthetic_preview_column", "sex")
     assert picture.accessibleName() == "Distribution of sex, original and synthetic"
@@ -135,6 +153,8 @@ def test_a_preview_is_private_compares_and_charges_nothing(ready, press, idle, t
     assert statuses() == []
     assert not target.exists()
     assert ready.session.account.cap is None
+    ready.session.edit_column("zip", "drop zip", action="drop")
+    assert not seen(ready, "synthetic_preview")  # it was of another plan
 
 
 def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idle, target, release):

@@ -14,11 +14,12 @@ from workbench.privacy.central.exponential import exponential_choice
 from workbench.synth import MST, mst, synthesis, tree_fit
 from workbench.synth.base import Questions
 from workbench.synth.columns import CodedRows
+from workbench.synth.mst import SENSITIVITY, expected_tables, score
 
 ALPHA = 1e-6
 SIZES = (2, 2, 2)
 EPSILON = "1"
-SAMPLES = 4_000
+SAMPLES = 1_000
 
 # A row that decides which pair depends most, and whose cell is empty without it.
 CODES = [[0, 0, 0]] * 3 + [[1, 0, 1]] * 2 + [[1, 1, 1]]
@@ -39,32 +40,18 @@ class HalfNoise(StudyNoise):
         return super().integers(values, sensitivity, 2 * epsilon)
 
 
-def answers(rows: CodedRows, seed: int, noise_type: type[StudyNoise] = StudyNoise, *, free: bool = False) -> list[int]:
-    """What mst measures, in one vector: noisy counts, and chosen pairs.
-
-    ``free`` plants the other fault: the choices are made at a hundred times their share.
-    """
+def answers(rows: CodedRows, seed: int) -> list[int]:
+    """What mst measures, in one vector: noisy counts, and chosen pairs."""
     setting = setting_of(names_of(*SIZES), len(CODES), EPSILON)
-    noise = noise_type(np.random.default_rng(seed))
-    asked = Questions(setting, MST.queries(setting), rows, noise)
-    if free:
-        plain = asked.choice
-
-        def unpaid(pairs, score, sensitivity):  # type: ignore[no-untyped-def]
-            plain(pairs, score, sensitivity)
-            return pairs[exponential_choice([score(rows, p) for p in pairs], sensitivity, 100.0, noise)]
-
-        asked.choice = unpaid  # type: ignore[method-assign]
+    asked = Questions(setting, MST.queries(setting), rows, StudyNoise(np.random.default_rng(seed)))
     tables = MST.ask(asked)
     chosen = [3 * a + b for a, b in tables.pairs]
     return [*(int(v) for m in tables.measured for v in m.counts.ravel()), *chosen]
 
 
-def measured(noise_type: type[StudyNoise] = StudyNoise, *, free: bool = False) -> list[np.ndarray]:
-    return [
-        np.array([answers(rows, 2 * seed + side, noise_type, free=free) for seed in range(SAMPLES)])
-        for side, rows in enumerate(NEIGHBOURS)
-    ]
+def measured() -> list[np.ndarray]:
+    sides = enumerate(NEIGHBOURS)
+    return [np.array([answers(rows, 2 * seed + side) for seed in range(SAMPLES)]) for side, rows in sides]
 
 
 @pytest.mark.slow
@@ -72,15 +59,24 @@ def test_what_mst_measures_proves_no_more_than_epsilon() -> None:
     assert not epsilon_lower(*measured(), alpha=ALPHA).refutes(float(EPSILON))
 
 
-@pytest.mark.slow
-def test_a_choice_that_nobody_paid_for_is_caught() -> None:
-    """The choices alone: of their share, 0.1, with the fault and without."""
-    sound, planted = ([side[:, -2:] for side in measured(free=free)] for free in (False, True))
-    share = float(sum(q.share for q in MST.queries(setting_of(names_of(*SIZES), 6, EPSILON)) if q.form == "choice"))
-    # What is chosen depends on the noisy columns, too: both are paid for before.
-    alone = float(sum(q.share for q in MST.queries(setting_of(names_of(*SIZES), 6, EPSILON))[:3])) + share
-    assert not epsilon_lower(*sound, alpha=ALPHA).refutes(alone)
-    assert epsilon_lower(*planted, alpha=ALPHA).refutes(share)
+def choices(rows: CodedRows, epsilon: float, seed: int) -> np.ndarray:
+    """Many choices of a pair by the scores of the rows beside one table of independent columns."""
+    setting = setting_of(names_of(*SIZES), len(CODES), EPSILON)
+    tables = expected_tables(setting, [np.array([0.5, 0.5])] * 3, 100.0)
+    pairs = list(tables)
+    scores = [score(rows, pair, tables[pair][0], tables[pair][1], setting) for pair in pairs]
+    noise = StudyNoise(np.random.default_rng(seed))
+    return np.array([exponential_choice(scores, SENSITIVITY, epsilon, noise) for _ in range(60_000)])
+
+
+def test_a_choice_proves_no_more_than_its_share_and_is_caught_without_a_charge() -> None:
+    proved = epsilon_lower(*(choices(rows, 1.0, side) for side, rows in enumerate(NEIGHBOURS)), alpha=ALPHA)
+    assert not proved.refutes(1.0)
+    assert proved.refutes(0.0)  # it reads the rows: nobody may leave it out of the sum
+
+
+def test_a_choice_at_more_than_its_share_is_caught() -> None:
+    assert epsilon_lower(*(choices(rows, 4.0, s) for s, rows in enumerate(NEIGHBOURS)), alpha=ALPHA).refutes(1.0)
 
 
 TABLES = rows_of([[0, 0]] * 6), rows_of([[0, 0]] * 6, [True] * 5 + [False])
@@ -108,6 +104,6 @@ def test_counts_of_synthetic_rows_prove_no_more_than_epsilon(method: str) -> Non
     setting = setting_of(names_of(2, 2), 6, "1")
     sides = []
     for side, rows in enumerate(TABLES):
-        drawn = (run(method, setting, rows, 6, seed=2 * seed + side).codes for seed in range(3_000))
+        drawn = (run(method, setting, rows, 6, seed=2 * seed + side).codes for seed in range(1_000))
         sides.append(np.array([np.bincount(codes @ [2, 1], minlength=4) for codes in drawn]))
     assert not epsilon_lower(*sides, alpha=ALPHA).refutes(1.0)

@@ -10,7 +10,8 @@ from workbench.gui.pages.base import Page
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 EVERYWHERE = (
-    "Ctrl+1 to Ctrl+0: the first ten pages. Ctrl+Return: the blue button. Ctrl+Z: undo. Ctrl+E: what ε means. Esc: back."
+    "Ctrl+1 to Ctrl+0: the first ten pages. Ctrl+Return: the blue button. Ctrl+Z: undo. Ctrl+E: what ε means. "
+    "Esc: back."
 )
 
 

@@ -55,7 +55,7 @@ class ChoicesCard(Card):
             "rows": named(QLineEdit(), "synthetic_rows", "Rows", declared["rows"].help),
             "cuts": named(QLineEdit(), "synthetic_cuts", "Cuts", declared["cuts"].help),
         }
-        self._fields["cuts"].setText(str(SynthesisParameters().cuts))
+        self._fields["cuts"].setPlaceholderText("auto")
         for field in self._fields.values():
             field.setFixedWidth(88)
         self._problem = label("", "problem", wrap=True, name="synthetic_field_problem")
@@ -83,14 +83,14 @@ class ChoicesCard(Card):
             rows, cuts = self._number("rows"), self._number("cuts")
         except ParameterError:
             return None
-        if self.epsilon.problem():
+        if rows is None or self.epsilon.problem():
             return None
         return Choice(self.method.currentData(), self.target.currentData(), cuts, rows, self.epsilon.value())
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own.clear()
-        self._fields["cuts"].setText(str(SynthesisParameters().cuts))
+        self._fields["cuts"].clear()
         self.follow()
 
     def follow(self) -> None:
@@ -145,11 +145,16 @@ class ChoicesCard(Card):
         self.body.addStretch(1)
         self._problem.hide()
 
-    def _number(self, key: str) -> int:
+    def show_cuts(self, cuts: int) -> None:
+        """Show how many parts a range is cut into while nobody has said so."""
+        self._fields["cuts"].setPlaceholderText(f"auto: {cuts}" if cuts else "auto")
+
+    def _number(self, key: str) -> int | None:
+        """Return what stands in a field; ``None`` for empty cuts."""
         text = self._fields[key].text().strip().replace(",", "")
-        found = SynthesisParameters.declared()[key].parse(text, key)
-        if not isinstance(found, int):
-            raise ParameterError(f"{key} is empty", mend="write a whole number")
+        if key == "cuts" and not text:
+            return None
+        found: int = SynthesisParameters.declared()[key].parse(text, key)
         return found
 
     def _chose(self, key: str) -> None:

@@ -85,9 +85,7 @@ def coarse(column: CoarseColumn, fine: CellArray) -> Codes:
 def compared(
     columns: Sequence[CoarseColumn],
     table: Table,
-    original: Codes,
-    drawn: Codes,
-    fine: Callable[[int, int], CellArray],
+    fine: Callable[[CoarseColumn], CellArray],
     target: str | None,
     emit: Emit,
     cancel: CancelToken,
@@ -95,11 +93,9 @@ def compared(
     """Compare synthetic rows with the original.
 
     Args:
-        columns: the columns with their cuts.
+        columns: the columns with the cuts that both are counted on, which do not depend on how the rows were made.
         table: the original rows.
-        original: (n, d) their coarse cells.
-        drawn: (m, d) the coarse cells of the synthetic rows.
-        fine: (place of a column, k) → the fine cells of every k-th synthetic row.
+        fine: the (m,) fine cells of a column of the synthetic rows.
         target: is among the columns whose correlations are compared.
         emit: receives progress.
         cancel: looked at between tables.
@@ -108,6 +104,12 @@ def compared(
         CancelledError: ``cancel`` was set.
     """
     sizes = [column.size for column in columns]
+    original = coded_rows(columns, table, cancel).codes
+    cells = []
+    for column in columns:
+        cancel.check()
+        cells.append(fine(column))
+    drawn = np.column_stack([coarse(column, found) for column, found in zip(columns, cells, strict=True)])
 
     def told(done: int, of: int) -> None:
         if done % 20 == 0:
@@ -122,7 +124,7 @@ def compared(
         quality,
         columns[quality.worst].name,
         tuple(spreads),
-        _pairs(columns, table, drawn, fine, target, cancel),
+        _pairs(columns, table, cells, target, cancel),
         len(drawn),
     )
 
@@ -160,13 +162,12 @@ def _names(column: CoarseColumn, counts: Any) -> list[tuple[str, list[int]]]:
 def _pairs(
     columns: Sequence[CoarseColumn],
     table: Table,
-    drawn: Codes,
-    fine: Callable[[int, int], CellArray],
+    cells: Sequence[CellArray],
     target: str | None,
     cancel: CancelToken,
 ) -> Pairs:
     chosen = sorted(sorted(range(len(columns)), key=lambda place: columns[place].name != target)[:PAIR_COLUMNS])
-    apart, drawn_apart = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(drawn)))
+    apart, drawn_apart = (max(1, -(-rows // SPACED_ROWS)) for rows in (table.rows, len(cells[0])))
     spaced = table
     if apart > 1:
         spaced = dataclasses.replace(table, frame=table.frame.gather_every(apart), first_line=None)
@@ -175,7 +176,7 @@ def _pairs(
         cancel.check()
         grid = columns[place].grid
         before.append(variable(grid, grid.encode(spaced)))
-        after.append(variable(grid, fine(place, drawn_apart)))
+        after.append(variable(grid, cells[place][::drawn_apart]))
     return Pairs(
         names=tuple(one.name for one in before),
         numeric=tuple(one.numeric for one in before),

@@ -137,11 +137,7 @@ class SyntheticPage(PageFrame):
     def _start_over(self) -> None:
         """Show another table: nothing of the former one stays."""
         opened = self.session.opened
-        if self._drawing is not None:
-            former, self._drawing = self._drawing, None
-            former.cancel()
-        self._draw = 0
-        self._preview_card.show_compared(None)
+        self._forget_preview()
         self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
         self._target.setModified(False)
         suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
@@ -149,7 +145,16 @@ class SyntheticPage(PageFrame):
         self._released.show_newest()
         self._changed()
 
+    def _forget_preview(self) -> None:
+        """Show no draw of another table or plan, and wait for none."""
+        if self._drawing is not None:
+            former, self._drawing = self._drawing, None
+            former.cancel()
+        self._draw = 0
+        self._preview_card.show_compared(None)
+
     def _plan_changed(self) -> None:
+        self._forget_preview()
         self._choices.follow()
         self._changed()
 
@@ -164,6 +169,7 @@ class SyntheticPage(PageFrame):
             def apply(found: Checked) -> None:
                 if (self.session.opened, self.session.plan, self._choices.value()) == (opened, draft, choice):
                     self._checked = found
+                    self._choices.show_cuts(found.cuts)
                     self.refresh()
 
             def failed(error: BaseException) -> None:
@@ -259,7 +265,8 @@ class SyntheticPage(PageFrame):
         def apply(found: Compared) -> None:
             if self._drawing is handle:
                 self._draw = number
-                told = f"draw {number}, {count(found.rows, 'row')} at ε = {at_most(choice.epsilon)}"
+                rows = count(found.rows, "row")
+                told = f"draw {number}, {rows} by {choice.method} at ε = {at_most(choice.epsilon)}"
                 self._preview_card.show_compared(found, told)
                 self.refresh()
                 if number == 1:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.gui.pages.synthetic.comparing import Compared
     from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
+    from workbench.synth.columns import CoarseColumn
     from workbench.synth.parameters import SynthesisParameters
 
 KEY_CHECK, KEY_PREVIEW, KEY_RELEASED = "synthetic-check", "synthetic-preview", "synthetic-released"
@@ -41,14 +42,14 @@ class Choice:
     Attributes:
         method: name of the synthesiser.
         target: the column that others are to predict, or ``None``.
-        cuts: parts of the range of each column of numbers.
+        cuts: parts of the range of each column of numbers; ``None`` for what suits rows and ε.
         rows: rows to draw.
         epsilon: ε of one row's whole record.
     """
 
     method: str
     target: str | None
-    cuts: int
+    cuts: int | None
     rows: int
     epsilon: Decimal
 
@@ -74,12 +75,14 @@ class Checked:
         cost: ε that is charged, for all rows of a person.
         tables: tables that are counted with noise.
         selections: choices of a pair of columns that are paid for.
+        cuts: most parts of the range of a column of numbers; 0 where there is none.
     """
 
     choice: Choice
     cost: Decimal
     tables: int
     selections: int
+    cuts: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,8 @@ def check(
         method, setting = _setting(plan, opened.rows_under(draft), choice)
         counted = [query.form == COUNTS for query in method.queries(setting)]
         cost = cost_of(made.events, plan.rows_per_person).epsilon
-        return Checked(choice, cost, sum(counted), len(counted) - sum(counted))
+        cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
+        return Checked(choice, cost, sum(counted), len(counted) - sum(counted), cuts)
 
     job = Job("Checking the settings", work)
     return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
@@ -152,6 +156,7 @@ def drawn_preview(
     from workbench.privacy.central.laplace import StudyNoise
     from workbench.privacy.entropy import KeyedEntropy
     from workbench.sanitize.engine import check_columns
+    from workbench.synth.columns import coarse_columns
     from workbench.synth.synthesis import synthesised
 
     check_columns(plan, opened.table)
@@ -164,16 +169,14 @@ def drawn_preview(
     noise, entropy = StudyNoise(np.random.default_rng(seed)), KeyedEntropy(_KEY, b"rows", name)
     original = coded_rows(setting.columns, table, cancel)
     drawn = synthesised(method, setting, original, choice.rows, noise, entropy, emit, cancel)
-    return compared(
-        setting.columns,
-        table,
-        original.codes,
-        drawn.codes,
-        lambda place, apart: setting.columns[place].draw(drawn.codes[::apart, place], entropy),
-        choice.target,
-        emit,
-        cancel,
-    )
+    places = {column.name: place for place, column in enumerate(setting.columns)}
+
+    def fine(column: CoarseColumn) -> Any:
+        place = places[column.name]
+        return setting.columns[place].draw(drawn.codes[:, place], entropy)
+
+    columns = coarse_columns([column.facts() for column in plan.protected])
+    return compared(columns, table, fine, choice.target, emit, cancel)
 
 
 def look_at_released(
@@ -204,35 +207,22 @@ def look_at_released(
 
 def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, cancel: CancelToken) -> ReleasedRows:
     """Return a released table and its comparison with the original; runs in a worker."""
-    import numpy as np
-
-    from workbench.data.columns.grid import grid
-    from workbench.gui.pages.synthetic.comparing import coarse, coded_rows, compared
+    from workbench.gui.pages.synthetic.comparing import compared
     from workbench.release.central.certificate import read_central
     from workbench.release.table.certificate import certificate_path
     from workbench.release.table.open_release import certified_rows, released_cells
     from workbench.sanitize.engine import check_columns
-    from workbench.synth.columns import CoarseColumn
+    from workbench.synth.columns import coarse_columns
 
     document = read_central(certificate_path(path))
     certified, released = certified_rows(path, document, certificate_path(path), cancel)
     plan = plan or certified
-    cuts: dict[str, int] = document["request"]["cuts"]
-    columns = tuple(CoarseColumn(grid(column.facts()), cuts[column.name]) for column in plan.protected)
     check_columns(plan, opened.table)
-    table = plan.rows_of(opened.table)
-    original = coded_rows(columns, table, cancel)
-    fine: list[Any] = []
-    for column in columns:
-        cancel.check()
-        fine.append(released_cells(column.grid, released))
-    codes = np.column_stack([coarse(column, cells) for column, cells in zip(columns, fine, strict=True)])
+    columns = coarse_columns([column.facts() for column in plan.protected])
     told = compared(
         columns,
-        table,
-        original.codes,
-        codes,
-        lambda place, apart: fine[place][::apart],
+        plan.rows_of(opened.table),
+        lambda column: released_cells(column.grid, released),
         document["request"]["target"],
         emit,
         cancel,
