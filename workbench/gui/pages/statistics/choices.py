@@ -20,7 +20,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = "Privacy loss of one row by all figures together; the plan's ε to begin with"
-ALL_ROWS, NO_SECOND = "all rows together", "nothing else"
+NO_GROUPS, NO_SECOND = "none, all rows", "no other"
 BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
 COUNT_HELP = "How many rows each group has"
 WIDEST = 170
@@ -79,11 +79,11 @@ class ChoicesCard(Card):
         self.body.addLayout(head)
         self.body.addWidget(self.table, 1)
         self.body.addWidget(self._problem)
-        self.body.addLayout(
-            row(
-                label("of", "muted"), self._by[0], label("and", "muted"), self._by[1], self._count, self._expected, None
-            )
-        )
+        groups = row(label("groups by", "muted"), self._by[0], label("and", "muted"), self._by[1])
+        for part in (self._count, self._expected):
+            groups.addWidget(part)
+        groups.addStretch(1)
+        self.body.addLayout(groups)
         self.model.changed.connect(self.changed)
         self.model.refused.connect(self._refused)
         self.epsilon.value_changed.connect(self._chose_epsilon)
@@ -112,13 +112,13 @@ class ChoicesCard(Card):
         """Show what follows from table and plan, but for what a person has chosen here."""
         self.model.follow()
         names = [column.name for column in self._session.plan.protected]
-        for box, nothing in zip(self._by, (ALL_ROWS, NO_SECOND), strict=True):
+        for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
             former = box.currentData()
             if [None, *names] != [box.itemData(i) for i in range(box.count())]:
                 box.clear()
                 box.addItem(nothing, None)
                 for name in names:
-                    box.addItem(f"each {name}", name)
+                    box.addItem(name, name)
             box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
         self._show_groups()
         if not self._own:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from workbench.gui.session.session import Session
 
 ABOUT = (
-    "Figures of your table with noise, each with its 95 % interval, and no rows: for most questions they are enough."
+    "Figures of your table with noise, each with its 95 % interval, and no rows. Beside each tick stands half of the "
+    "interval to expect; nothing is charged before Release."
 )
 NOTHING_TICKED = "Nothing is ticked: tick a figure of a column."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.central_release import CentralFlow
@@ -36,8 +36,6 @@ from workbench.params import WorkbenchError
 KIND, ENDING, SUFFIX = "statistics", "statistics", ".csv"
 KINDS = "CSV (*.csv);;JSON (*.json)"
 REPLACED = "The same counted for neighbours of whom one person's rows are replaced by others"
-WIDE = 320
-"""Pixels of the card of costs."""
 
 
 class StatisticsPage(PageFrame):
@@ -81,6 +79,7 @@ class StatisticsPage(PageFrame):
         self.foot.addWidget(self._onward)
         self._choices.changed.connect(self._changed)
         self._target.textChanged.connect(lambda _text: self.refresh())
+        self._results.read.connect(self._lead_to_results)
         self._flow.changed.connect(self._flowed)
         self._flow.refused.connect(self._refuse)
         self._flow.failed.connect(self._failed)
@@ -93,27 +92,21 @@ class StatisticsPage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        cost = Card(
-            label("WHAT IT COSTS", "caption"),
-            self._choices.epsilon,
-            self._facts,
-            self._problem,
-            self._mend,
-            pad=12,
-            spacing=6,
-        )
-        cost.body.addStretch(1)
-        cost.setFixedWidth(WIDE)
-        above = row(spacing=12)
-        above.addWidget(self._choices, 1)
-        above.addWidget(cost)
-        top = look(QWidget(), "clear")
-        top.setLayout(above)
+        caption = label("ε OF ALL FIGURES TOGETHER", "caption")
+        epsilon = Card(caption, self._choices.epsilon, self._problem, self._mend, pad=12, spacing=6)
+        cost = Card(label("WHAT IT COSTS", "caption"), self._facts, pad=12, spacing=6)
+        beside_it = row(spacing=12)
+        for card, share in ((epsilon, 5), (cost, 4)):
+            card.body.addStretch(1)
+            beside_it.addWidget(card, share)
+        below = look(QWidget(), "clear")
+        below.setLayout(beside_it)
+        below.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         inner = look(QWidget(), "clear")
-        inner.setLayout(stack(label(ABOUT, "muted", wrap=True, name="statistics_about"), spacing=12))
-        layout = inner.layout()
-        assert layout is not None
-        layout.addWidget(top)
+        layout = stack(label(ABOUT, "muted", wrap=True, name="statistics_about"), spacing=12)
+        inner.setLayout(layout)
+        layout.addWidget(self._choices, 1)
+        layout.addWidget(below)
         layout.addWidget(self._results)
         self._area = QScrollArea()
         self._area.setObjectName("statistics_area")
@@ -176,12 +169,13 @@ class StatisticsPage(PageFrame):
         self.refresh()
 
     def _show_newest(self) -> None:
-        """Show what was released last, and lead the eye to what was released just now."""
-        shown = self._results.isVisibleTo(self)
+        """Show what was released last."""
         self._results.show_newest()
-        if self._results.isVisibleTo(self) and not shown:
-            QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._results, 0, 0))
         self.refresh()
+
+    def _lead_to_results(self) -> None:
+        """Scroll to what was released just now, once it is laid out."""
+        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._results, 0, 0))
 
     def refresh(self) -> None:
         """Show what can be pressed, what stands in the way, and the cost against the account."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from workbench.gui.pages.statistics.histogram_picture import HistogramPicture
@@ -29,7 +30,7 @@ KIND = "statistics"
 FIGURES, PICTURE = "figures", "picture"
 EVERY = "every statistic"
 NUMBERS = ("estimate", "from", "to")
-WIDEST, HIGH = 240, 270
+WIDEST, HIGH = 240, 400
 INTERVALS = (
     "From and to are the 95 % interval: it allows for the noise, for each figure by itself, and covers the figure of "
     "these rows, not of a population."
@@ -52,12 +53,14 @@ class ResultsCard(Card):
         self._found: Released | None = None
         self._model = ResultsModel(session)
         self.table = RowsTable(session, self._model, "statistics_figures", "The released figures", row_height=ROW - 6)
+        self.table.verticalHeader().hide()
         self._copies = CopyRows(self.table, session, private=False)
         self._model.modelReset.connect(self.table.fit_columns)
         self.picture = HistogramPicture(session)
         self._stack = QStackedWidget()
         self._stack.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self._stack.setMinimumHeight(HIGH)
+        # A layout with wrapped lines in it does not ask for the least height of its parts.
+        self.setMinimumHeight(HIGH)
         self._views: dict[str, QWidget] = {FIGURES: self.table, PICTURE: self.picture}
         self._segments = {}
         group = QButtonGroup(self)
@@ -130,7 +133,13 @@ class ResultsCard(Card):
 
 
 class ResultsPart(QWidget):
-    """Hidden until statistics of the open table were released."""
+    """Hidden until statistics of the open table were released.
+
+    Signals:
+        read: the figures are in sight.
+    """
+
+    read = Signal()
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
@@ -184,6 +193,7 @@ class ResultsPart(QWidget):
                 self._problem.hide()
                 self.results.show_released(found)
                 self.results.show()
+                self.read.emit()
 
         def failed(error: BaseException) -> None:
             if step is self._step:
