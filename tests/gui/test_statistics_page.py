@@ -314,6 +314,9 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     path.write_text("\n".join([",".join(names), *lines]) + "\n", "utf-8")
     hands = Hands(window, qtbot)
     hands.drop(path)
+    plan = window.session.plan
+    bounds = {column.name: {"lower": 0.0, "upper": 9.0} for column in plan.columns}
+    window.session.edit("declare", plan.with_columns(bounds))
     press(window, "rail_statistics")
     idle(window)
     table = window.findChild(QTableView, TABLE)
@@ -326,4 +329,7 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     qtbot.keyClick(table, Qt.Key.Key_Space)
     idle(window)
     assert len(window.page._choices.value().figures) == table.model().rowCount()
+    model = table.model()
+    assert all(model.index(row, 1).data().startswith("± ") for row in (0, model.rowCount() - 1))
+    assert "queries" in text_of(window, "fact_statistics_figures")
     assert window.minimumSizeHint().width() <= 1280

@@ -29,6 +29,10 @@ NOT_FOR = "Not for such values"
 MAKES_GROUPS = "This column makes the groups"
 AUTO = "auto"
 NOWHERE = QModelIndex()
+SHOWN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+TICKABLE, EDITABLE = SHOWN | Qt.ItemFlag.ItemIsUserCheckable, SHOWN | Qt.ItemFlag.ItemIsEditable
+"""Made once: where every row is selected, Qt asks for the flags of every cell each time it paints."""
+
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -168,13 +172,12 @@ class FiguresModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return whether a cell can be edited or ticked."""
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        column = self._columns[index.row()]
-        if index.column() == NAME or not self.can(column, index.column()):
-            return flags
-        if index.column() != BINS:
-            return flags | Qt.ItemFlag.ItemIsUserCheckable
-        return flags | Qt.ItemFlag.ItemIsEditable if self._ticked(column, HISTOGRAM) else flags
+        column, at = self._columns[index.row()], index.column()
+        if at == NAME or not self.can(column, at):
+            return SHOWN
+        if at != BINS:
+            return TICKABLE
+        return EDITABLE if HISTOGRAM in self._ticks[column.name] else SHOWN
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what Qt asks for about a cell."""
