@@ -264,12 +264,22 @@ def test_the_budget_refuses_in_words_with_both_numbers(ready, press, idle, qtbot
     assert ready.page.objectName() == "page_ledger"
 
 
-def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target):
-    ready.jobs.started.connect(lambda handle: handle.cancel() if handle.title.startswith("Releasing") else None)
-    release()
+def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, press, idle, qtbot, answer, target, standstill):
+    standstill.go_on()
+    idle(ready)
+    ready.jobs.started.connect(lambda handle: standstill.stop() if handle.title.startswith("Releasing") else None)
+    answer("yes")
+    press(ready, "statistics_release")
+    qtbot.waitUntil(lambda: seen(ready, "statistics_cancel"))
+    assert not enabled(ready, "statistics_release")
+    assert not ready.findChild(QTableView, TABLE).isEnabled()
+    press(ready, "statistics_cancel")
+    standstill.go_on()
+    idle(ready)
     assert not target.exists()
     assert statuses() in ([], ["void"])
     assert ready.session.released == ()
+    assert not seen(ready, "statistics_cancel")
     assert enabled(ready, "statistics_release")
 
 
