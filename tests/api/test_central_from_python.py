@@ -24,7 +24,7 @@ def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -
         drawn = [api.synthesize(people, plan, target="sex", seed=seed) for seed in (1, 1, 2)]
     pd.testing.assert_frame_equal(drawn[0], drawn[1])
     assert not drawn[0].equals(drawn[2])
-    assert list(drawn[0].columns) == ["age", "sex", "income"]
+    assert set(drawn[0].columns) == {"age", "sex", "income"}
     assert len(drawn[0]) == 40
     assert drawn[0]["age"].between(0, 99).all()
     assert drawn[0].attrs == {"private": "private – not for release"}

@@ -5,7 +5,7 @@ What is released (synthetic rows, …) is the page's matter: it hands over a fun
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -104,13 +104,20 @@ class CentralFlow(QObject):
         """The release that is going on."""
         return self._handle
 
-    def ask(self, target: Path, make_work: Callable[[Plan, int, str], CentralWork], title: str) -> None:
+    def ask(
+        self,
+        target: Path,
+        make_work: Callable[[Plan, int, str], CentralWork],
+        title: str,
+        formats: Mapping[str, str] | None = None,
+    ) -> None:
         """Look what the release into ``target`` would do, and ask for the last word.
 
         Args:
             target: the file.
             make_work: (plan, number of rows, format of the file) describes it; called in a worker.
             title: what is released, in words.
+            formats: the format of each suffix that the file may have; those of tables by default.
         """
         session = self._session
         opened, draft = session.opened, session.plan
@@ -118,7 +125,7 @@ class CentralFlow(QObject):
             return
 
         def work(emit: Emit, cancel: CancelToken) -> CentralOutlook:
-            return _looked(opened, draft, target, make_work, title, cancel)
+            return _looked(opened, draft, target, make_work, title, formats, cancel)
 
         def apply(outlook: CentralOutlook) -> None:
             # A question that is asked from within the job's end would keep the job in the list until it is answered.
@@ -200,6 +207,7 @@ def _looked(
     target: Path,
     make_work: Callable[[Plan, int, str], CentralWork],
     title: str,
+    formats: Mapping[str, str] | None,
     cancel: CancelToken,
 ) -> CentralOutlook:
     """Return what is known before the release; nothing is recorded. Runs in a worker."""
@@ -207,10 +215,10 @@ def _looked(
     from workbench.release.central.certificate import outside
     from workbench.release.central.release_central import central_verdict, check_central_values
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.table.before_release import destination
+    from workbench.release.table.before_release import FORMATS, destination
 
     plan = draft.plan()
-    to = destination(target, None if opened.is_sample else opened.source)
+    to = destination(target, None if opened.is_sample else opened.source, formats=formats or FORMATS)
     work = make_work(plan, opened.rows_under(draft), to.format)
     prepared = prepared_central(plan, opened.table, to, work)
     check_central_values(prepared, cancel)

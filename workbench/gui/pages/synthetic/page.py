@@ -10,20 +10,18 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.central_release import CentralFlow
-from workbench.gui.pages.refusals import draft_refusal
-from workbench.gui.pages.synthetic import PAGE
-from workbench.gui.pages.synthetic.messages import (
-    ABOUT,
-    FREE,
+from workbench.gui.pages.central_words import (
     PAID,
     RUNNING,
-    counted,
+    TITLES,
     error_of,
-    hindrance,
     left_words,
     release_hindrance,
     short_words,
 )
+from workbench.gui.pages.refusals import draft_refusal
+from workbench.gui.pages.synthetic import PAGE
+from workbench.gui.pages.synthetic.messages import ABOUT, FREE, counted, hindrance
 from workbench.gui.pages.synthetic.tasks import Checked, check, preview
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
 ENDING, SUFFIX = "synthetic", ".csv"
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
-TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →"}
 
 
 class SyntheticPage(PageFrame):

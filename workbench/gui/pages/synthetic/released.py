@@ -11,6 +11,7 @@ from workbench.gui.pages.synthetic.tasks import look_at_released
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.newest_release import newest_release
 from workbench.gui.session.session import ReleasedStep, Session
 from workbench.gui.widgets.basic import button, label, look, row
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -51,7 +52,7 @@ class ReleasedPart(QWidget):
 
     def show_newest(self) -> None:
         """Show the newest synthetic table, of this session or of an earlier one."""
-        step = newest(self._session)
+        step = newest_release(self._session, KIND)
         if step == self._step:
             return
         self._step = step
@@ -91,25 +92,3 @@ class ReleasedPart(QWidget):
             self._problem.show()
 
         look_at_released(opened, step.files[0][1], plan, self._jobs, show, failed)
-
-
-def newest(session: Session) -> ReleasedStep | None:
-    """Return the newest synthetic table of the open one; ``None`` where there is none."""
-    own = [step for step in session.released if step.central == KIND]
-    if own:
-        return own[-1]
-    past = [one for one in session.account.past if one.central == KIND and one.files]
-    if not past or session.opened is None:
-        return None
-    one = past[-1]
-    return ReleasedStep(
-        one.release_id,
-        one.output.parent,
-        DraftPlan(),
-        one.epsilon,
-        delta=one.delta,
-        title=one.output.name,
-        files=one.files,
-        central=KIND,
-        time=one.time,
-    )

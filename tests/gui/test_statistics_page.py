@@ -1,0 +1,345 @@
+"""Statistics: ticked, forecast before any charge, released once through the ledger, verified, and refused in words."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hands import Hands
+from mishaps import Heard, retype, statuses, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QTableView, QWidget
+
+from workbench.gui.session.account_task import read_account
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.verify_any import verify_any
+
+TABLE = "statistics_table"
+
+
+def seen(window, name: str) -> bool:
+    return any(part.isVisible() for part in window.findChildren(QWidget, name))
+
+
+def enabled(window, name: str) -> bool:
+    return window.findChild(QAbstractButton, name).isEnabled()
+
+
+def pick(window, name: str, words: str) -> None:
+    """Choose an entry of a list by keys."""
+    box = window.findChild(QComboBox, name)
+    assert box.isVisible()
+    assert box.isEnabled()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    for _ in range(box.findText(words)):
+        QTest.keyClick(box, Qt.Key.Key_Down)
+    assert box.currentText() == words
+
+
+def asked(window) -> list[tuple[str, str]]:
+    return [(one.statistic, one.column) for one in window.page._choices.value().figures]
+
+
+@pytest.fixture
+def target(tmp_path) -> Path:
+    return tmp_path / "figures.csv"
+
+
+@pytest.fixture
+def ready(people, press, idle, qtbot, target):
+    """The page for the people sample at ε = 1, with an output in a folder of the test."""
+    press(people, "rail_statistics")
+    idle(people)
+    retype(people, qtbot, "statistics_output", target)
+    return people
+
+
+@pytest.fixture
+def hands(ready, qtbot) -> Hands:
+    return Hands(ready, qtbot)
+
+
+@pytest.fixture
+def release(ready, press, answer, idle, qtbot):
+    """Press Release, answer the question and wait for the end; return what was asked."""
+
+    def release(name: str = "yes") -> list[str]:
+        told = answer(name)
+        before = len(told)
+        press(ready, "statistics_release")
+        qtbot.waitUntil(lambda: len(told) > before)
+        idle(ready)
+        return told
+
+    return release
+
+
+def test_without_a_table_the_page_leads_to_the_data(window, press):
+    press(window, "rail_statistics")
+    assert not seen(window, "statistics_release")
+    assert not seen(window, TABLE)
+    press(window, "statistics_nothing_go")
+    assert window.page.objectName() == "page_data"
+
+
+def test_it_begins_with_what_the_command_asks_for_and_forecasts_it(ready, hands):
+    columns = [column.name for column in ready.session.plan.protected]
+    numbers = [c.name for c in ready.session.plan.protected if c.kind in ("integer", "real")]
+    wanted = {("histogram", name) for name in columns} | {("mean", name) for name in numbers}
+    assert set(asked(ready)) == wanted
+    assert len(numbers) > 1
+    for statistic, name in wanted:
+        assert hands.cell(TABLE, name, statistic.capitalize()).startswith("± ")
+    assert hands.cell(TABLE, "sex", "Histogram").endswith(" rows")
+    assert text_of(ready, "fact_statistics_cost") == "ε = 1"
+    assert text_of(ready, "fact_statistics_replace") == "ε = 2"
+    assert text_of(ready, "fact_statistics_left") == "this release sets the cap"
+    assert "queries" in text_of(ready, "fact_statistics_figures")
+    assert statuses() == []
+
+
+def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready, hands, press, idle, qtbot):
+    def width() -> float:
+        return float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
+
+    whole = width()
+    press(ready, "statistics_none")
+    idle(ready)
+    assert asked(ready) == []
+    assert text_of(ready, "statistics_problem").startswith("Nothing is ticked")
+    assert not enabled(ready, "statistics_release")
+    hands.click_cell(TABLE, "age", "Mean")
+    idle(ready)
+    assert asked(ready) == [("mean", "age")]
+    alone = width()
+    assert alone < whole
+    retype(ready, qtbot, "statistics_epsilon_field", "4")
+    idle(ready)
+    assert width() < alone
+    assert text_of(ready, "fact_statistics_cost") == "ε = 4"
+    assert ready.session.plan.epsilon == 1  # the plan keeps its own
+    press(ready, "statistics_usual")
+    idle(ready)
+    assert len(asked(ready)) > 1
+    assert statuses() == []
+
+
+def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
+    assert hands.cell(TABLE, "age", "Bins") == "auto"
+    hands.type_in_cell(TABLE, "age", "Bins", "8")
+    idle(ready)
+    assert hands.cell(TABLE, "age", "Bins") == "8"
+    assert any(one.bins == 8 for one in ready.page._choices.value().figures)
+    hands.type_in_cell(TABLE, "age", "Bins", "1")
+    assert "bins of age" in text_of(ready, "statistics_edit_problem")
+    assert hands.cell(TABLE, "age", "Bins") == "8"
+    assert hands.cell(TABLE, "sex", "Bins") == ""
+    hands.click_cell(TABLE, "sex", "Mean")  # words have no mean
+    assert ("mean", "sex") not in asked(ready)
+
+
+def test_groups_take_every_figure_and_count_their_rows(ready, hands, idle):
+    pick(ready, "statistics_by_1", "sex")
+    idle(ready)
+    choice = ready.page._choices.value()
+    assert choice.by == ("sex",)
+    assert choice.counted
+    assert all(one.column != "sex" for one in choice.figures)
+    assert hands.cell(TABLE, "sex", "Histogram") == ""
+    assert text_of(ready, "statistics_count_expected").startswith("± ")
+    pick(ready, "statistics_by_2", "label")
+    idle(ready)
+    assert ready.page._choices.value().by == ("sex", "label")
+    hands.click("statistics_count")
+    idle(ready)
+    assert not ready.page._choices.value().counted
+    assert text_of(ready, "statistics_count_expected") == ""
+
+
+def test_figures_are_released_charged_once_verified_and_shown(ready, press, idle, target, release, hands):
+    told = release()
+    columns = ready.page._choices.value().columns
+    assert f"charges ε = 1 and writes statistics of {columns} columns to figures.csv" in told[0]
+    assert statuses() == ["charged"]
+    assert ready.session.account.remaining == 0
+    assert verify_any(target) == []
+    with target.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = ready.findChild(QTableView, "statistics_figures")
+    assert table.isVisible()
+    assert table.model().rowCount() == len(rows)
+    pick(ready, "statistics_only", "mean")
+    means = [row for row in rows if row["statistic"] == "mean"]
+    assert table.model().rowCount() == len(means)
+    press(ready, "statistics_copy")
+    copied = QGuiApplication.clipboard().text().splitlines()
+    assert copied[0].split("\t")[0] == "statistic"  # no badge: the figures are public
+    assert len(copied) == len(means) + 1
+    press(ready, "statistics_release_1_verify")
+    idle(ready)
+    assert text_of(ready, "statistics_release_1_result").startswith("✓")
+    press(ready, "statistics_show_picture")
+    pick(ready, "statistics_of", "sex")
+    picture = ready.findChild(QWidget, "statistics_histogram")
+    assert picture.isVisible()
+    assert "sex" in picture.accessibleName()
+    first = next(row for row in rows if (row["statistic"], row["column"]) == ("histogram", "sex"))
+    assert picture.words_at(picture.width() * 0.25).startswith(f"{first['value']}: {first['estimate']} rows (95 %: ")
+    assert ready.rail.buttons["statistics"].state == "ready"
+
+
+def test_sparse_figures_are_marked(ready, press, idle, qtbot, release):
+    retype(ready, qtbot, "statistics_epsilon_field", "0.01")
+    idle(ready)
+    release()
+    table = ready.findChild(QTableView, "statistics_figures").model()
+    last = table.columnCount() - 1
+    assert table.headerData(last, Qt.Orientation.Horizontal) == "remark"
+    assert "too few to say" in {table.index(row, last).data() for row in range(table.rowCount())}
+
+
+def test_json_is_released_too(ready, qtbot, tmp_path, release):
+    retype(ready, qtbot, "statistics_output", tmp_path / "figures.json")
+    release()
+    assert verify_any(tmp_path / "figures.json") == []
+    assert seen(ready, "statistics_figures")
+
+
+def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
+    release()
+    assert ready.page.primary.objectName() == "statistics_to_ledger"
+    assert text_of(ready, "statistics_problem").startswith("This release needs ε = 1, but only 0 remain")
+    assert not ready.session.has_released(ready.session.plan)  # no table of noisy rows was
+
+
+def test_an_earlier_release_is_found_again_and_a_changed_file_is_not_shown(ready, press, idle, release, target):
+    release()
+    ready.show_page("data")
+    ready.session.open(ready.session.opened, ready.session.plan)
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    press(ready, "rail_statistics")
+    idle(ready)
+    assert not seen(ready, "statistics_figures")
+    whole = target.read_bytes()
+    target.write_bytes(whole + b"\n")
+    press(ready, "statistics_look")
+    idle(ready)
+    assert "was changed after it was certified" in text_of(ready, "statistics_look_problem")
+    assert not seen(ready, "statistics_figures")
+    target.write_bytes(whole)
+    press(ready, "statistics_look")
+    idle(ready)
+    assert seen(ready, "statistics_figures")
+    assert not seen(ready, "statistics_look_problem")
+    assert statuses() == ["charged"]
+
+
+def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
+    release("no")
+    assert statuses() == []
+    assert not target.exists()
+    assert ready.session.released == ()
+
+
+def test_the_budget_refuses_in_words_with_both_numbers(ready, press, idle, qtbot, target):
+    with Ledger.open() as book:
+        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
+    read_account(ready.session, ready.jobs)
+    idle(ready)
+    assert text_of(ready, "statistics_problem").startswith("This release needs ε = 1, but only 0.25 remain")
+    press(ready, "statistics_release")
+    qtbot.waitUntil(lambda: bool(text_of(ready, "statistics_refusal")))
+    refused = text_of(ready, "statistics_refusal")
+    assert refused.startswith("✕ Refused, nothing was charged or written.")
+    assert "0.25" in refused
+    assert statuses() == []
+    assert not target.exists()
+    press(ready, "statistics_mend")
+    assert ready.page.objectName() == "page_ledger"
+
+
+def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, press, idle, qtbot, answer, target, standstill):
+    standstill.go_on()
+    idle(ready)
+    ready.jobs.started.connect(lambda handle: standstill.stop() if handle.title.startswith("Releasing") else None)
+    answer("yes")
+    press(ready, "statistics_release")
+    qtbot.waitUntil(lambda: seen(ready, "statistics_cancel"))
+    assert not enabled(ready, "statistics_release")
+    assert not ready.findChild(QTableView, TABLE).isEnabled()
+    press(ready, "statistics_cancel")
+    standstill.go_on()
+    idle(ready)
+    assert not target.exists()
+    assert statuses() in ([], ["void"])
+    assert ready.session.released == ()
+    assert not seen(ready, "statistics_cancel")
+    assert enabled(ready, "statistics_release")
+
+
+@pytest.mark.parametrize(("name", "said"), [("people.parquet", ".parquet"), ("nowhere/people.csv", "nowhere")])
+def test_an_output_that_cannot_be_written_is_refused_and_costs_nothing(
+    ready, press, idle, qtbot, answer, tmp_path, name, said
+):
+    heard = Heard(ready)
+    retype(ready, qtbot, "statistics_output", tmp_path / name)
+    if name.endswith("csv"):
+        answer("yes")
+    press(ready, "statistics_release")
+    qtbot.waitUntil(lambda: bool(heard.lines))
+    idle(ready)
+    assert said in heard.one()
+    assert "charged" not in statuses()
+    assert ready.session.released == ()
+
+
+def test_guesses_keep_from_a_release_and_not_from_a_forecast(ready, press, idle, hands):
+    ready.session.edit("guess", ready.session.plan.with_columns({"age": {"guessed": ("kind",)}}))
+    idle(ready)
+    assert seen(ready, "statistics_problem")
+    assert not enabled(ready, "statistics_release")
+    assert hands.cell(TABLE, "age", "Mean").startswith("± ")
+    press(ready, "statistics_mend")
+    assert ready.page.objectName() == "page_data"
+
+
+def test_a_column_that_is_dropped_leaves_the_list(ready, idle):
+    ready.session.edit_column("sex", "drop sex", action="drop")
+    idle(ready)
+    assert all(column != "sex" for _, column in asked(ready))
+    assert ready.findChild(QComboBox, "statistics_by_1").findText("sex") == -1
+    assert enabled(ready, "statistics_release")
+
+
+def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, press, idle, qtbot, tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"c{i:03}" for i in range(500)]
+    lines = [",".join(str((r * 7 + c) % 10) for c in range(500)) for r in range(40)]
+    path.write_text("\n".join([",".join(names), *lines]) + "\n", "utf-8")
+    hands = Hands(window, qtbot)
+    hands.drop(path)
+    plan = window.session.plan
+    bounds = {column.name: {"lower": 0.0, "upper": 9.0} for column in plan.columns}
+    window.session.edit("declare", plan.with_columns(bounds))
+    press(window, "rail_statistics")
+    idle(window)
+    table = window.findChild(QTableView, TABLE)
+    assert table.model().rowCount() == len(window.session.plan.protected) > 400
+    press(window, "statistics_none")
+    idle(window)
+    table.setFocus()
+    table.setCurrentIndex(table.model().index(0, 1))
+    table.selectAll()
+    qtbot.keyClick(table, Qt.Key.Key_Space)
+    idle(window)
+    assert len(window.page._choices.value().figures) == table.model().rowCount()
+    model = table.model()
+    assert all(model.index(row, 1).data().startswith("± ") for row in (0, model.rowCount() - 1))
+    assert "queries" in text_of(window, "fact_statistics_figures")
+    assert window.minimumSizeHint().width() <= 1280

@@ -1,0 +1,50 @@
+"""What stands in the way of a central release, and what remains after it, in sentences."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from workbench.gui.pages.run_page import GUESSED, unconfirmed
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.formatting import at_least, at_most
+from workbench.params import WorkbenchError
+
+PAID = "Privacy budget is spent when you press Release; a release cannot be undone."
+RUNNING = "Until the file stands, cancelling costs nothing."
+TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →"}
+"""Where something is mended, and what the button that leads there says."""
+
+
+def release_hindrance(session: Session) -> tuple[str, str]:
+    """Return what keeps a central release from being made, and the page that mends it; empty where nothing does."""
+    if session.opened is not None and session.opened.table.doubts:
+        return GUESSED, "data"
+    guessed = unconfirmed(session)
+    if guessed:
+        return guessed, "data"
+    account = session.account.problem
+    return (account, "ledger") if account else ("", "")
+
+
+def error_of(error: BaseException) -> WorkbenchError | None:
+    """Return ``error`` where a person can mend it."""
+    return error if isinstance(error, WorkbenchError) else None
+
+
+def left_words(session: Session, cost: Decimal) -> tuple[str, str]:
+    """Return what remains after the release, and in which look it is written."""
+    remaining = session.account.remaining
+    if remaining is None:
+        return "this release sets the cap", "muted"
+    if cost > remaining:
+        return f"only {at_least(max(remaining, Decimal(0)))} remain", "danger"
+    return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
+
+
+def short_words(session: Session, cost: Decimal) -> str:
+    """Return why the budget refuses the release, with both numbers; empty where it does not."""
+    remaining = session.account.remaining
+    if remaining is None or cost <= remaining:
+        return ""
+    left = at_least(max(remaining, Decimal(0)))
+    return f"This release needs ε = {at_most(cost)}, but only {left} remain: the ledger would refuse it."

@@ -1,0 +1,165 @@
+"""What is released: figures by column, groups and ε."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox
+
+from workbench.gui.pages.statistics.figures_model import FiguresModel
+from workbench.gui.pages.statistics.figures_table import FiguresTable
+from workbench.gui.pages.statistics.tasks import Checked, Choice
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.explain import Explainable, of_one_row
+from workbench.gui.widgets.table_filter import TableFilter
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
+
+SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
+EPSILON_HELP = "Privacy loss of one row by all figures together; the plan's ε to begin with"
+NO_GROUPS, NO_SECOND = "none, all rows", "no other"
+BY_HELP = "Every figure is released for each group that the declared values of this column make, also empty ones"
+COUNT_HELP = "How many rows each group has"
+WIDEST = 170
+
+
+class ChoicesCard(Card):
+    """The ticks, the groups and ε; all follow table and plan until a person chooses another.
+
+    Attributes:
+        epsilon: the field for ε, which the page puts beside the cost.
+
+    Signals:
+        changed: something differs; ask :meth:`value`.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(pad=12)
+        self._session = session
+        self._own = False
+        self.model = FiguresModel(session)
+        self.table = FiguresTable(session, self.model)
+        self._filter = TableFilter(self.table, needs=False)
+        usual = button(
+            "Usual", "statistics_usual", "link", tip="Tick a histogram of every column, the mean of each number"
+        )
+        none = button("None", "statistics_none", "link", tip="Tick nothing")
+        usual.clicked.connect(lambda: self.model.tick_all(usual=True))
+        none.clicked.connect(lambda: self.model.tick_all(usual=False))
+        self._by = tuple(
+            named(ChoiceBox(), f"statistics_by_{number}", f"{which} column that makes groups", BY_HELP)
+            for number, which in ((1, "First"), (2, "Second"))
+        )
+        for box in self._by:
+            box.setMaximumWidth(WIDEST)
+            box.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            box.setMinimumContentsLength(12)
+            box.activated.connect(lambda _at: self._grouped())
+        self._count = named(QCheckBox("count rows"), "statistics_count", "Count the rows of each group", COUNT_HELP)
+        self._count.toggled.connect(lambda _on: self.changed.emit())
+        self._expected = label("", "muted", name="statistics_count_expected")
+        self._problem = label("", "problem", wrap=True, name="statistics_edit_problem")
+        self._problem.hide()
+        self.epsilon = PrivacyEntry(
+            "statistics_epsilon",
+            Decimal(repr(EPSILON_LEAST)),
+            Decimal(repr(EPSILON_MOST)),
+            session.plan.epsilon,
+            help_text=EPSILON_HELP,
+            slider_low=SLIDER_LEAST,
+            slider_high=SLIDER_MOST,
+        )
+        Explainable(self.epsilon.field, session, lambda: of_one_row(session, self.epsilon.value()))
+        head = row(label("WHAT IS RELEASED", "caption"), None, self._filter, usual, none)
+        self.body.addLayout(head)
+        self.body.addWidget(self.table, 1)
+        self.body.addWidget(self._problem)
+        groups = row(label("groups by", "muted"), self._by[0], label("and", "muted"), self._by[1])
+        for part in (self._count, self._expected):
+            groups.addWidget(part)
+        groups.addStretch(1)
+        self.body.addLayout(groups)
+        self.model.changed.connect(self.changed)
+        self.model.refused.connect(self._refused)
+        self.epsilon.value_changed.connect(self._chose_epsilon)
+        self.start_over()
+
+    def value(self) -> Choice | None:
+        """Return what is chosen; ``None`` while a refused ε stands in its field."""
+        if self.epsilon.problem():
+            return None
+        by = self._groups()
+        return Choice(self.model.wanted(), by, bool(by) and self._count.isChecked(), self.epsilon.value())
+
+    def start_over(self) -> None:
+        """Take everything from another table and its plan."""
+        self._own = False
+        for box in self._by:
+            box.clear()
+        self._count.blockSignals(True)
+        self._count.setChecked(True)
+        self._count.blockSignals(False)
+        self._refused("")
+        self.model.start_over()
+        self.follow()
+
+    def follow(self) -> None:
+        """Show what follows from table and plan, but for what a person has chosen here."""
+        self.model.follow()
+        names = [column.name for column in self._session.plan.protected]
+        for box, nothing in zip(self._by, (NO_GROUPS, NO_SECOND), strict=True):
+            former = box.currentData()
+            if [None, *names] != [box.itemData(i) for i in range(box.count())]:
+                box.clear()
+                box.addItem(nothing, None)
+                for name in names:
+                    box.addItem(name, name)
+            box.setCurrentIndex(max(box.findData(former), 0) if former is not None else 0)
+        self._show_groups()
+        if not self._own:
+            self.epsilon.set_value(self._session.plan.epsilon)
+
+    def show_checked(self, checked: Checked | None) -> None:
+        """Show what to expect of every figure, or that it is not known yet."""
+        self.model.show_checked(checked)
+        found = checked.expected.get(("count", "")) if checked is not None else None
+        self._expected.setText(found.words if found is not None else "")
+        self._expected.setToolTip(found.told if found is not None else "")
+
+    def enable(self, on: bool) -> None:
+        """Let the settings be changed, or not while a release goes on."""
+        for part in (self.table, *self._by, self.epsilon):
+            part.setEnabled(on)
+        self._show_groups()
+        self._count.setEnabled(on and bool(self._groups()))
+        self._by[1].setEnabled(on and self._by[0].currentData() is not None)
+
+    def _groups(self) -> tuple[str, ...]:
+        first, second = (box.currentData() for box in self._by)
+        if first is None:
+            return ()
+        return (first,) if second in (None, first) else (first, second)
+
+    def _grouped(self) -> None:
+        self._show_groups()
+        self.changed.emit()
+
+    def _show_groups(self) -> None:
+        groups = self._groups()
+        self._by[1].setEnabled(bool(groups))
+        self._count.setEnabled(bool(groups))
+        if groups != self.model.groups:
+            self.model.group_by(groups)
+
+    def _chose_epsilon(self) -> None:
+        self._own = True
+        self.changed.emit()
+
+    def _refused(self, told: str) -> None:
+        self._problem.setText(told)
+        self._problem.setVisible(bool(told))

@@ -1,0 +1,269 @@
+"""What the Statistics page starts: a forecast of what is ticked, and a look at what was released."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable
+from workbench.gui.widgets.formatting import plain
+from workbench.jobs import Job
+from workbench.params import InputError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from workbench.release.central.central_work import CentralWork
+    from workbench.sanitize.plan import Plan
+    from workbench.statistics.asked import Request
+    from workbench.statistics.forecast import FigureForecast
+
+KEY_CHECK, KEY_RELEASED = "statistics-check", "statistics-released"
+SPARSE = "too few to say"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One figure of a column.
+
+    Attributes:
+        statistic: ``histogram``, ``mean``, ``quantiles`` or ``sum``.
+        column: of which column.
+        bins: how many bins a histogram of numbers has; ``None`` for the usual number.
+    """
+
+    statistic: str
+    column: str
+    bins: int | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the steward has chosen.
+
+    Attributes:
+        figures: what is ticked.
+        by: columns that make groups, two at most.
+        counted: whether the rows of each group are counted.
+        epsilon: ε of one row, for everything together.
+    """
+
+    figures: tuple[Wanted, ...]
+    by: tuple[str, ...]
+    counted: bool
+    epsilon: Decimal
+
+    @property
+    def columns(self) -> int:
+        """How many columns it reads."""
+        return len({one.column for one in self.figures} | set(self.by))
+
+    def request(self) -> Request:
+        """Return the same as the engine takes it.
+
+        Raises:
+            ParameterError: two of them do not go together.
+        """
+        from workbench.statistics.asked import COUNT, Ask, Request
+
+        by = self.by or None
+        asks = [Ask(statistic=one.statistic, column=one.column, bins=one.bins, by=by) for one in self.figures]
+        if self.counted and by:
+            asks.append(Ask(statistic=COUNT, by=by))
+        return Request(figures=tuple(asks))
+
+    def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
+        """Describe the release to the door; runs in a worker."""
+        from workbench.release.statistics.statistics_work import statistics_work
+
+        return statistics_work(self.request(), plan, self.epsilon, rows, kind)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What to expect of one figure.
+
+    Attributes:
+        words: half of its 95 % interval: ``± 21 rows``.
+        told: the same in full, with its share of ε.
+        noisy: whether it will say next to nothing.
+    """
+
+    words: str
+    told: str
+    noisy: bool
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is known of a release of statistics before a row is read.
+
+    Attributes:
+        choice: what was chosen.
+        cost: ε that is charged, for all rows of a person.
+        expected: of each figure by (statistic, column); the column of a count of groups is empty.
+        queries: how many queries are charged.
+        figures: how many figures they give.
+    """
+
+    choice: Choice
+    cost: Decimal
+    expected: Mapping[tuple[str, str], Expected]
+    queries: int
+    figures: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bin of a released histogram, in rows.
+
+    Attributes:
+        label: its values.
+        estimate: how many rows.
+        low: lower end of the interval.
+        high: upper end.
+        sparse: whether it cannot be told from none.
+    """
+
+    label: str
+    estimate: float
+    low: float
+    high: float
+    sparse: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """Released statistics as they can be looked at; public.
+
+    Attributes:
+        path: the file.
+        frame: one row a figure, as text.
+        statistics: the names of its statistics, in the order of the file.
+        histograms: the bars of each histogram by (column, group).
+    """
+
+    path: Path
+    frame: pl.DataFrame
+    statistics: tuple[str, ...]
+    histograms: Mapping[tuple[str, str], tuple[Bar, ...]]
+
+
+def check(
+    opened: OpenTable,
+    draft: DraftPlan,
+    choice: Choice,
+    jobs: JobCenter,
+    apply: Callable[[Checked], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Find out what to expect of every figure and what they cost, or why they are refused; reads no row."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Checked:
+        return checked(draft.plan(), opened.rows_under(draft), choice, cancel)
+
+    job = Job("Forecasting the figures", work)
+    return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
+
+
+def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Checked:
+    """Return what is known of the release of ``choice`` from a table of ``rows`` rows.
+
+    Raises:
+        ParameterError: it does not fit the plan, or ε is too small for it.
+    """
+    from workbench.release.central.central_work import cost_of
+    from workbench.statistics.forecast import forecast
+    from workbench.statistics.queries import queries_of
+
+    queries = queries_of(choice.request().checked(plan), plan, choice.epsilon, rows)
+    cost = cost_of(tuple(q.event for q in queries), plan.rows_per_person).epsilon
+    expected, figures = {}, 0
+    for query in queries:
+        cancel.check()
+        for told in forecast([query]):
+            expected[told.statistic, told.column] = _expected(told, plan, rows)
+            figures += told.figures
+    return Checked(choice, cost, expected, len(queries), figures)
+
+
+def _expected(told: FigureForecast, plan: Plan, rows: int) -> Expected:
+    width = plain(float(f"{told.half_width:.3g}"))
+    words = f"± {width} {told.unit}" if told.unit in ("rows", "days") else f"± {width}"
+    assumed = f", if {told.assumes}" if told.assumes else ""
+    if told.unit == "rows":
+        noisy = told.half_width >= rows / max(told.figures, 1)
+    else:
+        lower, upper = plan.column(told.column).bounds()
+        reach = max(abs(lower), abs(upper)) * rows if told.statistic == "sum" else (upper - lower) / 2
+        noisy = told.half_width >= 0.99 * reach
+    whole = f"Half of the 95 % interval: {width} {told.unit}{assumed}. Read from the {told.source} for "
+    whole += f"ε = {plain(told.epsilon)}, with which it gives {told.figures:,} figures."
+    return Expected(words, f"{whole} Mostly noise: nothing much can be learnt." if noisy else whole, noisy)
+
+
+def look_at_released(
+    path: Path,
+    jobs: JobCenter,
+    apply: Callable[[Released], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Read released statistics back; their certificate lies beside them."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Released:
+        return released(path, cancel)
+
+    job = Job("Reading the figures", work, about=path.name)
+    return jobs.start(job, key=KEY_RELEASED, on_result=apply, on_failure=on_failure)
+
+
+def released(path: Path, cancel: CancelToken) -> Released:
+    """Return the figures in a released file.
+
+    Raises:
+        InputError: file or certificate cannot be read, or the file is not the one that was certified.
+    """
+    import polars as pl
+
+    from workbench.release.central.certificate import read_central
+    from workbench.release.table.certificate import certificate_path
+    from workbench.statistics.release_file import decode
+
+    document = read_central(certificate_path(path))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
+    if hashlib.sha256(data).hexdigest() != document["output"]["sha256"]:
+        told = "the file was changed after it was certified"
+        raise InputError(told, str(path), "ask for the file as it was released")
+    records = decode(data, document["output"]["format"], str(path))
+    cancel.check()
+    shown: dict[str, list[str]] = {"statistic": [r["statistic"] for r in records]}
+    for name in ("column", "group", "value"):
+        texts = [r[name] for r in records]
+        if any(texts):
+            shown[name] = texts
+    for name, key in (("estimate", "estimate"), ("from", "low"), ("to", "high")):
+        shown[name] = [r[key] if isinstance(r[key], str) else plain(r[key]) for r in records]
+    cancel.check()
+    shown["remark"] = [SPARSE if r["sparse"] else "" for r in records]
+    histograms: dict[tuple[str, str], list[Bar]] = {}
+    for r in records:
+        if r["statistic"] == "histogram":
+            bar = Bar(r["value"], float(r["estimate"]), float(r["low"]), float(r["high"]), r["sparse"])
+            histograms.setdefault((r["column"], r["group"]), []).append(bar)
+    return Released(
+        path,
+        pl.DataFrame(shown, schema=dict.fromkeys(shown, pl.String)),
+        tuple(dict.fromkeys(shown["statistic"])),
+        {key: tuple(bars) for key, bars in histograms.items()},
+    )
