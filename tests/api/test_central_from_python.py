@@ -30,10 +30,10 @@ def test_studies_say_so_and_charge_nothing(people: pd.DataFrame, folder: Path) -
     assert drawn[0].attrs == {"private": "private – not for release"}
     with pytest.warns(api.PrivateStudyWarning, match="not for release"):
         figures = api.statistics(people, plan, [{"statistic": "mean", "column": "age", "by": ["sex"]}], epsilon=50)
-    assert list(figures["group"]) == ["female", "male"] or set(figures["group"]) >= {"female", "male"}
+    assert list(figures["group"]) == ["sex=female", "sex=male"]
     means = people.groupby("sex")["age"].mean()
-    for _, row in figures[figures["statistic"] == "mean"].iterrows():
-        assert row["low"] - 3 <= means[row["group"]] <= row["high"] + 3
+    for _, row in figures.iterrows():
+        assert row["low"] - 3 <= means[row["group"].removeprefix("sex=")] <= row["high"] + 3
     assert not list(folder.iterdir())
 
 
@@ -71,6 +71,6 @@ def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, 
         api.statistics(people, plan, ledger="ledger.sqlite", output="f.csv", seed=1)
     with pytest.raises(ParameterError, match="its certificate"):
         api.synthesize(people, plan, target="sex", ledger="ledger.sqlite")
-    with pytest.raises(ParameterError, match="mode. is not known"):
+    with pytest.raises(ParameterError, match=r"mode. is not known"):
         api.statistics(people, plan, [{"statistic": "mode", "column": "age"}])
     assert not list(folder.iterdir())

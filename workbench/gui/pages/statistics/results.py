@@ -177,7 +177,7 @@ class ResultsPart(QWidget):
         self.setVisible(step is not None)
         self._line.setVisible(step is not None and bool(step.files))
         if step is not None:
-            self._card = ReleasedCard(step, 1, self._jobs, lambda _path: None, "statistics_release")
+            self._card = ReleasedCard(step, 1, self._jobs, name="statistics_release")
             self._whole.insertWidget(0, self._card)
             if step.result is not None:  # just made
                 self._read()
