@@ -40,7 +40,7 @@ STYLES: dict[str, SeriesStyle] = {
     "private": SeriesStyle("#0072B2", "#4FA8E0", "square"),
     # The same rows as the sanitised line, and so its colour: what differs is what the model makes of them.
     "corrected": SeriesStyle("#D55E00", "#F0772B", "triangle", "dashed"),
-    "synthetic": SeriesStyle("#009E73", "#2BBF94", "diamond"),
+    "synthetic": SeriesStyle("#009E73", "#2BBF94", "triangle-down", "dashed"),
     "third": SeriesStyle("#009E73", "#2BBF94", "triangle"),
     "fourth": SeriesStyle("#CC79A7", "#DD94BC", "diamond"),
     "fifth": SeriesStyle("#56B4E9", "#8CCBF2", "triangle-down"),
