@@ -110,6 +110,21 @@ def test_three_tenths_fit_a_cap_of_three_tenths(tmp_path: Path) -> None:
     assert not (tmp_path / "d.csv").exists()
 
 
+@pytest.mark.parametrize("epsilon", ["0.0000001", "1" + "0" * 20, "9" * 399])
+def test_an_epsilon_that_is_not_served_is_neither_released_nor_recomputed(
+    tmp_path: Path, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ParameterError, match="of a row is outside 1e-06 to 1e"):
+        release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work((epsilon,)))
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", toy_work(("0.1",)))
+    monkeypatch.setattr("workbench.release.central.verify.central_guarantee", lambda *arguments: 1 / 0)
+    path = tmp_path / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    document["queries"][0]["epsilon"] = epsilon
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    assert "of a row is outside 1e-06 to 1e" in " ".join(verify_any(tmp_path / "out.csv"))
+
+
 def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
     plan = plan_of(rows_per_person=3)
     done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan=plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -18,13 +19,15 @@ import pytest
 from release_cases import assert_sound, certificate_of, names_in, plan_of, statuses, table_of
 
 from workbench.data.table import Table
-from workbench.params import BudgetRefusedError
+from workbench.gui.pages.statistics.tasks import released
+from workbench.params import BudgetRefusedError, InputError
 from workbench.privacy.audit import LowerBound, epsilon_lower
 from workbench.privacy.central.laplace import ReleasedNoise, StudyNoise
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import CentralRelease, release_central
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import finished_draw, recover
+from workbench.release.statistics import recompute
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.table.before_release import destination
 from workbench.release.table.certificate import checksum
@@ -35,7 +38,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import ignore
 from workbench.statistics.asked import Ask, Request, usual_request
 from workbench.statistics.queries import Query, queries_of
-from workbench.statistics.release_file import FORMATS
+from workbench.statistics.release_file import FORMATS, decode
 
 WHOLE = {"figures.csv", "figures.csv.certificate.json"}
 EVERY = Request(
@@ -103,6 +106,10 @@ def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path) -> 
         (lambda d: d["request"]["figure"][0].update(weight=9.0), "other queries than its request makes"),
         (lambda d: d["method"]["queries"][0].update(sensitivity=2), "describes its queries otherwise"),
         (lambda d: d["request"]["figure"][0].update(column="town"), "no column 'town'"),
+        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how the figures were made"),
+        (lambda d: d["method"].update(noise="none"), "says otherwise how the figures were made"),
+        (lambda d: d["output"].update(format="json"), "the format 'json', which is not that of 'figures.csv'"),
+        (lambda d: d["output"].update(format="parquet", file="figures.parquet"), "the format 'parquet'"),
     ],
 )
 def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: str) -> None:
@@ -112,6 +119,66 @@ def test_verify_finds_what_does_not_follow(tmp_path: Path, change: Any, said: st
     change(document)
     path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
     assert re.search(said, " ".join(verify_any(tmp_path / "figures.csv")))
+
+
+def forged(path: Path, data: bytes) -> list[str]:
+    """What is said of another file under the same certificate, made to fit it."""
+    path.write_bytes(data)
+    certificate = path.with_name(path.name + ".certificate.json")
+    document = json.loads(certificate.read_text("utf-8"))
+    document["output"].update(sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+    certificate.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    return verify_any(path)
+
+
+def test_verify_finds_what_does_not_belong_into_a_csv_file(tmp_path: Path) -> None:
+    path = tmp_path / "figures.csv"
+    release(tmp_path / "l.sqlite", path)
+    data = path.read_bytes()
+    header, first, *rest = data.decode().split("\n")
+    cells = first.split(",")
+    estimate = cells[4]
+    for place, text in ((7, "maybe"), (4, f"{estimate[0]}_{estimate[1:]}"), (4, f" {estimate}"), (4, "1e999"), (4, "")):
+        changed = "\n".join([header, ",".join([*cells[:place], text, *cells[place + 1 :]]), *rest])
+        assert "holds no statistics" in " ".join(forged(path, changed.encode())), text
+    assert "not written as released statistics are" in " ".join(forged(path, data.replace(b"\n", b"\r\n")))
+    for text in (f"+{estimate}", f"0{estimate}"):
+        with pytest.raises(InputError, match="holds no statistics"):
+            decode(data.replace(first.encode(), ",".join([*cells[:4], text, *cells[5:]]).encode()), "csv", "x")
+    with pytest.raises(InputError, match="more than 3 figures"):
+        decode(data, "csv", "x", 3)
+    assert forged(path, data) == []
+
+
+def test_verify_finds_what_does_not_belong_into_a_json_file(tmp_path: Path) -> None:
+    path = tmp_path / "figures.json"
+    release(tmp_path / "l.sqlite", path)
+    data = path.read_bytes()
+    found = json.loads(data)
+    figures = found["figures"]
+    for other in (
+        {**found, "exact_rows": [[11, "Wien", 13]]},
+        {"figures": [{**figures[0], "estimate": True}, *figures[1:]]},
+        {"figures": [{**figures[0], "estimate": [1]}, *figures[1:]]},
+        {"figures": [{**figures[0], "sparse": "no"}, *figures[1:]]},
+    ):
+        assert "holds no statistics" in " ".join(forged(path, json.dumps(other).encode()))
+    assert "not written as released statistics are" in " ".join(forged(path, json.dumps(found).encode()))
+    assert forged(path, data) == []
+
+
+def test_a_file_larger_than_its_figures_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "figures.csv"
+    release(tmp_path / "l.sqlite", path)
+
+    def never(*arguments: Any) -> None:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(recompute, "decode", never)
+    header = path.read_bytes().partition(b"\n")[0]
+    assert "its figures take at most" in " ".join(forged(path, header + b"\n" * (1 << 20)))
+    with pytest.raises(InputError, match="its figures take at most"):  # nor by the window
+        released(path, CancelToken())
 
 
 def test_values_that_only_the_rows_have_are_in_no_file(tmp_path: Path) -> None:

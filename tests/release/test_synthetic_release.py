@@ -173,6 +173,14 @@ def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
         (lambda d: d["method"]["measured"][0].update(columns=["age", "x"]), "does not fit its columns"),
         (lambda d: d["queries"][0].update(label="counts"), "queries are not those"),
         (lambda d: d.update(plan=d["plan"].replace("upper = 120", "upper = 30")), "is not a value that column age"),
+        (lambda d: d.update(columns=d["columns"][:1], outside_guarantee=[]), "other columns than its plan protects"),
+        (lambda d: d["request"].update(method=None), "does not name the method marginals"),
+        (lambda d: d["method"].update(leaks="row 17 is Ann"), "says otherwise how the rows were made"),
+        (lambda d: d["method"].update(values="these are the true rows"), "says otherwise how the rows were made"),
+        (lambda d: d["method"]["measured"][0].update(columns=["city", "pay"]), "does not fit its columns"),
+        (lambda d: d["method"]["measured"][0].update(note="row 17"), "does not fit its columns"),
+        (lambda d: d["method"]["measured"][0].update(cells=[1, 1]), "does not fit its columns"),
+        (lambda d: d["output"].update(format="tsv"), "the format 'tsv', which is not that of 'out.csv'"),
     ],
 )
 def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: str) -> None:
@@ -182,6 +190,51 @@ def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: st
     change(document)
     path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
     assert said in " ".join(verify_any(tmp_path / "out.csv"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m[0].update(columns=["pay"]), "account of 'counts of age' does not fit"),
+        (lambda m: m[0].update(cells=[1]), "account of 'counts of age' does not fit"),
+        (lambda m: m[3].update(columns=m[4]["columns"]), "do not form a tree"),
+        (lambda m: m[3].update(columns=m[3]["columns"][::-1]), "do not form a tree"),
+        (lambda m: m[3].update(columns=["age", "age"]), "do not form a tree"),
+        (lambda m: m[3].update(columns=["age", 3]), "do not form a tree"),
+        (lambda m: m[3].update(cells=[1, 1]), "account of 'choice of pair 1' does not fit"),
+        (lambda m: m[5].update(columns=m[6]["columns"]), "account of 'counts of pair 1' does not fit"),
+        (lambda m: m[6].update(cells=[1, 4000]), "account of 'counts of pair 2' does not fit"),
+    ],
+)
+def test_verify_finds_a_forged_account_of_chosen_pairs(tmp_path: Path, change: Any, said: str) -> None:
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen={"method": "mst"})
+    path = tmp_path / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document["method"]["measured"])
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    assert said in " ".join(verify_any(tmp_path / "out.csv"))
+
+
+def test_names_that_read_like_queries_are_told_apart(tmp_path: Path) -> None:
+    """A column called as a pair, and one called as two columns."""
+    declared = [{"name": n, "kind": "integer", "lower": 0, "upper": 12} for n in ("a", "b", "a by b", "c")]
+    plan = Plan.from_plain({"epsilon": 1.0, "column": declared})
+    table = Table(pl.DataFrame({c["name"]: [str(i % 13) for i in range(60)] for c in declared}), "t.csv")
+    release(
+        tmp_path / "l.sqlite",
+        tmp_path / "out.csv",
+        plan,
+        table,
+        chosen={"method": "marginals", "target": "a", "cuts": 12},
+    )
+    assert verify_any(tmp_path / "out.csv") == []
+    release(tmp_path / "m.sqlite", tmp_path / "mst.csv", plan, table, chosen={"method": "mst", "target": "a"})
+    assert verify_any(tmp_path / "mst.csv") == []
+    one = Plan.from_plain({"epsilon": 1.0, "column": declared[:1]})
+    release(
+        tmp_path / "o.sqlite", tmp_path / "one.csv", one, Table(table.frame.select("a"), "t.csv"), chosen={"rows": 9}
+    )
+    assert verify_any(tmp_path / "one.csv") == []
 
 
 def die_and_release(ledger: Path, target: Path, owner: str, attribute: str, after: bool) -> None:

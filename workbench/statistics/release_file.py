@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +18,10 @@ from workbench.statistics.figures import Figure
 FIELDS = ("statistic", "column", "group", "value", "estimate", "low", "high", "sparse", "source")
 FORMATS = {".csv": "csv", ".json": "json"}
 _NUMBERS = ("estimate", "low", "high")
+_SPARSE = {"yes": True, "no": False}
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+_REAL = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,20})?(e[+-][0-9]{2,3})?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
@@ -35,7 +42,11 @@ def _short(value: float | str) -> float | int | str:
 
 def encode(figures: Sequence[Figure], kind: str) -> bytes:
     """Return the bytes of a released file of format ``kind``."""
-    found = records(figures)
+    return written(records(figures), kind)
+
+
+def written(found: Sequence[dict[str, Any]], kind: str) -> bytes:
+    """Return the bytes of a released file of format ``kind`` that holds these records."""
     if kind == "json":
         return (json.dumps({"figures": found}, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     text = io.StringIO()
@@ -49,8 +60,14 @@ def encode(figures: Sequence[Figure], kind: str) -> bytes:
     return text.getvalue().encode()
 
 
-def decode(data: bytes, kind: str, where: str) -> list[dict[str, Any]]:
+def decode(data: bytes, kind: str, where: str, most: int | None = None) -> list[dict[str, Any]]:
     """Return the records of a released file, as :func:`records` gives them.
+
+    Args:
+        data: its bytes.
+        kind: its format.
+        where: the file, for messages.
+        most: how many records it may have; by default any number.
 
     Raises:
         InputError: it is no such file.
@@ -60,23 +77,48 @@ def decode(data: bytes, kind: str, where: str) -> list[dict[str, Any]]:
         text = data.decode()
         if kind == "json":
             document = parse_json(text, "file of statistics", where)
-            found = document["figures"] if isinstance(document, dict) else None
-            if not isinstance(found, list) or not all(isinstance(r, dict) and set(r) == set(FIELDS) for r in found):
+            found = document["figures"] if isinstance(document, dict) and set(document) == {"figures"} else None
+            if not isinstance(found, list) or not all(_is_record(r) for r in found):
                 raise broken
-            return found
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-        if not rows or tuple(rows[0]) != FIELDS or any(len(r) != len(FIELDS) for r in rows):
-            raise broken
-        return [_typed(dict(zip(FIELDS, row, strict=True))) for row in rows[1:]]
-    except (UnicodeDecodeError, KeyError, csv.Error):
+        else:
+            # A file of line ends only must not become a list of them.
+            rows = list(itertools.islice(csv.reader(io.StringIO(text, newline="")), None if most is None else most + 2))
+            if not rows or tuple(rows[0]) != FIELDS or any(len(r) != len(FIELDS) for r in rows):
+                raise broken
+            found = [_typed(dict(zip(FIELDS, row, strict=True))) for row in rows[1:]]
+    except (ValueError, KeyError, csv.Error):
         raise broken from None
+    if most is not None and len(found) > most:
+        raise InputError(f"the file holds more than {most} figures", where, "ask for the file as it was released")
+    return found
+
+
+def _is_record(record: Any) -> bool:
+    if not isinstance(record, dict) or tuple(record) != FIELDS or not isinstance(record["sparse"], bool):
+        return False
+    if not all(isinstance(record[name], str) for name in FIELDS if name not in (*_NUMBERS, "sparse")):
+        return False
+    return all(_is_number(record[name]) for name in _NUMBERS)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _DATE.fullmatch(value) is not None
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**19
+    return whole or (isinstance(value, float) and math.isfinite(value))
 
 
 def _typed(row: dict[str, str]) -> dict[str, Any]:
-    out: dict[str, Any] = {**row, "sparse": row["sparse"] == "yes"}
-    for name in _NUMBERS:
-        try:
-            out[name] = _short(float(row[name]))
-        except ValueError:
-            out[name] = row[name]  # a date
-    return out
+    """Return a row of a CSV file as a record; :class:`KeyError` or :class:`ValueError` where it is none."""
+    return {**row, "sparse": _SPARSE[row["sparse"]], **{name: _number(row[name]) for name in _NUMBERS}}
+
+
+def _number(text: str) -> float | int | str:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _DATE.fullmatch(text):
+        return text
+    number = float(text) if _REAL.fullmatch(text) else math.nan
+    if not math.isfinite(number):
+        raise ValueError("this is no number of a figure")
+    return number

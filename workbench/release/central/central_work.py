@@ -11,6 +11,7 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person, total
 from workbench.privacy.accounting.event import Composed, Cost, PureDp
 from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.kinds import kind
 from workbench.release.ledger.recover import request_of
 from workbench.release.table.before_release import Destination
@@ -97,7 +98,7 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
     Raises:
         InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
             file is in doubt, which one row could turn.
-        ParameterError: it reads a column that the plan does not protect, or asks for nothing.
+        ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds.
     """
     kind(work.kind)
     require_confirmed(plan)
@@ -107,7 +108,16 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
         require_protected(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", mend="name a figure")
+    require_epsilon(work.events)
     return PreparedCentral(plan, table, plan.rows_of(table), to, work, cost_of(work.events, plan.rows_per_person))
+
+
+def require_epsilon(events: tuple[PureDp, ...]) -> None:
+    """Raise :class:`ParameterError` unless the ε of one row is one that is served."""
+    epsilon = total(e.epsilon for e in events)
+    if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
+        what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"
+        raise ParameterError(what, mend="give another one")
 
 
 def require_protected(plan: Plan, name: str) -> None:

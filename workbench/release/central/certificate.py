@@ -107,6 +107,24 @@ def outside(plan: Plan, columns: Iterable[str]) -> list[str]:
     return list(read_off([plan.column(name) for name in columns]))
 
 
+def require_format(document: dict[str, Any], output: Path, formats: Mapping[str, str]) -> None:
+    """Refuse a certificate whose format is not that of the file's suffix.
+
+    Args:
+        document: the certificate.
+        output: the released file.
+        formats: those of its kind, by suffix.
+
+    Raises:
+        InputError: it is another one.
+    """
+    told = document["output"]["format"]
+    for path in (Path(document["output"]["file"]), output):
+        if formats.get(path.suffix.lower()) != told:
+            what = f"the certificate says the format {str(told)[:40]!r}, which is not that of {path.name[:80]!r}"
+            raise InputError(what, str(output), "give the file its certified name")
+
+
 def encode_central(document: dict[str, Any]) -> bytes:
     """Return the certificate's bytes, after checking it against its published schema."""
     problems = schema_problems(document, _SCHEMA)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.central.central_work import require_protected
+from workbench.release.central.central_work import require_epsilon, require_protected
 from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central
 from workbench.release.central.kinds import kind
 from workbench.release.ledger.fingerprint import sha256_of
@@ -61,6 +61,7 @@ def _bytes(document: dict[str, Any], output: Path) -> Iterator[str]:
 
 def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     """Yield where the guarantee is not what the queries cost, or the plan says something else."""
+    require_epsilon(queries_of(document))  # before anything is computed with it
     for key, value in central_guarantee(document["kind"], plan, queries_of(document)).items():
         if document["guarantee"][key] != value:
             yield f"the certificate says {key} = {document['guarantee'][key]}, its queries and plan give {value}"

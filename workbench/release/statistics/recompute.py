@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from workbench.learners.queries import checked_whole_numbers
-from workbench.params import InputError, ParameterError
+from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import total
 from workbench.release.central.certificate import queries_of as charged
-from workbench.release.statistics.statistics_work import INTERVALS, columns_of, described
+from workbench.release.central.certificate import require_format
+from workbench.release.statistics.statistics_work import INTERVALS, columns_of, described, method_told
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import Query, queries_of
-from workbench.statistics.release_file import decode, records
+from workbench.statistics.release_file import FORMATS, decode, records, written
 
-_MOST_BYTES = 1 << 28
+_SLACK = 1 << 10
 _LAST_DIGITS = 1e-6
 """Relative: half-widths hang on sines and exponentials, whose last bits differ between processors."""
 
@@ -32,6 +33,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     Raises:
         WorkbenchError: request, answers or file are not what statistics have.
     """
+    require_format(document, output, FORMATS)
     request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
     if document["columns"] != list(columns_of(request)):
         yield "the certificate names other columns than its request reads"
@@ -46,11 +48,22 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         return
     cancel.check()
     answers = _answers(method.get("answers"), queries)
-    if output.stat().st_size > _MOST_BYTES:
-        raise InputError("the file is too large for statistics", str(output))
-    cancel.check()
-    found = decode(output.read_bytes(), document["output"]["format"], str(output))
+    if method != method_told(queries, answers):
+        yield "the certificate says otherwise how the figures were made than statistics are"
+        return
+    kind = document["output"]["format"]
     expected = records(figures(queries, answers))
+    cancel.check()
+    # Last digits may differ between processors; nothing makes a file twice as long as the one expected.
+    most = 2 * len(written(expected, kind)) + _SLACK
+    if output.stat().st_size > most:
+        yield f"the file has {output.stat().st_size} bytes, its figures take at most {most}"
+        return
+    cancel.check()
+    data = output.read_bytes()
+    found = decode(data, kind, str(output), len(expected))
+    if written(found, kind) != data:
+        yield "the file is not written as released statistics are"
     if len(found) != len(expected) or not all(itertools.starmap(_alike, zip(found, expected, strict=True))):
         yield "the file's figures do not follow from the noisy answers in the certificate"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -56,7 +56,7 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
             answers[query.label] = noise.integers(query.answer(table), query.size, query.epsilon)
             cancel.check()
             found += figures_of(query, answers[query.label])
-        return Made(encode(found, kind), _method(queries, answers))
+        return Made(encode(found, kind), method_told(queries, answers))
 
     return CentralWork(
         kind=KIND,
@@ -74,7 +74,7 @@ def columns_of(request: Request) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def _method(queries: Sequence[Query], answers: dict[str, list[int]]) -> dict[str, Any]:
+def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
         "intervals": INTERVALS,

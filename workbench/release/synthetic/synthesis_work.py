@@ -25,6 +25,8 @@ from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
 
 KIND = "synthetic"
+VALUES = "each value is drawn uniformly from the public values within its coarse cell"
+"""How a cell becomes a value, for certificates."""
 
 
 def synthesis_setting(
@@ -112,7 +114,7 @@ def told(answered: tuple[Answered, ...]) -> dict[str, Any]:
             {"query": a.query.label, "form": a.query.form, "columns": list(a.columns), "cells": list(a.cells)}
             for a in answered
         ],
-        "values": "each value is drawn uniformly from the public values within its coarse cell",
+        "values": VALUES,
     }
 
 

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
+from workbench.release.central.certificate import require_format
 from workbench.release.ledger.exact import decimal_text
-from workbench.release.synthetic.synthesis_work import cuts_told, synthesis_setting
+from workbench.release.synthetic.synthesis_work import VALUES, cuts_told, synthesis_setting
+from workbench.release.table.before_release import FORMATS
 from workbench.release.table.certificate import certificate_path
 from workbench.release.table.open_release import certified_rows, released_cells
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.synth.base import COUNTS, Query, Setting
+from workbench.synth.base import CHOICE, Query, Setting
 from workbench.synth.columns import MOST_CUTS
 from workbench.synth.parameters import SynthesisParameters
 
 _REQUEST = {"method", "target", "rows", "cuts"}
+_ENTRY = {"query", "form", "columns", "cells"}
 
 
 def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
@@ -27,6 +30,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     Raises:
         WorkbenchError: its request is malformed, or the file cannot be read.
     """
+    require_format(document, output, FORMATS)
     asked = document["request"]
     plan, table = certified_rows(output, document, certificate_path(output), cancel)
     cuts = asked.get("cuts")
@@ -45,10 +49,17 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     if cuts != cuts_told(setting):
         yield "the certificate names other cuts than its plan and request give"
         return
+    target = None if setting.target is None else setting.columns[setting.target].name
+    if (asked["method"], asked["target"]) != (method.name, target):
+        yield f"the certificate does not name the method {method.name} and the target {target} of its request"
+    if document["columns"] != [column.name for column in setting.columns]:
+        yield "the certificate names other columns than its plan protects"
     queries = method.queries(setting)
     if document["queries"] != [{"label": q.label, "epsilon": decimal_text(q.share)} for q in queries]:
         yield f"the certificate's queries are not those of {method.name} on its columns"
     else:
+        if document["method"] != {"measured": document["method"].get("measured"), "values": VALUES}:
+            yield "the certificate says otherwise how the rows were made than synthetic rows are"
         yield from _measured(document["method"].get("measured"), queries, setting)
     if table.rows != chosen.rows:
         yield f"the file has {table.rows} rows, its certificate says {chosen.rows}"
@@ -62,18 +73,65 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
 
 def _measured(told: Any, queries: Sequence[Query], setting: Setting) -> Iterator[str]:
     """Yield where what was measured does not belong to the queries and columns."""
-    sizes = {column.name: column.size for column in setting.columns}
     shaped = isinstance(told, list) and len(told) == len(queries) and all(isinstance(entry, dict) for entry in told)
     if not shaped:
         yield "the certificate does not say for each query what was measured"
         return
-    for query, entry in zip(queries, told, strict=True):
-        names, cells = entry.get("columns"), entry.get("cells")
-        fits = (entry.get("query"), entry.get("form")) == (query.label, query.form)
-        fits = fits and isinstance(names, list) and 1 <= len(names) <= 2 and len(set(names)) == len(names)
-        fits = fits and all(name in sizes for name in names)
-        if fits and query.form == COUNTS:
-            fits = isinstance(cells, list) and len(cells) == len(names)
-            fits = fits and all(type(c) is int and 1 <= c <= sizes[n] for n, c in zip(names, cells, strict=True))
+    sizes = {column.name: column.size for column in setting.columns}
+    chosen = [entry.get("columns") for query, entry in zip(queries, told, strict=True) if query.form == CHOICE]
+    if not _forest(chosen, list(sizes)):
+        yield "the pairs of columns that the certificate names do not form a tree"
+        return
+    for (query, names, joined), entry in zip(_expected(queries, chosen, setting), told, strict=True):
+        cells = entry.get("cells")
+        fits = set(entry) == _ENTRY and entry == {**entry, "query": query.label, "form": query.form, "columns": names}
+        if query.form == CHOICE:
+            fits = fits and cells == []
+        else:
+            fits = fits and isinstance(cells, list) and len(cells) == len(names)
+            fits = fits and all(
+                type(c) is int and (1 <= c <= sizes[n] if j else c == sizes[n])
+                for c, n, j in zip(cells, names, joined, strict=True)
+            )
         if not fits:
             yield f"the certificate's account of {query.label!r} does not fit its columns"
+
+
+def _forest(pairs: list[Any], names: list[str]) -> bool:
+    """Return whether these are pairs of columns, each in the order of the table, without a circle."""
+    part = {name: name for name in names}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) and n in part for n in pair):
+            return False
+        a, b = pair
+        if names.index(a) >= names.index(b) or part[a] == part[b]:
+            return False
+        part = {name: part[a] if p == part[b] else p for name, p in part.items()}
+    return True
+
+
+def _expected(
+    queries: Sequence[Query], chosen: list[list[str]], setting: Setting
+) -> Iterator[tuple[Query, list[str], tuple[bool, ...]]]:
+    """Yield for each query its columns, and along which of them cells may have been joined.
+
+    Args:
+        queries: those of the method.
+        chosen: the pairs that were chosen; where there are any, their tables are the last queries.
+        setting: the public facts.
+    """
+    names = [column.name for column in setting.columns]
+    target = None if setting.target is None else names[setting.target]
+    alone = {f"counts of {name}": [name] for name in (names if chosen or target is None else [target])}
+    by_target = {} if chosen else {f"counts of {target} by {name}": [target, name] for name in names}
+    joined = not chosen and target is not None and f"counts of {target}" in {query.label for query in queries}
+    choices, tables = iter(chosen), iter(chosen)
+    for place, query in enumerate(queries):
+        if query.form == CHOICE:
+            yield query, next(choices), ()
+        elif place >= len(queries) - len(chosen):
+            yield query, next(tables), (True, True)
+        elif query.label in alone:
+            yield query, alone[query.label], (False,)
+        else:
+            yield query, [str(name) for name in by_target[query.label]], (joined, False)

@@ -234,9 +234,14 @@ def released(path: Path, cancel: CancelToken) -> Released:
     import polars as pl
 
     from workbench.release.central.certificate import read_central
+    from workbench.release.central.verify import verify_central
     from workbench.release.table.certificate import certificate_path
     from workbench.statistics.release_file import decode
 
+    # First, and not only for what it finds: it refuses a file that is larger than its figures.
+    problems = verify_central(path, cancel)
+    if problems:
+        raise InputError(problems[0], str(path), "ask for the file as it was released")
     document = read_central(certificate_path(path))
     try:
         data = path.read_bytes()
