@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -229,27 +228,27 @@ def released(path: Path, cancel: CancelToken) -> Released:
     """Return the figures in a released file.
 
     Raises:
-        InputError: file or certificate cannot be read, or the file is not the one that was certified.
+        InputError: file or certificate cannot be read, or the file is not the one that was certified,
+            or its verification finds a fault.
     """
     import polars as pl
 
     from workbench.release.central.certificate import read_central
     from workbench.release.central.verify import verify_central
+    from workbench.release.ledger.fingerprint import sha256_of
     from workbench.release.table.certificate import certificate_path
     from workbench.statistics.release_file import decode
 
-    # First, and not only for what it finds: it refuses a file that is larger than its figures.
-    problems = verify_central(path, cancel)
-    if problems:
-        raise InputError(problems[0], str(path), "ask for the file as it was released")
     document = read_central(certificate_path(path))
     try:
+        changed = sha256_of(path) != document["output"]["sha256"]
+        # Not only for what it finds: it refuses a file that is larger than its figures, before that is read whole.
+        problems = ["the file was changed after it was certified"] if changed else verify_central(path, cancel)
+        if problems:
+            raise InputError(problems[0], str(path), "ask for the file as it was released")
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", str(path), "put it back") from error
-    if hashlib.sha256(data).hexdigest() != document["output"]["sha256"]:
-        told = "the file was changed after it was certified"
-        raise InputError(told, str(path), "ask for the file as it was released")
     records = decode(data, document["output"]["format"], str(path))
     cancel.check()
     shown: dict[str, list[str]] = {"statistic": [r["statistic"] for r in records]}
