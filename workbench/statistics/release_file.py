@@ -18,7 +18,7 @@ _NUMBERS = ("estimate", "low", "high")
 
 
 def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """Return the figures as JSON holds them; numbers have nine digits."""
+    """Return the figures as JSON holds them; numbers have all their digits, as the noise is in them already."""
     found = []
     for figure in figures:
         plain = {name: getattr(figure, name) for name in FIELDS}
@@ -29,7 +29,7 @@ def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
 def _short(value: float | str) -> float | int | str:
     if isinstance(value, str):
         return value
-    number = float(f"{value:.9g}") + 0.0
+    number = float(value) + 0.0
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
