@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from workbench import api
+from workbench.api.central import _cells
 from workbench.params import BudgetRefusedError, ParameterError
+from workbench.sanitize.plan import Column, Plan
 
 FACTS = {
     "bounds": {"age": (0, 99), "income": (0.0, 9000.0)},
@@ -74,3 +76,46 @@ def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, 
     with pytest.raises(ParameterError, match=r"mode. is not known"):
         api.statistics(people, plan, [{"statistic": "mode", "column": "age"}])
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize("kind", ["integer", "category"])
+def test_a_missing_value_alone_in_its_row_is_read_as_missing(folder: Path, kind: str, suffix: str) -> None:
+    facts = {"lower": 0, "upper": 3} if kind == "integer" else {"domain": ("0", "1", "2", "3")}
+    plan = Plan(epsilon=0.2, columns=(Column(name="a", kind=kind, missing="own-value", **facts),))
+    frame = pd.DataFrame({"a": [str(i % 4) for i in range(200)]})
+    for i in range(40):  # about every second release draws rows without a value, by its noise
+        made = api.synthesize(frame, plan, ledger=f"{i}.sqlite", output=f"{i}.{suffix}")
+        assert len(made) == 200
+        if made["a"].isna().any():
+            break
+    else:
+        raise AssertionError("no release holds a missing value")
+    assert api.verify(f"{i}.{suffix}") == []
+    values = made["a"].dropna()
+    if kind == "integer":
+        assert set(values) <= {0.0, 1.0, 2.0, 3.0}
+    else:
+        assert set(values) <= {"0", "1", "2", "3"}
+    if suffix != "parquet":
+        written = (folder / f"{i}.{suffix}").read_text("utf-8").splitlines()[1:]
+        assert made["a"].isna().tolist() == [line in ("", '""') for line in written]
+
+
+def test_a_quoted_empty_cell_is_a_missing_value(folder: Path) -> None:
+    (folder / "one.csv").write_text('a\n""\n3\n""\n', "utf-8")
+    assert _cells(folder / "one.csv", "csv") == {"a": [None, "3", None]}
+
+
+@pytest.mark.parametrize("epsilon", [float("nan"), float("inf"), -1.0, 0, 1e-8, 1e9, True, "1"])
+def test_epsilon_is_checked_as_the_commands_check_it(people: pd.DataFrame, epsilon: object) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    for ask in (api.synthesize, api.statistics):
+        with pytest.raises(ParameterError, match="epsilon = "):
+            ask(people, plan, epsilon=epsilon, seed=1)
+
+
+@pytest.mark.parametrize("figures", [["x"], [1], "mean", 5, {"statistic": "mean"}, [None]])
+def test_figures_that_are_no_mappings_are_refused_in_words(people: pd.DataFrame, figures: object) -> None:
+    with pytest.raises(ParameterError, match="figure"):
+        api.statistics(people, api.plan(epsilon=3, **FACTS), figures, seed=1)

@@ -15,6 +15,7 @@ from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.table.certificate import checksum
 from workbench.release.table.verify import verify_in_ledger, verify_release
+from workbench.release.verify_any import verify_any
 
 Document = dict[str, Any]
 
@@ -319,3 +320,13 @@ def test_a_ledger_that_was_tampered_with_vouches_for_nothing(target: Path) -> No
         connection.execute("UPDATE entry SET epsilon = '1' WHERE seq = 2")
     connection.close()
     assert any("entry 2 was changed" in p for p in in_ledger(target))
+
+
+@pytest.mark.parametrize("named", [".certificate.json", "."])
+@pytest.mark.parametrize("verified", [verify_any, verify_release])
+def test_a_certificate_of_no_name_is_refused_in_words(
+    tmp_path: Path, named: str, verified: Callable[[Path], list[str]]
+) -> None:
+    (tmp_path / ".certificate.json").write_text("{}", "utf-8")
+    with pytest.raises(InputError, match="no file's name before its ending"):
+        verified(tmp_path / named)

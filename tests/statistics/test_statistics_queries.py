@@ -12,11 +12,12 @@ import pytest
 from statistics_cases import EVERYTHING, asks, people, plan_of
 
 from workbench.data.table import Table
-from workbench.params import ParameterError
+from workbench.params import CancelledError, ParameterError
 from workbench.privacy.central.laplace import NoNoise
 from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import usual_request
-from workbench.statistics.figures import figures
+from workbench.statistics.figures import figures, figures_of
 from workbench.statistics.queries import Query, queries_of
 
 TINY: list[dict[str, Any]] = [
@@ -208,3 +209,25 @@ def test_requests_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ParameterError, match="at most 50,000 are released"):
         queries_of(asks({"statistic": "count", "by": ("c0", "c1")}), many, 1.0, 10)
     assert [a.called for a in usual_request(plan_of()).figures][-1] == "mean of pay"
+
+
+def test_a_stop_is_seen_between_the_groups_of_one_query() -> None:
+    class Third(CancelToken):
+        """Is asked to stop when it is looked at for the third time."""
+
+        looks = 0
+
+        def check(self) -> None:
+            self.looks += 1
+            if self.looks == 3:
+                self.cancel()
+            super().check()
+
+    plan = plan_of()
+    wanted = asks({"statistic": "mean", "column": "stars", "by": ("age",)})
+    (query,) = queries_of(wanted.checked(plan), plan, 1.0, 40)
+    answer, cancel = [1] * query.length, Third()
+    assert len(figures_of(query, answer)) > 3
+    with pytest.raises(CancelledError):
+        figures_of(query, answer, cancel)
+    assert cancel.looks == 3

@@ -8,13 +8,15 @@ import pytest
 
 from workbench.data.table import Table
 from workbench.privacy.central import StudyNoise
+from workbench.release.synthetic.synthesis_work import synthesis_setting
 from workbench.sanitize.plan import Column, Plan
 from workbench.statistics.asked import usual_request
 from workbench.statistics.figures import figures
 from workbench.statistics.queries import queries_of
-from workbench.studies.synthetic_rows import synthetic_cells
-from workbench.studies.ways import MODEL, NAMES, ROWS, STATISTICS, SYNTHETIC, compare_ways
+from workbench.studies.synthetic_rows import setting_of, synthetic_cells
+from workbench.studies.ways import MODEL, NAMES, ROWS, STATISTICS, SYNTHETIC, compare_ways, synthetic_setting
 from workbench.synth import MARGINALS, MST
+from workbench.synth.parameters import SynthesisParameters
 
 COLUMNS = (
     Column(name="age", kind="integer", lower=0, upper=99),
@@ -65,6 +67,25 @@ def test_without_a_target_no_model_is_advised_and_without_numbers_no_mean_is_ask
     assert [q.asked for q in ways.questions] == ["share"]
     assert "target" in ways.way(MODEL).problem
     assert compare_ways(plan(0.001, COLUMNS[2]), 20).advised == STATISTICS
+
+
+@pytest.mark.parametrize("target", [True, False])
+@pytest.mark.parametrize(("epsilon", "rows"), [(0.5, 60), (0.5, 400), (1.0, 5000)])
+def test_the_forecast_the_study_and_the_release_have_the_same_cuts(epsilon: float, rows: int, target: bool) -> None:
+    columns = COLUMNS if target else (*COLUMNS[:3], Column(name="sick", kind="category", domain=("no", "yes")))
+    made = plan(epsilon, *columns)
+    method, released = synthesis_setting(made, made.row_epsilon(), rows, SynthesisParameters())
+    foreseen = synthetic_setting(made, "sick" if target else None, rows)
+    assert method is (MARGINALS if target else MST)
+    settings = [released, foreseen, setting_of(columns, rows, epsilon)]  # a study's last column is its target
+    assert len({tuple(c.cuts for c in s.columns) for s in settings}) == 1
+    assert (released.columns[0].cuts < 16) == (rows < 5000)
+    assert foreseen.target == released.target == (3 if target else None)
+
+
+def test_few_rows_have_few_cuts_in_the_forecast() -> None:
+    few, many = (synthetic_setting(plan(0.5), "sick", rows).columns[0].cuts for rows in (30, 100_000))
+    assert (few, many) == (5, 16)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.api.tables import Place, asked_for, place_of, typed
 from workbench.data.table import Table
 from workbench.params import ParameterError
+from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.laplace import StudyNoise
 from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import CentralWork, prepared_central
 from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
 from workbench.release.ledger.ledger import Ledger
@@ -33,6 +36,8 @@ from workbench.statistics.release_file import FORMATS, decode
 from workbench.synth.columns import coded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.synthesis import synthesised
+
+_EPSILON = RealField(help="privacy loss of one row", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
 
 def synthesize(
@@ -74,7 +79,7 @@ def synthesize(
     """
     table = table_of(frame)
     chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
-    of_row = plan.row_epsilon() if epsilon is None else exact(epsilon)
+    of_row = _of_row(plan, epsilon)
     count = plan.rows_of(table).rows
     if not _released(ledger, output, seed):
         way, setting = synthesis_setting(plan, of_row, count, chosen)
@@ -128,9 +133,10 @@ def statistics(
     request = (
         usual_request(plan)
         if figures is None
-        else Request.from_plain({"figure": [dict(asked) for asked in figures]}, "figures")
+        # Not a list, or not of mappings: the request refuses it in words.
+        else Request.from_plain({"figure": [*figures] if isinstance(figures, Sequence) else figures}, "figures")
     )
-    of_row = plan.row_epsilon() if epsilon is None else exact(epsilon)
+    of_row = _of_row(plan, epsilon)
     rows = plan.rows_of(table)
     if not _released(ledger, output, seed):
         work = statistics_work(request, plan, of_row, rows.rows, "json")
@@ -142,6 +148,15 @@ def statistics(
     to = destination(Path(output), formats=FORMATS)
     done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format), to, ledger)
     return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_told(done))
+
+
+def _of_row(plan: Plan, epsilon: float | None) -> Decimal:
+    """Return ε of one row: the plan's unless one was given.
+
+    Raises:
+        ParameterError: it is no number, or out of range.
+    """
+    return plan.row_epsilon() if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
 
 
 def _released(ledger: Place | bool | None, output: Place | None, seed: int | None) -> bool:
@@ -173,7 +188,9 @@ def _cells(path: Path, kind: str) -> dict[str, list[str | None]]:
     if kind == "parquet":
         frame = pl.read_parquet(path).cast(pl.String)
     else:
-        frame = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
+        read = pl.read_csv(path, separator="\t" if kind == "tsv" else ",", infer_schema=False)
+        # A missing value alone in its row is written "", as an empty line would be no row; no released value is empty.
+        frame = read.with_columns(pl.all().replace("", None))
     return {name: frame[name].to_list() for name in frame.columns}
 
 

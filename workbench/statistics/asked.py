@@ -89,12 +89,22 @@ def protected(plan: Plan, name: str) -> Column:
     """Return a column that statistics may read.
 
     Raises:
-        ParameterError: the plan does not have it, or does not protect it.
+        ParameterError: the plan does not have it, does not protect it, or took its values from the rows.
     """
     column = plan.column(name)
     if column.action != "protect":
         raise ParameterError(f"the plan does not protect the column {name!r}", mend='write action = "protect" for it')
+    if read_off(column):
+        raise ParameterError(
+            f"the values of the column {name!r} were read off the data, and statistics would publish each of them",
+            mend="declare its domain, or leave the column out",
+        )
     return column
+
+
+def read_off(column: Column) -> bool:
+    """Return whether the values that make a column's bins are those that somebody's rows have."""
+    return column.bounds_origin == "data" and not column.numeric
 
 
 def _check_kind(ask: Ask, column: Column) -> None:
@@ -112,8 +122,11 @@ def _check_kind(ask: Ask, column: Column) -> None:
 
 
 def usual_request(plan: Plan) -> Request:
-    """Return what is asked for where nobody chose: a histogram of each protected column, the mean of each number."""
-    histograms = [Ask(statistic=HISTOGRAM, column=c.name) for c in plan.protected]
+    """Return what is asked for where nobody chose: a histogram of each protected column, the mean of each number.
+
+    Columns whose values were read off the data are left out: each of their bins would be published.
+    """
+    histograms = [Ask(statistic=HISTOGRAM, column=c.name) for c in plan.protected if not read_off(c)]
     means = [Ask(statistic=MEAN, column=c.name) for c in plan.protected if c.kind in ("integer", "real")]
     return Request(figures=(*histograms, *means))
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM
 from workbench.statistics.queries import CENTRED, PAIR, Query
 from workbench.statistics.widths import (
@@ -64,9 +65,23 @@ def figures(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) -> l
     return [figure for query in queries for figure in figures_of(query, answers[query.label])]
 
 
-def figures_of(query: Query, answer: Sequence[int]) -> list[Figure]:
-    """Return the figures that are read from one query."""
-    return list(_read(query, np.array(answer, dtype=np.float64)))
+def figures_of(query: Query, answer: Sequence[int], cancel: CancelToken | None = None) -> list[Figure]:
+    """Return the figures that are read from one query.
+
+    Args:
+        query: the query.
+        answer: its noisy whole numbers.
+        cancel: looked at after each figure, as a mean of each of many groups takes a while.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    cancel = cancel or CancelToken()
+    found = []
+    for figure in _read(query, np.array(answer, dtype=np.float64)):
+        cancel.check()
+        found.append(figure)
+    return found
 
 
 def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:

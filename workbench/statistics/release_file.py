@@ -20,12 +20,12 @@ FORMATS = {".csv": "csv", ".json": "json"}
 _NUMBERS = ("estimate", "low", "high")
 _SPARSE = {"yes": True, "no": False}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
-_REAL = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,20})?(e[+-][0-9]{2,3})?")
+_REAL = re.compile(r"-?(0|[1-9][0-9]{0,18})(\.[0-9]{1,25})?(e[+-][0-9]{2,3})?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
-    """Return the figures as JSON holds them; numbers have nine digits."""
+    """Return the figures as JSON holds them; numbers have all their digits, as the noise is in them already."""
     found = []
     for figure in figures:
         plain = {name: getattr(figure, name) for name in FIELDS}
@@ -36,7 +36,7 @@ def records(figures: Sequence[Figure]) -> list[dict[str, Any]]:
 def _short(value: float | str) -> float | int | str:
     if isinstance(value, str):
         return value
-    number = float(f"{value:.9g}") + 0.0
+    number = float(value) + 0.0
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 

@@ -13,14 +13,14 @@ from workbench.privacy.entropy import SeededEntropy
 from workbench.sanitize.plan import Column
 from workbench.synth import Synthesiser
 from workbench.synth.base import Setting
-from workbench.synth.columns import coarse_columns, coded_cells
+from workbench.synth.columns import coded_cells
+from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import require_bounded, require_payable, synthesised
 
 
 def setting_of(columns: Sequence[Column], rows: int, epsilon: float) -> Setting:
     """Return the public facts of a synthesis of ``rows`` rows; the last column is the target."""
-    coarse = coarse_columns([column.facts() for column in columns])
-    return Setting(coarse, len(coarse) - 1, rows, exact(epsilon))
+    return setting_for([column.facts() for column in columns], len(columns) - 1, rows, exact(epsilon))
 
 
 def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, epsilon: float) -> None:

@@ -23,7 +23,7 @@ from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Setting, Synthesiser
-from workbench.synth.columns import coarse_columns
+from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import require_bounded, require_payable
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
@@ -238,12 +238,19 @@ def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> li
     return found
 
 
+def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
+    """Return the public facts of the synthetic rows that are foreseen, which are those of a release by default."""
+    facts = [c.facts() for c in plan.protected]
+    place = None if target is None else [f.name for f in facts].index(target)
+    return setting_for(facts, place, rows, plan.row_epsilon())
+
+
 def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int) -> list[float | None]:
     """Return the errors by the noise of the measured tables; a mean may also be off by half of a coarse cell."""
     method = MST if target is None else MARGINALS
-    columns = coarse_columns([c.facts() for c in plan.protected])
+    setting = synthetic_setting(plan, target, rows)
+    columns = setting.columns
     names = [c.name for c in columns]
-    setting = Setting(columns, None if target is None else names.index(target), rows, plan.row_epsilon())
     require_bounded(setting)
     require_payable(method, setting)
     found: list[float | None] = []

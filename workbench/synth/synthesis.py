@@ -115,8 +115,12 @@ def synthesised(
         raise AssertionError("a query that was paid for was not asked")
     root = setting.target if setting.target is not None else 0
     tree = Tree.of(setting.sizes, tables.pairs, root)
+    # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
+    # tell it, for whoever saw it could cancel and pay nothing.
+    emit(Progress(0, ROUNDS, "fitting the model"))
+    tell = ignore if noise.releasable else emit
     model = fitted(
-        tree, tables.measured, setting.rows, cancel, on_round=lambda k: emit(Progress(k, ROUNDS, "fitting the model"))
+        tree, tables.measured, setting.rows, cancel, on_round=lambda k: tell(Progress(k, ROUNDS, "fitting the model"))
     )
     count = len(setting.columns)
     codes = sampled_rows(

@@ -17,7 +17,7 @@ from workbench.learners.queries import checked_whole_numbers
 from workbench.learners.tasks import REGRESSION
 from workbench.params import InputError, ParameterError
 
-_FORMAT = 1
+_FORMAT = 2
 _ANSWERS = "predictions"
 
 

@@ -23,8 +23,9 @@ from workbench.statistics.queries import Query, queries_of
 from workbench.statistics.release_file import FORMATS, decode, records, written
 
 _SLACK = 1 << 10
-_LAST_DIGITS = 1e-6
-"""Relative: half-widths hang on sines and exponentials, whose last bits differ between processors."""
+_LAST_DIGITS, _LAST_BITS = 1e-6, 1e-12
+"""Relative to an interval's length: half-widths hang on sines and exponentials, whose last bits differ between
+processors. And relative to the figure itself."""
 
 
 def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: CancelToken) -> Iterator[str]:
@@ -55,7 +56,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     expected = records(figures(queries, answers))
     cancel.check()
     # Last digits may differ between processors; nothing makes a file twice as long as the one expected.
-    most = 2 * len(written(expected, kind)) + _SLACK
+    most = 2 * len(written(expected, kind)) + 64 * len(expected) + _SLACK
     if output.stat().st_size > most:
         yield f"the file has {output.stat().st_size} bytes, its figures take at most {most}"
         return
@@ -79,10 +80,12 @@ def _answers(told: Any, queries: tuple[Query, ...]) -> dict[str, list[int]]:
 
 
 def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    low, high = other["low"], other["high"]
+    length = 0.0 if isinstance(low, str) or isinstance(high, str) else abs(high - low)
+    return one.keys() == other.keys() and all(_same(one[key], other[key], length) for key in one)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, length: float) -> bool:
     if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str) or isinstance(other, str):
         return type(one) is type(other) and bool(one == other)
-    return math.isclose(one, other, rel_tol=_LAST_DIGITS, abs_tol=1e-9)
+    return math.isclose(one, other, rel_tol=_LAST_BITS, abs_tol=_LAST_DIGITS * length + 1e-9)

@@ -55,7 +55,7 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
             emit(Progress(done, len(queries), query.label))
             answers[query.label] = noise.integers(query.answer(table), query.size, query.epsilon)
             cancel.check()
-            found += figures_of(query, answers[query.label])
+            found += figures_of(query, answers[query.label], cancel)
         return Made(encode(found, kind), method_told(queries, answers))
 
     return CentralWork(

@@ -20,8 +20,9 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import Answered, Setting, events
-from workbench.synth.columns import DEFAULT_CUTS, CoarseColumn, coarse_columns, coded, public_cuts
+from workbench.synth.columns import CoarseColumn, coarse_columns, coded
 from workbench.synth.parameters import SynthesisParameters
+from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
 
 KIND = "synthetic"
@@ -54,12 +55,8 @@ def synthesis_setting(
     target = chosen.target if chosen.target is not None else (roles[0] if len(roles) == 1 else None)
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
-    columns = coarse_columns(facts, chosen.cuts or DEFAULT_CUTS)
-    if chosen.cuts is None:
-        place = place_of_target(columns, target, method)
-        cuts = public_cuts(rows, float(epsilon), len(facts), 2 if place is None else columns[place].size)
-        columns = coarse_columns(facts, cuts)
-    setting = Setting(columns, place_of_target(columns, target, method), rows, epsilon)
+    place = place_of_target(coarse_columns(facts), target, method)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts)
     require_bounded(setting)
     require_payable(method, setting)
     return method, setting

@@ -138,6 +138,8 @@ def located(path: Path, certificate: Path | None = None) -> tuple[Path, Path]:
             count = "no certificate" if not found else f"{len(found)} certificates"
             raise InputError(f"the folder holds {count}", str(path), "name the released file")
         path = found[0]
+    if path.name == SUFFIX:
+        raise InputError("the certificate has no file's name before its ending", str(path), "name the released file")
     if path.name.endswith(SUFFIX):
         return path.with_name(path.name.removesuffix(SUFFIX)), certificate or path
     if not os.path.exists(path):

@@ -1,0 +1,31 @@
+"""The public facts of a synthesis, chosen in one place: a forecast and a study then have the release's own cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from workbench.data.schema import Attribute
+from workbench.synth.base import Setting
+from workbench.synth.columns import coarse_columns, public_cuts
+
+
+def setting_for(
+    facts: Sequence[Attribute], target: int | None, rows: int, epsilon: Decimal, cuts: int | None = None
+) -> Setting:
+    """Return the setting of a synthesis.
+
+    Args:
+        facts: public facts about the columns.
+        target: place of the column that others are to be told about, or ``None``.
+        rows: n of the original table, public.
+        epsilon: ε of one row's whole record.
+        cuts: of a column of numbers; by default :func:`public_cuts`.
+
+    Raises:
+        ParameterError: there is no column, or a fact is not declared.
+    """
+    if cuts is None:
+        beside = 2 if target is None else coarse_columns([facts[target]])[0].size
+        cuts = public_cuts(rows, float(epsilon), len(facts), beside)
+    return Setting(coarse_columns(facts, cuts), target, rows, epsilon)
