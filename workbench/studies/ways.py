@@ -157,10 +157,10 @@ def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None) -> Way
 
 
 _TOLD = {
-    ROWS: ("Noisy rows", "Your rows, every value replaced by a noisy one: any program reads them, and each value may "
+    ROWS: ("Noisy rows", "Your rows, with every value replaced by a noisy one. Any program reads them; each value may "
            "be far off."),
-    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts: nobody's rows; for tables, "
-                "charts and training models."),
+    SYNTHETIC: ("Synthetic rows", "New rows of the same shape, drawn from noisy counts. They are nobody's, and serve "
+                "for tables, charts and training models."),
     STATISTICS: ("Statistics", "Counts, means and histograms with intervals: few numbers, and the most exact ones."),
     MODEL: ("A model", "A trained model with noise in it: it predicts, and tells nothing else."),
 }  # fmt: skip

@@ -207,7 +207,7 @@ def _beginning(
 
 
 def _positive(counts: Doubles) -> Doubles:
-    """Return noisy counts as positive shares that sum to 1; what is below a thousandth of an equal share is that."""
+    """Return noisy counts as positive shares that sum to 1; none is below a hundredth of an equal share."""
     clipped = np.maximum(counts, 0.0)
     total = clipped.sum()
     even = 1.0 / counts.size

@@ -17,18 +17,18 @@ from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.project.source_stamp import changed_since
-from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobHandle
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.release_job import start_release
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import remember_folder
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Cancelled, Emit, Notice
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.central.central_work import CentralWork, PreparedCentral
@@ -255,38 +255,7 @@ def _released(
                 book.set_first_cap(book.account_of(outlook.verdict.account), cap)
             return release_central(outlook.prepared, book, emit, cancel, account=outlook.verdict.account)
 
-    def apply(done: CentralRelease) -> None:
-        if session.opened is opened:
-            session.add_release(
-                ReleasedStep(
-                    done.release_id,
-                    done.output.parent,
-                    outlook.plan,
-                    done.epsilon_charged,
-                    title=outlook.title,
-                    files=(("file", done.output), ("certificate", done.certificate)),
-                    central=outlook.prepared.work.kind,
-                    result=done,
-                )
-            )
-        if handle.too_late:
-            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
-        else:
-            charged = "; nothing more was charged" if done.published_earlier else ""
-            session.tell("info", f"Released {outlook.title} to {done.output}{charged}.")
-
-    def told_of_cancel() -> None:
-        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
-        if stays:
-            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
-        elif not doubts:
-            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
-
-    doubts: list[Notice] = []
-    job = Job("Releasing", work, about=opened.title)
-    handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
-    # A ledger that could not be told of the end says so itself.
-    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
-    handle.cancelled.connect(told_of_cancel)
-    handle.ended.connect(lambda: read_account(session, jobs))
-    return handle
+    kind = outlook.prepared.work.kind
+    return start_release(
+        session, jobs, RELEASE, opened, outlook.plan, work, lambda _: outlook.title, on_failure, central=kind
+    )

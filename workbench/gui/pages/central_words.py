@@ -32,7 +32,7 @@ def error_of(error: BaseException) -> WorkbenchError | None:
 
 
 def left_words(session: Session, cost: Decimal) -> tuple[str, str]:
-    """Return what remains after the release, and in which look it is written."""
+    """Return what remains of the budget after the release, and the style of that text."""
     remaining = session.account.remaining
     if remaining is None:
         return "this release sets the cap", "muted"

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.gui.project.source_stamp import changed_since
-from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
-from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.gui.session.release_job import start_release
+from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Cancelled, Emit, Notice
+from workbench.signals.events import Emit
 
 if TYPE_CHECKING:
     from workbench.release.ledger.records import Cap
@@ -143,41 +143,10 @@ def release_plan(
                 book.set_first_cap(book.enter_for_release(opened.table, outlook.prepared.plan.account), cap)
             return release_prepared(outlook.prepared, book, emit, cancel)
 
-    def apply(done: TableRelease) -> None:
-        if session.opened is opened:
-            session.add_release(
-                ReleasedStep(
-                    done.release_id,
-                    done.output.parent,
-                    draft,
-                    done.epsilon_charged,
-                    title=count(done.rows, "row"),
-                    files=(("file", done.output), ("certificate", done.certificate)),
-                    result=done,
-                    worth=worth,
-                )
-            )
-        if handle.too_late:
-            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
-        else:
-            charged = "; nothing more was charged" if done.published_earlier else ""
-            session.tell("info", f"Released {done.rows:,} rows to {done.output}{charged}.")
+    def title(done: TableRelease) -> str:
+        return count(done.rows, "row")
 
-    def told_of_cancel() -> None:
-        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
-        if stays:
-            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
-        elif not doubts:
-            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
-
-    doubts: list[Notice] = []
-    job = Job("Releasing", work, about=opened.title)
-    handle = jobs.start(job, key=RELEASE, on_result=apply, on_failure=on_failure)
-    # A ledger that could not be told of the end says so itself.
-    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
-    handle.cancelled.connect(told_of_cancel)
-    handle.ended.connect(lambda: read_account(session, jobs))
-    return handle
+    return start_release(session, jobs, RELEASE, opened, draft, work, title, on_failure, worth=worth)
 
 
 def copy_release(

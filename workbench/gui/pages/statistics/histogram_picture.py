@@ -19,7 +19,7 @@ GAP = 0.12
 
 
 class HistogramPicture(BarChart):
-    """Bars with brackets; one that cannot be told from none is faint, and its tooltip says so."""
+    """Bars with their intervals. A bar that could as well be empty is faint, and its tooltip says so."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "statistics_histogram", (400, 180), (2, KEY, 2, 22))

@@ -174,7 +174,7 @@ def check(
 
 
 def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Checked:
-    """Return what is known of the release of ``choice`` from a table of ``rows`` rows.
+    """Return cost and expected errors of the figures in ``choice``, for a table of ``rows`` rows.
 
     Raises:
         ParameterError: it does not fit the plan, or ε is too small for it.

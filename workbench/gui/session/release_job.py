@@ -1,0 +1,108 @@
+"""The job of a release of any kind, and what the window is told at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable, ReleasedStep, Session
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Cancelled, Emit, Notice
+
+
+class Done(Protocol):
+    """What every kind of release ends with."""
+
+    @property
+    def release_id(self) -> str:
+        """Its name in the ledger."""
+        ...
+
+    @property
+    def epsilon_charged(self) -> Decimal:
+        """ε charged."""
+        ...
+
+    @property
+    def output(self) -> Path:
+        """The file."""
+        ...
+
+    @property
+    def certificate(self) -> Path:
+        """Its certificate."""
+        ...
+
+    @property
+    def published_earlier(self) -> bool:
+        """Whether an earlier run made and paid for it."""
+        ...
+
+
+def start_release(
+    session: Session,
+    jobs: JobCenter,
+    key: str,
+    opened: OpenTable,
+    plan: DraftPlan,
+    work: Callable[[Emit, CancelToken], Done],
+    title: Callable[[Any], str],
+    on_failure: Callable[[BaseException], None],
+    **more: Any,
+) -> JobHandle:
+    """Start a release; whatever its end, the budget gauge follows and the session is told.
+
+    Args:
+        session: hears of it, and remembers it while its table is open.
+        jobs: runs it.
+        key: of the job.
+        opened: the table that it is made from.
+        plan: the plan that it is made by.
+        work: releases.
+        title: what was released, such as "150 rows".
+        on_failure: hears why it was not released.
+        more: further attributes of the :class:`ReleasedStep`.
+    """
+
+    def apply(done: Done) -> None:
+        what = title(done)
+        if session.opened is opened:
+            files = (("file", done.output), ("certificate", done.certificate))
+            session.add_release(
+                ReleasedStep(
+                    done.release_id,
+                    done.output.parent,
+                    plan,
+                    done.epsilon_charged,
+                    title=what,
+                    files=files,
+                    result=done,
+                    **more,
+                )
+            )
+        if handle.too_late:
+            session.tell("warning", f"It was too late to cancel: {done.output} stands, and its charge with it.")
+        else:
+            charged = "; nothing more was charged" if done.published_earlier else ""
+            session.tell("info", f"Released {what} to {done.output}{charged}.")
+
+    def told_of_cancel() -> None:
+        stays = handle.end.what if isinstance(handle.end, Cancelled) else ""
+        if stays:
+            session.tell("warning", f"{stays[0].upper()}{stays[1:]}.")
+        elif not doubts:
+            session.tell("info", "Cancelled: no file was written, and nothing is charged.")
+
+    doubts: list[Notice] = []
+    handle = jobs.start(Job("Releasing", work, about=opened.title), key=key, on_result=apply, on_failure=on_failure)
+    # A ledger that could not be told of the end says so itself.
+    handle.notice.connect(lambda notice: doubts.append(notice) if notice.level == "warning" else None)
+    handle.cancelled.connect(told_of_cancel)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    return handle
