@@ -62,12 +62,15 @@ def test_a_centred_sum_and_a_fine_histogram_are_among_the_questions() -> None:
     assert forms == {"centred", "histogram", "pair"}
 
 
-@pytest.mark.parametrize("which", HOSTILE)
-def test_replacing_a_row_proves_no_more_than_twice_epsilon(which: str) -> None:
-    assert not audited(which).refutes(2 * EPSILON)
-
-
-def test_the_audit_is_not_blind_and_catches_noise_of_half_the_scale() -> None:
+def test_replacing_a_row_proves_no_more_than_twice_epsilon_and_noise_of_half_the_scale_is_caught() -> None:
     which = next(iter(HOSTILE))
-    assert audited(which).epsilon > 0.3
+    sound = audited(which)
+    assert 0.3 < sound.epsilon  # it is not blind
+    assert not sound.refutes(2 * EPSILON)
     assert audited(which, stolen=2.0).refutes(2 * EPSILON)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", list(HOSTILE)[1:])
+def test_other_hostile_rows_prove_no_more_than_twice_epsilon(which: str) -> None:
+    assert not audited(which).refutes(2 * EPSILON)

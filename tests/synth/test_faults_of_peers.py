@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from synth_cases import dependent_rows, names_of, rows_of, run, setting_of, table_of
 from transcripts import COUNTS, loss, recorded
@@ -147,6 +147,7 @@ def test_a_question_with_the_sensitivity_of_one_column_is_found() -> None:
     ),
     columns=st.integers(2, 9),
 )
+@settings(max_examples=15)
 def test_what_is_spent_never_passes_epsilon_by_a_last_bit(method: Synthesiser, epsilon: str, columns: int) -> None:
     """Shares sum to ε exactly, and the doubles that noise is drawn with sum to no more, in exact arithmetic."""
     setting = setting_of(names_of(*([2] * columns)), 20, epsilon)
