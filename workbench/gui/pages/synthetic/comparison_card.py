@@ -58,6 +58,8 @@ class ComparisonCard(Card):
         line = row(self.figure)
         line.addWidget(self.words, 1)
         self.body.addLayout(line)
+        self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
+        self.body.addWidget(self.learned)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
         self.correlations = Correlations(session, name, "Synthetic", ADVICE)
         self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
@@ -100,6 +102,7 @@ class ComparisonCard(Card):
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)
         self.words.setVisible(key != ROWS)
+        self.learned.setVisible(key != ROWS and bool(self.learned.text()))
 
     def show_compared(self, found: Compared | None, told: str = "") -> None:
         """Show another comparison, or none; ``told`` says of which draw."""
@@ -119,7 +122,12 @@ class ComparisonCard(Card):
 
             self.figure.setText(percent(found.quality.mean))
             self.words.setText(found.words)
+            self.learned.setText("" if found.learned is None else found.learned.words)
+            self.learned.setVisible(bool(self.learned.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._told[key] for key, one in self._segments.items() if one.isChecked()))
+
+    def _segments_checked(self, key: str) -> bool:
+        return key in self._segments and self._segments[key].isChecked()
 
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
         """Show the first rows of a released table of ``rows`` rows, or none."""
