@@ -101,7 +101,7 @@ def learned_from(
         training = _spaced(training)
         found.append((asked(X, y, held_out), asked(data.X[training], data.y[training], held_out), level))
     on_release, on_rows, level = (float(mean) for mean in np.mean(found, axis=0))
-    return LearnedFrom(target, model.title.lower(), figures.main.title, on_release, on_rows, level)
+    return LearnedFrom(target, model.title, figures.main.title, on_release, on_rows, level)
 
 
 def _spaced(rows: NDArray[Any]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
@@ -32,6 +33,18 @@ LOOKS = {
     PAIRS: ("Correlations", "How the columns go together, in the original and in the synthetic rows"),
     ROWS: ("Rows", "The rows that were released: public"),
 }
+
+
+class _Pictures(QStackedWidget):
+    """As high as it must be, and as the page has room for: no picture asks for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.MinimumExpanding)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the least height; a policy that ignores this would count as nothing where labels are wrapped."""
+        return self.minimumSize()
 
 
 class ComparisonCard(Card):
@@ -66,9 +79,7 @@ class ComparisonCard(Card):
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
-        self._pictures = QStackedWidget()
-        # As high as it must be, and as the page has room for: no picture asks for more.
-        self._pictures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._pictures = _Pictures()
         self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
         self._model = RowsModel(session)
         if rows:
