@@ -98,7 +98,7 @@ def means_of(kept: Kept, tables: list[str]) -> Means:
     """Return the means of the splits there are; a way that is not finished for a table has none."""
     gathered: dict[tuple[str, str, float | None], list[dict[str, float]]] = {}
     for (table, way, epsilon, split), figures in kept.pieces.items():
-        if table in tables and split < splits(table, way):
+        if table in tables and way in (*FREE, *PAID) and split < splits(table, way):
             gathered.setdefault((table, way, epsilon), []).append(figures)
     out: Means = {}
     for (table, way, epsilon), pieces in gathered.items():
