@@ -50,8 +50,8 @@ def exponential(values: int = 100, mean: float | None = None) -> Distribution:
 
 
 def zipf(values: int = 100, power: float = 1.0) -> Distribution:
-    """Return chances that fall as 1/place^power over strings ``v1`` …"""
-    return _of("zipf", [f"v{i}" for i in range(1, values + 1)], np.arange(1, values + 1) ** -power)
+    """Return chances that fall as 1/place^power over strings called ``v1`` and so on."""
+    return _of("zipf", [f"v{i}" for i in range(1, values + 1)], np.arange(1, values + 1, dtype=np.float64) ** -power)
 
 
 def observed(values: Sequence[str | None], name: str) -> Distribution:

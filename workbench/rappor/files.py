@@ -47,9 +47,13 @@ def read_parameters(path: Path) -> RapporParameters:
     found = list(csv_lines(path, "parameter file"))
     header = [cell.strip() for cell in found[0][1]]
     if header != list(NAMES):
-        raise fault(f"the parameter file begins with {shown(','.join(header))}", path, found[0][0], "begin it with k,h,m,p,q,f")
+        raise fault(
+            f"the parameter file begins with {shown(','.join(header))}", path, found[0][0], "begin it with k,h,m,p,q,f"
+        )
     if len(found) == 1:
-        raise InputError("the parameter file has a header and no values", str(path), "add a line such as 128,2,16,0.5,0.75,0.5")
+        raise InputError(
+            "the parameter file has a header and no values", str(path), "add a line such as 128,2,16,0.5,0.75,0.5"
+        )
     if len(found) > 2:
         raise fault("the parameter file has more than one line of values", path, found[2][0], "leave one")
     line, cells = found[1]
@@ -86,12 +90,14 @@ def read_counts(path: Path, parameters: RapporParameters) -> Counts:
         if len(cells) != k + 1:
             what = f"cohort {cohort} has {len(cells) - 1} counts, and a report has k = {k} bits"
             raise fault(what, path, line, "give the number of reports, then a count for each bit")
-        values = [whole(cell, MOST_COUNT) for cell in cells]
-        for place, (cell, value) in enumerate(zip(cells, values, strict=True)):
+        values: list[int] = []
+        for place, cell in enumerate(cells):
+            value = whole(cell, MOST_COUNT)
             if value is None:
                 raise fault(f"{shown(cell)} in column {place + 1} is no count", path, line)
-            if value > (values[0] or 0):
-                what = f"bit {place} has the count {value}, and cohort {cohort} has {values[0]} reports"
+            values.append(value)
+            if value > values[0]:
+                what = f"bit {place - 1} has the count {value}, and cohort {cohort} has {values[0]} reports"
                 raise fault(what, path, line)
         reports[cohort], ones[cohort] = values[0], values[1:]
         cohort += 1

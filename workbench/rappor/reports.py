@@ -78,9 +78,7 @@ def read_sum(
     return Counts(reports, ones)
 
 
-def _blocks(
-    path: Path, parameters: RapporParameters
-) -> Iterator[tuple[list[int], NDArray[np.int64], list[str]]]:
+def _blocks(path: Path, parameters: RapporParameters) -> Iterator[tuple[list[int], NDArray[np.int64], list[str]]]:
     records = csv_lines(path, "file of reports")
     line, header = next(records)
     names = [cell.strip() for cell in header]
@@ -124,8 +122,6 @@ def report_bytes(
         k = parameters.k
         parts += [
             f"{client},{cohort},{texts[k * at : k * at + k]}\n"
-            for at, (client, cohort) in enumerate(
-                zip(clients[part].tolist(), cohorts[part].tolist(), strict=True)
-            )
+            for at, (client, cohort) in enumerate(zip(clients[part].tolist(), cohorts[part].tolist(), strict=True))
         ]
     return "".join(parts).encode()

@@ -155,7 +155,9 @@ def simulate(
         CancelledError: ``cancel`` was set.
     """
     if not 1 <= reports <= MOST_SIMULATED:
-        raise ParameterError(f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", mend="give another number")
+        raise ParameterError(
+            f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", mend="give another number"
+        )
     cancel = cancel or CancelToken()
     names = tuple(distribution.values if candidates is None else candidates)
     bits: Bits = BasicBits(parameters, names) if basic else BloomBits(parameters)

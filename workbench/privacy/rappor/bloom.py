@@ -62,7 +62,9 @@ class BasicBits:
             what = f"the basic variant has h = 1 and m = 1, not {parameters.h} and {parameters.m}"
             raise ParameterError(what, mend="give h = 1 and m = 1")
         if len(values) > parameters.k:
-            raise ParameterError(f"{len(values)} values need as many bits, and k = {parameters.k}", mend="give more bits")
+            raise ParameterError(
+                f"{len(values)} values need as many bits, and k = {parameters.k}", mend="give more bits"
+            )
         self.parameters = parameters
         self._places = {value: place for place, value in enumerate(values)}
 

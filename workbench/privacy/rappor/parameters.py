@@ -21,9 +21,7 @@ class RapporParameters(Parameters):
 
     k: int = integer(default=128, at_least=1, upto=MOST_BITS, symbol="k", help="bits of a report")
     h: int = integer(default=2, at_least=1, upto=16, symbol="h", help="hash functions of the Bloom filter")
-    m: int = integer(
-        default=16, at_least=1, upto=4096, symbol="m", help="cohorts; each has hash functions of its own"
-    )
+    m: int = integer(default=16, at_least=1, upto=4096, symbol="m", help="cohorts; each has hash functions of its own")
     p: float = real(
         default=0.5, at_least=0, upto=1, symbol="p", help="chance that a 0 of the permanent answer is reported as 1"
     )
