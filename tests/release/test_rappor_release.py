@@ -180,7 +180,7 @@ def test_a_client_that_comes_back_gives_its_permanent_answer(tmp_path: Path) -> 
 
 
 REFUSED: list[tuple[str, dict[str, list[str | None]], dict[str, Any], str]] = [
-    ("two values", {"c": ["a", "b", "a"], "v": ["x", "y", "z"]}, {"client": "c", "reports": 2}, "column v, row 3, line"),
+    ("two values", {"c": ["a", "b", "a"], "v": ["x", "y", "z"]}, {"client": "c", "reports": 2}, "column v, row 3"),
     ("too many reports", {"c": ["a", "b", "a"], "v": ["x", "y", "x"]}, {"client": "c"}, "column c, row 3, line 4"),
     ("no name", {"c": ["a", None], "v": ["x", "y"]}, {"client": "c"}, "column c, row 2, line 3"),
     ("wrong cohort", {"c": ["0", "4"], "v": ["x", "y"]}, {"cohort": "c"}, "column c, row 2, line 3"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 from workbench.params import ParameterError
 from workbench.privacy.rappor.parameters import RapporParameters
@@ -37,9 +38,8 @@ def smallest_detectable(
         alpha: chance of one false discovery among them.
         power: chance of finding it.
     """
-    from scipy.special import ndtri
-
     if not (0 < alpha < 1 and 0 < power < 1 and candidates >= 1):
         raise ParameterError("alpha and power lie between 0 and 1, and there is at least one candidate")
-    deviations = float(ndtri(power) - ndtri(alpha / candidates))
+    normal = NormalDist()
+    deviations = normal.inv_cdf(power) - normal.inv_cdf(alpha / candidates)
     return deviations * standard_error(parameters, reports)
