@@ -156,6 +156,7 @@ def test_the_basic_variants(f: float, p: float, q: float) -> None:
     assert abs(made.decoded.unexplained) < 4.5 * made.decoded.unexplained_error
 
 
+@pytest.mark.slow
 def test_the_forecast_of_the_standard_error_is_met() -> None:
     chosen = preset("exponential")
     made = run("exponential", 3, 200_000)
@@ -197,6 +198,7 @@ def test_decoding_can_be_cancelled() -> None:
         simulate(RapporParameters(), exponential(10), 1000, cancel=token)
 
 
+@pytest.mark.slow
 def test_more_reports_tell_more_in_the_roc() -> None:
     areas = []
     for reports in (5_000, 250_000):

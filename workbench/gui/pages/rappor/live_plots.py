@@ -207,4 +207,4 @@ class LinePlot(BarChart):
 
 
 def _told(value: float, plot: Plot) -> str:
-    return f"{100 * value:.2g} %" if plot.percent else f"{value:.3g}"
+    return f"{100 * value:.2g} %" if plot.percent else f"{value:.2g}"

@@ -55,7 +55,7 @@ class RapporPage(PageFrame):
             ChoiceBox(), "rappor_source", "Values", "An experiment with made-up clients, or a column of the open table"
         )
         self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self._source.setMinimumContentsLength(24)
+        self._source.setMinimumContentsLength(30)
         self._refusal = label("", "danger", wrap=True, name="rappor_refusal")
         self._results = ResultsPart(session)
         self._target = PathField(

@@ -35,14 +35,14 @@ class _Line:
 
 _DECLARED = RapporParameters.declared()
 LINES = (
-    _Line("f", "permanent coin tosses, f", _DECLARED["f"], 0, 0.99, whole=False),
-    _Line("p", "0 reported as 1, p", _DECLARED["p"], 0, 1, whole=False),
-    _Line("q", "1 reported as 1, q", _DECLARED["q"], 0, 1, whole=False),
-    _Line("h", "hash functions, h", _DECLARED["h"], 1, 8),
+    _Line("f", "coin tosses, f", _DECLARED["f"], 0, 0.99, whole=False),
+    _Line("p", "0 told as 1, p", _DECLARED["p"], 0, 1, whole=False),
+    _Line("q", "1 told as 1, q", _DECLARED["q"], 0, 1, whole=False),
+    _Line("h", "hashes, h", _DECLARED["h"], 1, 8),
     _Line("k", "bits, k", _DECLARED["k"], 8, HASHED_BITS),
     _Line("m", "cohorts, m", _DECLARED["m"], 1, 64),
     _Line("clients", "clients", CLIENTS, 1_000, 10_000_000, log=True),
-    _Line("each", "reports of a client", EACH, 1, 1_000, log=True),
+    _Line("each", "reports each", EACH, 1, 1_000, log=True),
 )
 
 
@@ -67,7 +67,7 @@ class ParametersCard(Card):
         for row, line in enumerate(LINES):
             help_text = line.spec.help[:1].upper() + line.spec.help[1:]
             field = named(QLineEdit(), f"rappor_{line.key}", line.words, help_text)
-            field.setFixedWidth(88)
+            field.setFixedWidth(84)
             slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider", line.words, help_text)
             slider.setRange(0, STEPS)
             slider.setMinimumWidth(60)

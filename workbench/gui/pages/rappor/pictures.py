@@ -158,7 +158,8 @@ class HeatPicture(BarChart):
         theme, box = self._session.theme, self._box()
         least, most = float(self._heat.min()), float(self._heat.max())
         shade = (self._heat - least) / max(most - least, 1e-9)
-        ends = [np.array(QColor(c).getRgb()[:3], dtype=np.float64) for c in (theme.surface, theme.accent)]
+        colours = (QColor(theme.surface), QColor(theme.accent))
+        ends = [np.array([c.red(), c.green(), c.blue()], dtype=np.float64) for c in colours]
         pixels = np.ascontiguousarray(ends[0] + shade[..., None] * (ends[1] - ends[0]), dtype=np.uint8)
         rows, columns = shade.shape
         image = QImage(pixels.data, columns, rows, 3 * columns, QImage.Format.Format_RGB888)

@@ -203,13 +203,15 @@ def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, A
     low, high = decoded.interval()
     size = decoded.estimate if truth is None else np.maximum(truth, decoded.estimate * decoded.bonferroni)
     kept = np.argsort(-size, kind="stable")[:SHOWN]
-    if all(string.isdigit() for string in decoded.strings):
-        kept = kept[np.argsort([int(decoded.strings[at]) for at in kept.tolist()], kind="stable")]
+    there = [decoded.strings[at] for at in range(len(size)) if truth is None or truth[at] > 0]
+    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers stand in their own order
+        numbers = [decoded.strings[at] for at in kept.tolist()]
+        kept = kept[np.argsort([int(n) if n.isdecimal() else 1 << 60 for n in numbers], kind="stable")]
     bars = []
     for at in kept.tolist():
         sure, true = bool(decoded.bonferroni[at]), None if truth is None else float(truth[at])
-        there = true is None or true > 0
-        verdict = ("detected" if there else "false") if sure else ("missed" if there else "absent")
+        occurs = true is None or true > 0
+        verdict = ("detected" if occurs else "false") if sure else ("missed" if occurs else "absent")
         ends = float(low[at]), float(high[at])
         bars.append(Bar(decoded.strings[at], true, max(float(decoded.estimate[at]), 0.0), *ends, verdict))
     half = 1.96 * decoded.unexplained_error
