@@ -54,7 +54,11 @@ def ready(people, press, idle, qtbot, tmp_path):
     return people
 
 
-def test_both_figures_follow_every_field_and_slider(ready, qtbot) -> None:
+def test_both_figures_follow_the_fields_and_a_release_is_charged_first_and_decoded(
+    ready, press, idle, answer, qtbot, tmp_path: Path
+) -> None:
+    assert "Choose a column" in note(ready)
+    assert not enabled(ready, "rappor_release")
     assert (fact(ready, "permanent"), fact(ready, "one")) == ("∞", "2.198")  # the normal preset: f = 0
     retype(ready, qtbot, "rappor_f", "0.5")
     assert (fact(ready, "permanent"), fact(ready, "one")) == ("4.395", "1.075")
@@ -83,6 +87,28 @@ def test_both_figures_follow_every_field_and_slider(ready, qtbot) -> None:
     assert "infinite" in note(ready)
     assert not enabled(ready, "rappor_release")
     assert enabled(ready, "rappor_simulate")
+    # Parameters that can be charged: released once.
+    target = tmp_path / "reports.csv"
+    for name, value in (("f", "0.5"), ("p", "0.5"), ("q", "0.75"), ("h", "2"), ("each", "1")):
+        retype(ready, qtbot, f"rappor_{name}", value)
+    told = answer("yes")
+    press(ready, "rappor_release")
+    qtbot.waitUntil(lambda: bool(told))
+    idle(ready)
+    assert "ε = 1.075" in told[0]
+    assert verify_any(target) == []
+    rows = list(csv.DictReader(target.read_text("utf-8").splitlines()))
+    assert len(rows) == ready.session.opened.table.rows
+    assert set(rows[0]) == {"client", "cohort", "rappor"}
+    with Ledger.open() as book:
+        assert [release.status for release in book.releases()] == ["charged"]
+    qtbot.waitUntil(lambda: ready.page._results.isVisible())
+    assert "released reports of sex" in ready.findChild(QLabel, "rappor_found_title").text()
+    assert not ready.page._results._badge.isVisible()
+    # A second one passes the cap, which the first has set.
+    assert "remain" in note(ready)
+    assert not enabled(ready, "rappor_release")
+    assert statuses() == ["charged"]
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.key)
@@ -97,6 +123,7 @@ def test_the_plots_are_of_the_engine(line) -> None:
     assert all(0 < share <= 1 for _, share in least.series[0].points)
 
 
+@pytest.mark.slow
 def test_a_simulation_is_free_and_drawn(ready, press, idle, qtbot) -> None:
     retype(ready, qtbot, "rappor_clients", "20000000")
     press(ready, "rappor_simulate")
@@ -138,29 +165,3 @@ def test_a_simulation_of_a_column_is_private_and_has_a_roc(ready, press, idle, q
     assert found.private
     areas = [float(np.trapezoid(hits, alarms)) for _, alarms, hits in found.roc]
     assert areas[0] > areas[-1]
-
-
-def test_a_release_is_charged_first_and_decoded(ready, press, idle, answer, qtbot, tmp_path: Path) -> None:
-    target = tmp_path / "reports.csv"
-    assert "Choose a column" in note(ready)
-    assert not enabled(ready, "rappor_release")
-    pick(ready, "column sex")
-    retype(ready, qtbot, "rappor_f", "0.5")
-    told = answer("yes")
-    press(ready, "rappor_release")
-    qtbot.waitUntil(lambda: bool(told))
-    idle(ready)
-    assert "ε = 1.075" in told[0]
-    assert verify_any(target) == []
-    rows = list(csv.DictReader(target.read_text("utf-8").splitlines()))
-    assert len(rows) == ready.session.opened.table.rows
-    assert set(rows[0]) == {"client", "cohort", "rappor"}
-    with Ledger.open() as book:
-        assert [release.status for release in book.releases()] == ["charged"]
-    qtbot.waitUntil(lambda: ready.page._results.isVisible())
-    assert "released reports of sex" in ready.findChild(QLabel, "rappor_found_title").text()
-    assert not ready.page._results._badge.isVisible()
-    # A second one passes the cap, which the first has set.
-    assert "remain" in note(ready)
-    assert not enabled(ready, "rappor_release")
-    assert statuses() == ["charged"]

@@ -133,6 +133,7 @@ def test_nobody_has_a_candidate_and_none_is_found() -> None:
     assert made.decoded.unexplained == pytest.approx(1, abs=4 * made.decoded.unexplained_error)
 
 
+@pytest.mark.slow
 def test_the_share_that_no_candidate_explains() -> None:
     spread = zipf(400, 1.0)
     parameters = RapporParameters(k=128, h=2, m=16, f=0.0)
