@@ -16,6 +16,7 @@ COMMANDS: tuple[str, ...] = (
     "verify",
     "statistics",
     "estimate",
+    "rappor",
     "curve",
     "why",
     "fit",
@@ -33,7 +34,6 @@ LATER: tuple[str, ...] = (
     "memory",
     "anonymity",
     "generalize",
-    "rappor",
     "attack",
 )
 """Words of the command line that a later version understands."""

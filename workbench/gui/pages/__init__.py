@@ -37,6 +37,7 @@ from workbench.gui.pages import (
     predict,
     preview,
     protect,
+    rappor,
     release,
     statistics,
     synthetic,
@@ -61,5 +62,6 @@ PAGES: tuple[Page, ...] = (
     predict.PAGE,
     estimate.PAGE,
     why.PAGE,
+    rappor.PAGE,
     ledger.PAGE,
 )
