@@ -14,6 +14,8 @@ COMMANDS: tuple[str, ...] = (
     "sanitize",
     "synthesize",
     "verify",
+    "certificate",
+    "key",
     "statistics",
     "estimate",
     "curve",
