@@ -24,6 +24,7 @@ COMMANDS: tuple[str, ...] = (
     "dpsgd",
     "predict",
     "budget",
+    "explain",
     "audit",
     "ledger",
     "samples",
