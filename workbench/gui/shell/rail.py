@@ -17,6 +17,7 @@ from workbench.render.palette import Theme
 
 WIDTH = 200
 HEIGHT = 31
+TIGHT = 25  # the height of a line in a window that has not room for all of them
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
@@ -37,7 +38,7 @@ class RailButton(QAbstractButton):
         self.setAutoExclusive(True)
         self.setObjectName(f"rail_{page.name}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.refresh()
 
     @property
@@ -56,6 +57,10 @@ class RailButton(QAbstractButton):
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of a line."""
         return QSize(WIDTH - 24, HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of a line where the window is low and the pages are many."""
+        return QSize(WIDTH - 24, TIGHT)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Return choose the page as Space does."""
