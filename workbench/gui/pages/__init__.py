@@ -33,6 +33,7 @@ from workbench.gui.pages import (
     compare,
     data,
     estimate,
+    explain,
     ledger,
     predict,
     preview,
@@ -61,5 +62,6 @@ PAGES: tuple[Page, ...] = (
     predict.PAGE,
     estimate.PAGE,
     why.PAGE,
+    explain.PAGE,
     ledger.PAGE,
 )

@@ -136,6 +136,10 @@ class ExplainPanel(Card):
         self._also = QWidget()
         self._also.setLayout(row(label("also", "muted"), *self._others.values(), None, spacing=4))
         self.body.addWidget(self._also)
+        words, tip = "More: examples, δ, what others publish →", "Go to the page What ε means"
+        more = button(words, "explain_more", "link", tip=tip)
+        more.clicked.connect(lambda: session.go("explain"))
+        self.body.addWidget(more)
         session.explain_asked.connect(self.explain)
         self.hide()
 

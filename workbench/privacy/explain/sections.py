@@ -90,8 +90,9 @@ def _insurance(epsilon: float, delta: float) -> Section:
     beside = " Because of δ, add δ times the highest premium that there is." if delta else ""
     text = (
         f"An insurer sets premiums from a private study. If your row were empty, you would pay {PREMIUM:,} a year on "
-        f"average. With your row in the study you pay at most {most} on average: e^ε = {factor(epsilon)} times as much. "
-        "The average is over the noise of the study, and the same holds for anything else that somebody decides by it."
+        f"average. With your row in the study you pay at most {most} on average: e^ε = {factor(epsilon)} times as "
+        "much. The average is over the noise of the study, and the same holds for anything else that somebody decides "
+        "by it."
         f"{beside}",
         "What ε does not prevent: the study may show that smokers fall ill twice as often. Then smokers pay twice as "
         "much, also those who were never in the study. This is what the study was for, and it says nothing about "
@@ -162,8 +163,8 @@ TRUST = Section(
     "Who has to be trusted?",
     (
         "The same ε can be reached in three places, which differ in who sees the true values.",
-        "The less people have to trust, the more noise a given ε needs. At a small ε, a count of n people has an error of "
-        "about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model lies between them.",
+        "The less people have to trust, the more noise a given ε needs. At a small ε, a count of n people has an error "
+        "of about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model lies between them.",
     ),
     Table(
         ("model", "who sees the true values", "where the noise is added", "here"),
@@ -195,10 +196,10 @@ ANONYMITY = Section(
     "anonymity",
     "Why not k-anonymity?",
     (
-        "A table is k-anonymous if every combination of the columns that identify people occurs at least k times. That is "
-        "a property of the table. It is no promise about what can be learnt from it.",
+        "A table is k-anonymous if every combination of the columns that identify people occurs at least k times. That "
+        "is a property of the table. It is no promise about what can be learnt from it.",
         "In a class of ten patients of the same age and postcode, all ten may have the same illness. Whoever knows "
-        "that a neighbour is in the table then knows the illness, although nobody can say which row is the neighbour's.",
+        "that a neighbour is in the table then knows the illness, without knowing which row is the neighbour's.",
     ),
     Table(
         ("if…", "k-anonymity", "differential privacy"),
