@@ -94,6 +94,7 @@ def qt_environment() -> dict[str, str]:
         **os.environ,
         "QT_QPA_PLATFORM": "offscreen",
         "PYQTGRAPH_QT_LIB": "PySide6",
+        "QT_HASH_SEED": "0",  # Qt writes the fonts of a PDF in the order of a table that is seeded at each start
         "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
     }
 

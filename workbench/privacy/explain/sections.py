@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.neighbours import group
-from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior, total_variation
+from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
 
 PRIORS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
 ROWS = (1, 2, 5, 10)
@@ -68,7 +68,8 @@ def sections(epsilon: float, delta: float = 0.0) -> tuple[Section, ...]:
 
 def _belief(epsilon: float, delta: float) -> Section:
     reached = posterior(epsilon, 0.5)
-    guess = (1 + total_variation(epsilon)) / 2
+    # The best test errs with (1 − δ)/(1 + e^ε) where both cases are equally likely (Kairouz, Oh & Viswanath 2017).
+    guess = 1 - (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
     text = [
         "A release with ε changes what anybody can believe about one person only so far. Think of someone who wants to "
         "know one fact about a person, and who knows every other row of the table.",
@@ -105,7 +106,7 @@ def _insurance(epsilon: float, delta: float) -> Section:
 
 def _delta(delta: float) -> Section:
     now = (
-        f"Here δ = {delta:.3g}."
+        f"Here δ = {small(delta)}."
         if delta
         else "Here δ = 0: the bounds on this page hold always, for every single output."
     )
@@ -113,8 +114,8 @@ def _delta(delta: float) -> Section:
         f"{now} With δ > 0, the probability of any set of outputs may exceed the bound of ε by δ.",
         "It is often called the chance that the guarantee fails, but that does not say what happens then. The "
         "definition allows two very different things. One program with noise from a bell curve exceeds the bound "
-        "rarely, and then mostly by a little. Another program publishes each row as it is with probability δ: this, "
-        "too, is (0, δ)-private.",
+        "rarely, and then mostly by a little. Another program publishes each row as it is with probability δ: that "
+        "is (0, δ)-private, too.",
         "With that second program and δ = 1/n, somebody's row is published in 63 % of releases. So δ must be far below "
         "1/n, where n is the number of rows. This program refuses any δ of 1/n or more, and its networks use noise "
         "from a bell curve.",
@@ -136,7 +137,7 @@ def _composition(epsilon: float, delta: float) -> Section:
         )
     rows = []
     for count in RELEASES:
-        both = f"{number(count * epsilon)}" + (f", δ = {count * delta:.3g}" if delta else "")
+        both = f"{number(count * epsilon)}" + (f", δ = {small(count * delta)}" if delta else "")
         rows.append((f"{count}", both, percent(posterior(count * epsilon, 0.5).high)))
     table = Table((f"releases at ε = {number(epsilon)}", "together, ε", "from 50 % sure to at most"), tuple(rows))
     return Section("composition", "What do several releases cost together?", tuple(text), table)
@@ -152,7 +153,7 @@ def _group(epsilon: float, delta: float) -> Section:
     rows = []
     for count in ROWS:
         whole, fails = group(epsilon, delta, count)
-        told = number(whole) + (f", δ = {fails:.3g}" if delta else "")
+        told = number(whole) + (f", δ = {small(fails)}" if delta else "")
         rows.append((f"{count}", told, percent(posterior(whole, 0.5).high)))
     table = Table(("rows of one person", "their ε", "from 50 % sure to at most"), tuple(rows))
     return Section("group", "What if one person has several rows?", text, table)
@@ -218,6 +219,12 @@ ANONYMITY = Section(
 def number(value: float) -> str:
     """Return a number with four digits."""
     return f"{value:.4g}"
+
+
+def small(value: float) -> str:
+    """Return a small number with three digits, its exponent without leading zeros."""
+    digits, e, exponent = f"{value:.3g}".partition("e")
+    return f"{digits}e{int(exponent)}" if e else digits
 
 
 def factor(epsilon: float) -> str:

@@ -84,7 +84,7 @@ class PublishedCard(Card):
 
     def __init__(self) -> None:
         super().__init__(spacing=6)
-        table = WordTable("published", words=True)
+        table = WordTable("published", words=True, widths=(3, 6, 3, 2, 2, 5))
         rows = [(d.who, d.what, d.epsilon, d.delta or "0", d.trust, d.unit) for d in DEPLOYMENTS]
         table.show_rows(("who", "what", "ε", "δ", "model", "of"), rows)
         sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))

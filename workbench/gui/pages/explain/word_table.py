@@ -13,16 +13,17 @@ from workbench.gui.widgets.basic import label
 class WordTable(QWidget):
     """Headings and rows; figures are aligned to the right, words to the left."""
 
-    def __init__(self, name: str, *, words: bool = False) -> None:
+    def __init__(self, name: str, *, words: bool = False, widths: Sequence[int] = ()) -> None:
         """Make an empty table.
 
         Args:
             name: its object name; a cell is ``NAME_ROW_COLUMN``, counted from 0.
             words: whether all columns hold words.
+            widths: the shares of the columns in the width; equal where none are given.
         """
         super().__init__()
         self.setObjectName(name)
-        self._name, self._words = name, words
+        self._name, self._words, self._widths = name, words, widths
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 4, 0, 4)
         self._grid.setHorizontalSpacing(20)
@@ -50,6 +51,7 @@ class WordTable(QWidget):
             else:
                 made.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(made, line, column)
-            self._grid.setColumnStretch(column, 3 if self._words and column else 2)
+            usual = 3 if self._words and column else 2
+            self._grid.setColumnStretch(column, self._widths[column] if self._widths else usual)
             self._cells[line, column] = made
         return self._cells[line, column]
