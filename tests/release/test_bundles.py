@@ -163,10 +163,9 @@ def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(writing, "_copy", full)
+    (tmp_path / "out").mkdir()
     with Ledger.read(original / "l.sqlite") as ledger, pytest.raises(InputError, match="the disk is full"):
-        write_bundle(told(original / "people.csv"), tmp_path / "out" / "b", ledger) if (
-            tmp_path / "out"
-        ).mkdir() is None else None
+        write_bundle(told(original / "people.csv"), tmp_path / "out" / "b", ledger)
     assert names_in(tmp_path / "out") == set()
 
 

@@ -236,8 +236,6 @@ def factor(epsilon: float) -> str:
 
 def percent(share: float) -> str:
     """Return a probability in per cent, never rounded to certainty."""
-    if share in (0.0, 1.0):
-        return f"{share:.0%}"
     if share > 0.9999:
         return "over 99.99 %"
     return "under 0.01 %" if share < 0.0001 else f"{100 * share:.{4 if share > 0.999 else 3}g} %"

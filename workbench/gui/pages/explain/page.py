@@ -120,8 +120,8 @@ class ExplainPage(PageFrame):
         told, found = "", None
         try:
             found = Decimal(repr(_DELTA.parse(self.delta.text().strip(), "δ")))
-        except ParameterError as error:
-            told = f"{error.what[:1].upper()}{error.what[1:]}."
+        except ParameterError:
+            told = "Write δ as a number from 0 to below 1, such as 1e-6."
         mark_wrong(self.delta, bool(told))
         self._problem.setText(told)
         self._problem.setVisible(bool(told))
