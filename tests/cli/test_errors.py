@@ -241,7 +241,10 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "a key that is none": (["key", "trust", "x", "--name", "y"], "this is no Ed25519 public key"),
     "a key to forget": (["key", "forget", "--name", "y"], "no key is trusted as 'y'"),
     "a key too many": (["key", "make", "x"], "`key make` takes neither a key nor a name"),
-    "an answer of nobody": (["explain", "--reader", "everyon"], "did you mean 'everyone'?"),
+    "an answer of nobody": (
+        ["explain", "--reader", "everyon"],
+        "the answer 'everyon' is not known, did you mean 'everyone'?",
+    ),
     "an epsilon to explain": (["explain", "--epsilon", "0"], "--epsilon"),
     "an unknown suffix": (
         sanitize(output="out.xlsx"),

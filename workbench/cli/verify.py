@@ -44,15 +44,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         document = ledger_claims(options.release)
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
-    told = {"signature": signature.to_plain() if signature is not None else None}
+    told = {"signature": signature.to_plain()} if signature is not None else {}
     return {"ok": not problems, "problems": problems, **told, "cannot_know": cannot_know}
 
 
 def _text(result: Mapping[str, Any]) -> str:
     if result["ok"]:
-        signed = result["signature"]
-        by = f"signed with {signed['issuer']}" if signed else "not signed"
-        return f"ok: the release is what its certificate says\n{by}\n{result['cannot_know']}"
+        by = f"signed with {result['signature']['issuer']}\n" if "signature" in result else ""
+        return f"ok: the release is what its certificate says\n{by}{result['cannot_know']}"
     return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
 
 

@@ -90,7 +90,7 @@ def _grid(grid: Grid) -> str:
 
     rows = "".join(f"<tr>{line(row, 'td')}</tr>\n" for row in grid.rows)
     head = f"<thead><tr>{line(grid.header, 'th')}</tr></thead>"
-    table = f'<table width="100%" cellspacing="0" cellpadding="3">{head}<tbody>{rows}</tbody></table>'
+    table = f'<table width="100%" cellspacing="0" cellpadding="4">{head}<tbody>{rows}</tbody></table>'
     return f'<div class="wide">{table}</div>\n'
 
 

@@ -19,7 +19,7 @@ from workbench.render.palette import LIGHT, THEMES
 from workbench.render.values import kind_of
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPainter, QPdfWriter, QTextDocument
+    from PySide6.QtGui import QFont, QPainter, QPdfWriter, QTextDocument
 
 RESOLUTION = 288
 """Dots per inch in which the text is laid out."""
@@ -32,13 +32,16 @@ _FOOT = 26.0
 
 _PICTURE = (1000, 625)
 _DOT = RESOLUTION / 72
-"""Dots in a point: Qt takes margins in dots only."""
+"""Dots of the page in a point."""
+
+_PX = 96 / 72
+"""Pixels of a style sheet in a point: Qt scales them by the resolution, and takes margins in nothing else."""
 
 _STYLE = f"""
 body {{ color: {LIGHT.text}; font-size: 9.5pt; }}
-h2 {{ font-size: 12pt; margin-top: {round(16 * _DOT)}px; margin-bottom: {round(5 * _DOT)}px; }}
-p {{ margin-top: {round(5 * _DOT)}px; margin-bottom: {round(5 * _DOT)}px; }}
-table {{ margin-top: {round(2 * _DOT)}px; margin-bottom: {round(2 * _DOT)}px; }}
+h2 {{ font-size: 12pt; margin-top: {round(16 * _PX)}px; margin-bottom: {round(5 * _PX)}px; }}
+p {{ margin-top: {round(5 * _PX)}px; margin-bottom: {round(5 * _PX)}px; }}
+table {{ margin-top: {round(2 * _PX)}px; margin-bottom: {round(2 * _PX)}px; }}
 .muted {{ color: {LIGHT.muted}; }} .strong {{ font-weight: 600; }}
 .formula {{ font-size: 11pt; text-align: center; }}
 th {{ color: {LIGHT.muted}; font-weight: 600; border-bottom: 1px solid {LIGHT.muted}; }}
@@ -148,19 +151,16 @@ def laid_out(document: Document, device: Any, width: float, height: float) -> QT
     from PySide6.QtCore import QSizeF, QUrl
     from PySide6.QtGui import QTextDocument
 
-    from workbench.render.fonts import font
-
     pictures: list[Any] = []
 
     def picture(block: Picture) -> str:
         pictures.append(_drawn(block))
-        return f'<p align="center"><img src="figure:{len(pictures) - 1}" width="{round(width)}"></p>'
+        pixels = round(width * 96 / device.logicalDpiX())
+        return f'<p align="center"><img src="figure:{len(pictures) - 1}" width="{pixels}"></p>'
 
     text = QTextDocument()
     text.documentLayout().setPaintDevice(device)
-    face = font(12)
-    face.setPointSizeF(9.5)
-    text.setDefaultFont(face)
+    text.setDefaultFont(_face(9.5))
     text.setUseDesignMetrics(True)
     text.setDocumentMargin(0)
     text.setDefaultStyleSheet(_STYLE)
@@ -179,17 +179,13 @@ def paint_page(
     from PySide6.QtCore import QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
-    from workbench.render.fonts import font
-
     width, height = size
     body = text.pageSize().height()
     painter.save()
     painter.translate(0, -page * body)
     text.drawContents(painter, QRectF(0, page * body, width, body))
     painter.restore()
-    face = font(12)
-    face.setPointSizeF(7.5)
-    painter.setFont(face)
+    painter.setFont(_face(7.5))
     painter.setPen(QPen(QColor(LIGHT.line), 1))
     line = height - _points(_FOOT - 12)
     painter.drawLine(0, round(line), round(width), round(line))
@@ -247,6 +243,19 @@ def _drawn(block: Picture) -> Any:
     image.setDevicePixelRatio(2.0)
     paint(module.view(block.figure, LIGHT, 2.0), image, width, height)
     return image
+
+
+def _face(points: float) -> QFont:
+    """Return the typeface with its plain figures: readers of a PDF can copy and search only those."""
+    from PySide6.QtGui import QFont
+
+    from workbench.render.fonts import font
+
+    face = font(12)
+    face.clearFeatures()
+    face.setFeature(QFont.Tag("calt"), 0)
+    face.setPointSizeF(points)
+    return face
 
 
 def _points(points: float) -> float:

@@ -52,7 +52,7 @@ class Question:
             if known.name == name:
                 return known
         names = [known.name for known in self.answers]
-        what = f"{name!r} is no answer to {self.title!r}{did_you_mean(name, names)}"
+        what = f"the answer {name!r} is not known{did_you_mean(name, names)}"
         raise ParameterError(what, f"--{self.name}", f"choose one of {', '.join(names)}")
 
 

@@ -107,8 +107,9 @@ def account_section(told: Mapping[str, Any]) -> Section:
     account = told.get("account")
     if account is None:
         note = (
-            "The account has no public name, so this document does not say what else was charged to it: such a sum "
-            "could tell which table it is. The steward's ledger holds the release under its id."
+            "The account has no public name, so this document does not say what else was charged to it: the account is "
+            "found by the rows, and nothing that is published may follow from them. The steward's ledger holds the "
+            "release under its id."
         )
         return Section("In the ledger", (FactList(tuple(facts)), Paragraph(note, "muted")))
     facts += [
