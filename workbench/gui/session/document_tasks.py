@@ -49,6 +49,9 @@ def save_bundle(
 
 
 def _start(
-    jobs: JobCenter, job: Job, done: Callable[[], object], on_failure: Callable[[BaseException], None]
+    jobs: JobCenter, job: Job[None], done: Callable[[], object], on_failure: Callable[[BaseException], None]
 ) -> JobHandle:
-    return jobs.start(job, key="documents", on_result=lambda _none: done(), on_failure=on_failure)
+    def apply(_result: None) -> None:
+        done()
+
+    return jobs.start(job, key="documents", on_result=apply, on_failure=on_failure)
