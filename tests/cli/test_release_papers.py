@@ -58,7 +58,7 @@ def test_a_release_comes_with_its_papers(folder: Path, run: Run, unprinted: None
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.slow] if kind == "network" else []) for kind in OTHERS]
+    "kind", [pytest.param(kind, marks=[] if kind == "statistics" else [pytest.mark.slow]) for kind in OTHERS]
 )
 def test_every_kind_of_release_is_bundled_and_runs_again(folder: Path, run: Run, unprinted: None, kind: str) -> None:
     plan = ["--bounds", "plan.toml"] if kind in ("model", "network") else []

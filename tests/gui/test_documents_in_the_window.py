@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 import stat
 
+import pytest
 from PySide6.QtWidgets import QFileDialog, QLabel, QScrollArea, QWidget
 from test_release_page import answer, ready, release, target  # noqa: F401 - fixtures
 
 from workbench.gui.pages.curve_actions import CURVE_FILES, save_curve
+from workbench.release.documents import written_document
 from workbench.release.signature.signing_key import make_key
 from workbench.release.verify_any import signatures, verify_any
 from workbench.render.values import PRIVATE_BADGE, CurveFigure, Series
@@ -30,6 +32,7 @@ def test_a_release_is_printed_and_bundled_from_its_card(
 ):
     release(ready, press, answer, idle, qtbot)
     make_key()
+    monkeypatch.setattr(written_document, "pdf_bytes", lambda document: b"printed")
     page, bundle = tmp_path / "c.html", tmp_path / "bundle"
     area = ready.findChild(QScrollArea, "release_area")
     result = ready.findChild(QLabel, "released_1_result")
@@ -49,6 +52,7 @@ def test_a_release_is_printed_and_bundled_from_its_card(
     assert result.text().startswith("✕ It could not be written. The output folder exists already")
 
 
+@pytest.mark.slow
 def test_a_study_is_saved_as_a_report_for_its_owner_alone(window, idle, tmp_path):
     assert "Report (*.pdf)" in CURVE_FILES
     path = tmp_path / "study.pdf"

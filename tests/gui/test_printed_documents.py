@@ -19,7 +19,7 @@ from workbench.render.values import CurveFigure, Series
 LINE = Series("private model", "private", (0.1, 1.0), (0.5, 0.7), (0.4, 0.6), (0.6, 0.8))
 FIGURE = CurveFigure("Accuracy against ε", "ε (log scale)", "accuracy", (LINE,), subtitle="made up")
 HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e & \"city\" 'x'"
-LONG = Section("Lines", tuple(Paragraph(f"line {i}") for i in range(150)))
+LONG = Section("Lines", tuple(Paragraph(f"line {i}") for i in range(90)))
 PUBLIC = Document(
     "Certificate",
     HOSTILE,
@@ -87,19 +87,19 @@ def pages(document: Document) -> list[QImage]:
 def reddish(image: QImage) -> int:
     """Return how many points in the middle of a page have the colour of the watermark."""
     count = 0
-    for x in range(150, 350, 3):
-        for y in range(200, 500, 3):
+    for x in range(150, 350, 6):
+        for y in range(200, 500, 6):
             colour = image.pixelColor(x, y)
             count += colour.red() - colour.blue() > 15
     return count
 
 
 def test_a_private_report_is_marked_on_every_page(qapp):
-    report = study_report(FIGURE, "regime,value\n" + "none,0.5\n" * 200)
+    report = study_report(FIGURE, "regime,value\n" + "none,0.5\n" * 60)
     assert report.badge == FIGURE.badge != ""
     marked = pages(report)
     assert len(marked) >= 3
-    assert all(reddish(page) > 100 for page in marked)
+    assert all(reddish(page) > 25 for page in marked)
     assert all(reddish(page) == 0 for page in pages(PUBLIC))
 
 

@@ -63,6 +63,17 @@ def test_the_script_inside_needs_nothing_but_python_and_openssl(bundle):
 
 
 @needs_openssl
+def test_a_changed_byte_of_the_data_is_found_by_both(bundle):
+    path = bundle / "release" / "people.csv"
+    path.write_bytes(path.read_bytes().replace(b"Graz", b"Grax", 1))
+    done = checked(bundle)
+    assert done.returncode == 1
+    assert "FAULT: release/people.csv was changed: its SHA-256 differs" in done.stdout
+    assert len(verify_any(bundle)) == 1
+
+
+@pytest.mark.slow
+@needs_openssl
 def test_a_changed_byte_anywhere_is_found_by_both(bundle):
     assert verify_any(bundle) == []
     for path in sorted(p for p in bundle.rglob("*") if p.is_file() and p.name != "verify.py"):
@@ -163,6 +174,7 @@ def test_a_bundle_that_fails_leaves_nothing(original, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(writing, "_copy", full)
+    monkeypatch.setattr(writing, "document_bytes", lambda document, suffix: b"printed")
     (tmp_path / "out").mkdir()
     with Ledger.read(original / "l.sqlite") as ledger, pytest.raises(InputError, match="the disk is full"):
         write_bundle(told(original / "people.csv"), tmp_path / "out" / "b", ledger)

@@ -24,7 +24,7 @@ from workbench.release.synthetic.synthesis_work import synthesis_work
 from workbench.release.table.before_release import destination
 from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Section
 from workbench.render.document_html import page_html
-from workbench.sanitize.forecast import forecast
+from workbench.sanitize.calibrated import protected_columns
 from workbench.statistics.asked import usual_request
 from workbench.statistics.release_file import FORMATS
 from workbench.synth.parameters import SynthesisParameters
@@ -58,7 +58,7 @@ def test_a_table_is_told_column_by_column_with_epsilon_and_error(tmp_path):
     document = verified(target).paper()
     certificate = certificate_of(target)
     grid = next(b for b in section(document, "What was done with each column").blocks if isinstance(b, Grid))
-    expected = {c.name: c.expected_absolute_error for c in forecast(plan_of(1.5)).columns}
+    expected = {c.column.name: c.facts.expected_absolute_error for c in protected_columns(plan_of(1.5))}
     for line, column in zip(grid.rows, certificate["columns"], strict=True):
         assert (line[0], line[3]) == (column["name"], column["epsilon"])
         assert float(line[4]) == pytest.approx(column["exact_epsilon"], rel=1e-9)
@@ -103,7 +103,7 @@ def test_a_named_account_is_told_with_its_raised_cap(tmp_path):
 
 def test_what_is_not_covered_is_told(tmp_path):
     columns = [
-        {"name": "age", "kind": "integer", "lower": 0, "upper": 120, "bounds_origin": "data"},
+        {"name": "age", "kind": "integer", "lower": 0, "upper": 120, "bounds_origin": "data", "mechanism": "grr"},
         {"name": "city", "action": "keep"},
         {"name": "pay", "action": "drop"},
     ]
