@@ -33,6 +33,7 @@ from workbench.gui.pages import (
     compare,
     data,
     estimate,
+    explain,
     ledger,
     predict,
     preview,
@@ -63,5 +64,6 @@ PAGES: tuple[Page, ...] = (
     estimate.PAGE,
     why.PAGE,
     rappor.PAGE,
+    explain.PAGE,
     ledger.PAGE,
 )
