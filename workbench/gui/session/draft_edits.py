@@ -33,19 +33,28 @@ def scaled_to(draft: DraftPlan, epsilon: Decimal) -> DraftPlan:
 def in_step(before: DraftPlan, after: DraftPlan) -> DraftPlan:
     """Return ``after`` with the share that a first plan gives the target, where nobody has moved a share so far.
 
+    A change of ε alone moves no share: a curve against ε is of one split.
+
     Args:
         before: the plan before an edit.
         after: the plan after it; it stays as it is where a person has moved a share, or moves one by the edit.
     """
-    if before.epsilon == after.epsilon and [*_asked(before)] == [*_asked(after)]:
+    if [*_asked(before)] == [*_asked(after)]:
         return after
     moved = any(c.epsilon is not None for c in after.columns)
     moved |= [(c.name, c.weight) for c in before.columns] != [(c.name, c.weight) for c in after.columns]
-    return after if moved or before is not with_target_share(before) else with_target_share(after)
+    return after if moved or not _as_drafted(before) else with_target_share(after)
+
+
+def _as_drafted(draft: DraftPlan) -> bool:
+    """Return whether the weights can be those of a first plan, at whatever ε it was made."""
+    drafted = with_target_share(draft)
+    pairs = [(c, d) for c, d in zip(draft.columns, drafted.columns, strict=True) if c.protected]
+    return all((c.weight > 1) == (d.weight > 1) if c.role == "target" else c.weight == 1 for c, d in pairs)
 
 
 def _asked(draft: DraftPlan) -> Iterator[tuple[str, bool, bool]]:
-    """Yield what the share of the target follows from, beside ε."""
+    """Yield what the share of the target follows."""
     return ((c.name, c.role == "target", c.kind in CLASSES) for c in draft.protected)
 
 
