@@ -15,6 +15,7 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft_edits import in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
@@ -232,6 +233,7 @@ class Session(QObject):
             plan: the plan after it.
             merge: steps in a row with the same non-empty key become one (a slider that is dragged).
         """
+        plan = in_step(self._plan, plan)
         if plan != self._plan:
             self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
 
