@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -54,6 +55,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delta", metavar="δ", help="not for statistics: their delta is 0")
     add_output(parser, "the released figures; .csv or .json", required=False)
     add_ledger(parser)
+    add_documents(parser)
     for name in STATISTICS:
         what, told = _OPTIONS[name]
         parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{told}; may be repeated")
@@ -86,6 +88,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.rows is not None:
         raise ParameterError("--rows is for --forecast", mend="leave it out: the rows of the table count")
     to = destination(options.output, options.data, options.plan, options.ledger, options.request, formats=FORMATS)
+    check_documents(options, options.data, options.plan, options.ledger, options.request)
     plan = load_confirmed(options.plan)
     request = _request(options, plan)
     table = read_data(options, context, plan)
@@ -107,6 +110,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -144,7 +148,7 @@ def _text(result: Mapping[str, Any]) -> str:
     return (
         f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
         f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-        f"(release {result['release_id']})"
+        f"(release {result['release_id']}){documents_text(result)}"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, not_here, read_data
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -35,6 +36,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, SynthesisParameters)
     add_output(parser, "the synthetic table; .csv, .tsv or .parquet")
     add_ledger(parser)
+    add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     chosen = read_options(options, SynthesisParameters)
     to = destination(options.output, options.data, options.plan, options.ledger)
+    check_documents(options, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
     work = synthesis_work(plan, epsilon, plan.rows_of(table).rows, to.format, chosen)
@@ -64,6 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -73,7 +77,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"released {result['rows']} synthetic rows to {result['output']} (method {result['method']})",
             f"certificate {result['certificate']}",
             f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-            f"(release {result['release_id']})",
+            f"(release {result['release_id']}){documents_text(result)}",
         ]
     )
 

@@ -196,6 +196,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self._to_learn_from: Path | None = None
         self._to_estimate_from: Path | None = None
+        self._explained: tuple[Decimal, Decimal] | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -358,4 +359,10 @@ class Session(QObject):
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
+        self._explained = epsilon, delta
         self.explain_asked.emit(epsilon, delta, about)
+
+    @property
+    def explained(self) -> tuple[Decimal, Decimal] | None:
+        """The (ε, δ) that was asked about last."""
+        return self._explained

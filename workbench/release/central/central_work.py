@@ -42,6 +42,10 @@ It asks exactly the queries that :attr:`CentralWork.events` names, and writes no
 """
 
 
+Check = Callable[[Table, CancelToken], None]
+"""Refuses values of the rows, as the plan reads them, before anything is reserved or charged."""
+
+
 @dataclass(frozen=True, eq=False)
 class CentralWork:
     """A central release as its kind describes it, before a row is read.
@@ -54,6 +58,7 @@ class CentralWork:
             same publishes a finished draw of this one.
         room: bytes that the released file and its certificate may need on the disk.
         make: computes it.
+        check: refuses invalid values; where there is none, those that are not on their column's grid.
     """
 
     kind: str
@@ -62,6 +67,7 @@ class CentralWork:
     asked: Mapping[str, Any]
     room: int
     make: Make
+    check: Check | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +106,12 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
             file is in doubt, which one row could turn.
         ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds.
     """
-    kind(work.kind)
+    needed = require_unpublished if kind(work.kind).any_text else require_protected
     require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()
     for name in work.columns:
-        require_protected(plan, name)
+        needed(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", mend="name a figure")
     require_epsilon(work.events)
@@ -126,6 +132,12 @@ def require_protected(plan: Plan, name: str) -> None:
     if action != "protect":
         told = {"drop": "drops", "keep": "publishes as it is"}[action]
         raise ParameterError(f"the plan {told} the column {name!r}", mend='write action = "protect" for it')
+
+
+def require_unpublished(plan: Plan, name: str) -> None:
+    """Raise :class:`ParameterError` unless the plan has a column ``name`` and does not publish it as it is."""
+    if plan.column(name).action == "keep":
+        require_protected(plan, name)
 
 
 def cost_of(events: tuple[PureDp, ...], rows_per_person: int) -> Cost:

@@ -27,7 +27,6 @@ from workbench.sanitize.plan import Plan
 VERSION = 1
 
 _SCHEMA = "central-certificate.v1"
-_RANDOMNESS = "operating-system entropy; exact discrete noise on whole numbers"
 
 
 def central_certificate(
@@ -82,18 +81,18 @@ def central_certificate(
 def central_guarantee(kind_name: str, plan: Plan, events: tuple[PureDp, ...]) -> dict[str, Any]:
     """Return what a central release guarantees, as its certificate says it."""
     cost = cost_of(events, plan.rows_per_person)
-    epsilon, delta = cost.replace_one()
+    known = kind(kind_name)
+    epsilon, delta = (float(cost.epsilon), 0.0) if known.local else cost.replace_one()
+    told = central_statement(known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid)
     return {
         "relation": RELATION,
-        "statement": central_statement(
-            kind(kind_name).released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid
-        ),
+        "statement": f"{told} {known.note}".strip(),
         "epsilon": decimal_text(cost.epsilon),
         "delta": decimal_text(cost.delta),
         "epsilon_row": decimal_text(total(e.epsilon for e in events)),
         "rows_per_person": plan.rows_per_person,
         "replace_one": {"epsilon": epsilon, "delta": delta},
-        "randomness": _RANDOMNESS,
+        "randomness": known.randomness,
     }
 
 

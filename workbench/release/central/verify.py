@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.central.central_work import require_epsilon, require_protected
+from workbench.release.central.central_work import require_epsilon, require_protected, require_unpublished
 from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central
 from workbench.release.central.kinds import kind
 from workbench.release.ledger.fingerprint import sha256_of
@@ -65,8 +65,9 @@ def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     for key, value in central_guarantee(document["kind"], plan, queries_of(document)).items():
         if document["guarantee"][key] != value:
             yield f"the certificate says {key} = {document['guarantee'][key]}, its queries and plan give {value}"
+    needed = require_unpublished if kind(document["kind"]).any_text else require_protected
     for name in document["columns"]:
-        require_protected(plan, name)
+        needed(plan, name)
     if document["outside_guarantee"] != outside(plan, document["columns"]):
         yield "the certificate does not name what its plan leaves outside the guarantee"
     if document.get("account", {}).get("name") != plan.account:
