@@ -68,8 +68,8 @@ TRIED = """
 * **The class sizes** are posterior means under a flat prior with the table's known noise. That keeps the model from
   being sure of the wrong class, but labels that show the wrong one cannot be corrected: see the limits above.
 * **A plan that gives the target more** is what helps at ε of 1 and 3, and it helps the ordinary model on the same rows,
-  too. A weight of 4 at every ε loses .02 at ε = 10 with few columns; half of ε until that is ε = 1 does not, and that is what a
-  first plan gives."""
+  too. A weight of 4 at every ε loses .02 at ε = 10 with few columns; half of ε until that is ε = 1, as a first plan
+  gives it, does not."""
 
 PARTS: dict[str, Part] = {"equal": equal, "weight 4": four_times, PLANNED: enough}
 

@@ -89,7 +89,8 @@ class CurveSetup(Card):
         )
         self.repeats.setFixedWidth(56)
         self.blocks = named(QLineEdit(), "curve_blocks", "Numbers of blocks", AGAINST_BLOCKS)
-        self.blocks.setPlaceholderText("against blocks: 5, 10, 20")
+        self.blocks.setPlaceholderText("5, 10, 20")
+        self.blocks.setFixedWidth(88)
         self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
@@ -122,11 +123,14 @@ class CurveSetup(Card):
         first.addStretch(1)
         first.setStretch(first.indexOf(self.mechanism), 100)
         upper.setLayout(first)
-        words = {"ε": self.epsilons, "repeats": self.repeats}
+        words = {"ε": self.epsilons, "repeats": self.repeats, "blocks": self.blocks}
         titles = {text: label(text, "muted") for text in words}
         for text, field in words.items():
             titles[text].setBuddy(field)
-        line = row(titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, 8, self.blocks, self.measure)
+        line = row(
+            titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, titles["blocks"], self.blocks, self.measure
+        )
+        self._of_blocks = titles["blocks"]
         line.addSpacing(8)
         line.addWidget(self.bands)
         line.addWidget(self.baselines)
@@ -146,7 +150,8 @@ class CurveSetup(Card):
         self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
         self.measure.blockSignals(False)
         self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
-        self.blocks.setVisible(BLOCKS in chosen.parameters.declared())
+        for part in (self._of_blocks, self.blocks):
+            part.setVisible(BLOCKS in chosen.parameters.declared())
         for key, there, refusal in (
             ("none", chosen.ordinary is not None, NO_ORDINARY),
             ("sanitized", chosen.ordinary is not None, NO_ORDINARY),
