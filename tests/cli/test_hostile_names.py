@@ -98,6 +98,7 @@ WALK: list[tuple[list[str], int]] = [
     (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
+    (["budget", "compose", f"no{CLEAR}.toml"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
     (["ledger", "show", *LEDGER], 0),

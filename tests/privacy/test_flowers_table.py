@@ -40,7 +40,7 @@ def test_a_printed_epsilon_is_the_published_conversions(batch: int, sigma: float
     true, with_more_noise = MISPRINTED[batch, sigma, epochs]
     assert found == pytest.approx(true, abs=0.006)
     assert abs(found - printed) > 0.9
-    assert classic(batch, 1.1, epochs) == pytest.approx(with_more_noise, abs=0.006)
+    assert classic(batch, 1.1, epochs) == pytest.approx(with_more_noise, abs=0.02)
     assert with_more_noise == pytest.approx(printed, abs=0.07)
 
 
@@ -48,4 +48,4 @@ def test_a_printed_epsilon_is_the_published_conversions(batch: int, sigma: float
 @pytest.mark.parametrize(("batch", "sigma", "epochs", "printed"), PRINTED)
 def test_every_row_overstates_the_tightest_epsilon(batch: int, sigma: float, epochs: int, printed: float) -> None:
     by_pld = loss(event_of(ROWS, batch, epochs, sigma), DELTA, "pld", COARSE).epsilon
-    assert 1.17 <= classic(batch, sigma, epochs) / by_pld <= 1.28
+    assert 1.22 <= classic(batch, sigma, epochs) / by_pld <= 1.30

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp
+from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson
 from workbench.privacy.accounting.neighbours import group
 
 _EXACT = Context(prec=400, rounding=ROUND_CEILING)
@@ -104,4 +104,4 @@ def for_person(cost: Cost, rows: int) -> Cost:
     if delta:
         # One double above the floating-point value of e^((k−1)ε), so that rounding never makes it too small.
         delta = min(Decimal(1), Decimal(math.nextafter(group(float(cost.epsilon), float(delta), rows)[1], 2.0)))
-    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, cost.event)
+    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, RowsPerPerson(cost.event, rows))

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.privacy.accounting.accountant import _renyi_of_one
+from workbench.privacy.accounting.accountant import renyi_of_one
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
 
@@ -41,14 +41,14 @@ def rho_of(leaf: Leaf) -> float | None:
 
 def zcdp_epsilon(rho: float, delta: float) -> tuple[float, float]:
     """Return (ε, order α) of ρ-zCDP at ``delta``, by Canonne, Kamath & Steinke 2020, Proposition 12."""
-    best = np.argmin(epsilons := _converted(_ORDERS, _ORDERS * rho, delta))
+    best = np.argmin(epsilons := converted(_ORDERS, _ORDERS * rho, delta))
     return max(0.0, float(epsilons[best])) * _UP, float(_ORDERS[best])
 
 
-def _converted(
+def converted(
     orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float
 ) -> NDArray[np.float64]:
-    """Return ε at each order: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1)."""
+    """Return ε at each order by Canonne, Kamath & Steinke 2020: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1)."""
     return divergence + np.log1p(-1 / orders) - math.log(delta) / (orders - 1) - np.log(orders) / (orders - 1)
 
 
@@ -83,13 +83,13 @@ def renyi_at(leaf: Leaf, orders: NDArray[np.float64]) -> NDArray[np.float64] | N
         case PoissonStep():
             if leaf.rows != 1:
                 return None
-            known, one = _renyi_of_one(leaf.sample_rate, leaf.noise_multiplier)
+            known, one = renyi_of_one(leaf.sample_rate, leaf.noise_multiplier)
             return one if np.array_equal(known, orders) else None
 
 
 def default_orders() -> NDArray[np.float64]:
     """Return the orders of every Rényi account, those of the library."""
-    return _renyi_of_one(0.5, 100.0)[0]
+    return renyi_of_one(0.5, 100.0)[0]
 
 
 def renyi_total(leaves: Leaves, slack: float, *, classic: bool) -> tuple[float, float] | None:
@@ -108,6 +108,6 @@ def renyi_total(leaves: Leaves, slack: float, *, classic: bool) -> tuple[float, 
             return None
         total = total + count * one
     total = total * _UP
-    found = total - math.log(slack) / (orders - 1) if classic else _converted(orders, total, slack)
+    found = total - math.log(slack) / (orders - 1) if classic else converted(orders, total, slack)
     best = int(np.argmin(found))
     return max(0.0, float(found[best])) * _UP, float(orders[best])

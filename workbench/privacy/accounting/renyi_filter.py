@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.accountant import _INTEGER_ORDERS, _renyi_of_integers
+from workbench.privacy.accounting.accountant import INTEGER_ORDERS, renyi_of_integers
 from workbench.privacy.accounting.compose import round_up
-from workbench.privacy.accounting.concentrated import _converted, renyi_at
+from workbench.privacy.accounting.concentrated import converted, renyi_at
 from workbench.privacy.accounting.event import ApproximateDp, CostEvent
 from workbench.privacy.accounting.leaves import Leaf, PoissonStep, alternatives
 
@@ -55,7 +55,7 @@ class Filter:
                 "this count needs a cap of delta above 0", "--delta", "set one, such as 1e-6, with `ledger cap` first"
             )
         # Many small releases have divergences about proportional to α: the more of them fit, the better.
-        rooms = (float(epsilon) - _converted(_INTEGER_ORDERS, 0 * _INTEGER_ORDERS, float(slack))) / _INTEGER_ORDERS
+        rooms = (float(epsilon) - converted(INTEGER_ORDERS, 0 * INTEGER_ORDERS, float(slack))) / INTEGER_ORDERS
         best = int(rooms.argmax())
         if rooms[best] <= 0:
             raise ParameterError(
@@ -63,13 +63,13 @@ class Filter:
                 "--epsilon",
                 "keep the plain sum, or set a larger cap",
             )
-        return cls(int(_INTEGER_ORDERS[best]), slack)
+        return cls(int(INTEGER_ORDERS[best]), slack)
 
     @property
     def conversion(self) -> float:
         """The ε that the conversion of the divergence adds."""
-        orders = _INTEGER_ORDERS[[list(_INTEGER_ORDERS).index(self.order)]]
-        return float(_converted(orders, 0 * orders, float(self.slack))[0])
+        orders = INTEGER_ORDERS[[list(INTEGER_ORDERS).index(self.order)]]
+        return float(converted(orders, 0 * orders, float(self.slack))[0])
 
     def epsilon(self, events: Iterable[CostEvent]) -> Decimal | None:
         """Return the ε that ``events`` count for, rounded up; ``None`` where a divergence is not known.
@@ -97,12 +97,12 @@ class Filter:
         return whole
 
     def _of(self, leaf: Leaf) -> float | None:
-        place = list(_INTEGER_ORDERS).index(self.order)
+        place = list(INTEGER_ORDERS).index(self.order)
         if isinstance(leaf, PoissonStep):
             if leaf.rows != 1:
                 return None
-            return float(_renyi_of_integers(leaf.sample_rate, leaf.noise_multiplier)[place])
-        at = renyi_at(leaf, _INTEGER_ORDERS[[place]])
+            return float(renyi_of_integers(leaf.sample_rate, leaf.noise_multiplier)[place])
+        at = renyi_at(leaf, INTEGER_ORDERS[[place]])
         return None if at is None else float(at[0])
 
 
