@@ -141,7 +141,7 @@ def test_a_date_in_doubt_has_every_field_whole_in_a_small_window(doubtful):
 
 def test_the_button_opens_the_list_of_an_open_field(doubtful, press, qtbot):
     doubtful.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
-    press(doubtful, "to_protect")
+    press(doubtful, "data_onward")
     combo = doubtful.findChild(QComboBox, "fact_missing")
     qtbot.waitUntil(lambda: combo.view().isVisible())
     assert combo.currentText() == "not declared"

@@ -38,6 +38,7 @@ from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
+from workbench.gui.widgets.way_bar import WayBar
 from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class ReleasePage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
+        self.header.addWidget(WayBar(session, PAGE.name))
         self._forecast: Forecast | None = None
         self._failure: WorkbenchError | None = None
         self._running: JobHandle | None = None
