@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from workbench.params import BudgetRefusedError, CancelledError, ParameterError
 from workbench.privacy.accounting.accountant import (
-    INTEGER_ORDERS,
     ACCOUNTANTS,
     COARSE,
-    renyi_of_integers,
+    INTEGER_ORDERS,
     event_of,
     loss,
     most_steps,
     noise_for,
     renyi,
+    renyi_of_integers,
     within,
 )
 from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from decimal import Decimal
 
 import pytest
@@ -54,14 +55,15 @@ def test_the_count_is_never_below_the_total_of_releases_fixed_beforehand(events:
     from workbench.privacy.accounting.event import Composed
 
     total = compose_totals(Composed(tuple(events)), made.slack + own).best.epsilon
-    assert counted is not None and total is not None
+    assert counted is not None
+    assert total is not None
     assert float(counted) >= total
 
 
 def test_the_count_grows_with_every_release() -> None:
     made = Filter.for_cap(Decimal(2), Decimal("1e-6"))
     counts = [made.epsilon([SMALL] * n) for n in range(1, 30)]
-    assert all(a < b for a, b in zip(counts, counts[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(counts))
 
 
 def test_what_has_no_divergence_is_not_counted() -> None:

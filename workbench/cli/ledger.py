@@ -303,7 +303,7 @@ def _known_as(called: str, dataset: str) -> str:
 
 COMMAND = Command(
     name="ledger",
-    help="the privacy budget of every table: cap, show, verify, export, version, group, separate, name, count, backup, move",
+    help="the privacy budget of every table: show, verify, cap, name, count, version, group, backup and more",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

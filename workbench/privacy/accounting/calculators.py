@@ -1,4 +1,4 @@
-"""What one mechanism costs and how far off it is, in closed form: Laplace, staircase, randomised response, shuffling."""
+"""Cost and error of one mechanism, in closed form: Laplace, staircase, randomised response, shuffling."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ def pure_epsilon(event: CostEvent) -> Decimal:
     for leaf in leaves:
         if not isinstance(leaf, PureDp):
             raise ParameterError(
-                f"{leaf.label or 'an event that is not pure'} has no pure epsilon", mend="use an accountant with a delta"
+                f"{leaf.label or 'an event that is not pure'} has no pure epsilon",
+                mend="use an accountant with a delta",
             )
     return total(leaf.epsilon for leaf in leaves if isinstance(leaf, PureDp))
 

@@ -45,10 +45,8 @@ def zcdp_epsilon(rho: float, delta: float) -> tuple[float, float]:
     return max(0.0, float(epsilons[best])) * _UP, float(_ORDERS[best])
 
 
-def converted(
-    orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float
-) -> NDArray[np.float64]:
-    """Return ε at each order by Canonne, Kamath & Steinke 2020: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1)."""
+def converted(orders: NDArray[np.float64], divergence: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+    """Return ε at each order: divergence + ln(1/δ)/(α−1) + ln(1 − 1/α) − ln(α)/(α−1) (Canonne et al. 2020)."""
     return divergence + np.log1p(-1 / orders) - math.log(delta) / (orders - 1) - np.log(orders) / (orders - 1)
 
 

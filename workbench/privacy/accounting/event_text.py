@@ -172,9 +172,7 @@ def _decimal(plain: Mapping[str, Any], key: str, where: str) -> Decimal:
         if not (number.is_finite() and 0 < number <= 10**6 and number.adjusted() > -400):
             raise InvalidOperation
     except InvalidOperation:
-        raise ParameterError(
-            f"{key} = {value!r} is not a number above 0 and up to 1e6", where, f"mend {key}"
-        ) from None
+        raise ParameterError(f"{key} = {value!r} is not a number above 0 and up to 1e6", where, f"mend {key}") from None
     return number
 
 

@@ -35,7 +35,7 @@ MOST_ROWS = 10**4
 
 @dataclass(frozen=True, slots=True)
 class PoissonStep:
-    """One step of DP-SGD for a person with ``rows`` rows, each of them in the batch with probability ``sample_rate``."""
+    """One step of DP-SGD for a person with ``rows`` rows, each in the batch with probability ``sample_rate``."""
 
     sample_rate: float
     noise_multiplier: float

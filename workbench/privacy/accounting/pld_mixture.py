@@ -41,7 +41,7 @@ def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float]
     if not zcdp:
         return _composed(leaves, slack, bound)
     rho = sum(r * count for r, count in zcdp) * (1 + 1e-12)
-    others = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, ZeroConcentrated)}
+    others: dict[Leaf, int] = {leaf: count for leaf, count in leaves.items() if not isinstance(leaf, ZeroConcentrated)}
     if not others:
         return None
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,14 @@ from workbench.params import ParameterError
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     COARSE,
+    INTEGER_ORDERS,
     LEAST_NOISE,
     MOST_NOISE,
     event_of,
     loss,
     quick_loss,
     renyi,
+    renyi_of_integers,
 )
 from workbench.signals.cancel import CancelToken
 
@@ -45,6 +48,9 @@ class TrainingRun:
         event = event_of(self.rows, self.batch, self.epochs, self.sigma)
         if quick and accountant == "rdp":
             return quick_loss(event, self.delta).epsilon
+        if quick and accountant == "rdp-classic":
+            divergence = event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
+            return float(np.min(divergence + math.log(1 / self.delta) / (INTEGER_ORDERS - 1)))
         return loss(event, self.delta, accountant, COARSE).epsilon
 
 
@@ -107,13 +113,20 @@ def values_of(run: TrainingRun, axis: str, points: int | None = None) -> tuple[f
 
 def with_value(run: TrainingRun, axis: str, value: float) -> TrainingRun:
     """Return ``run`` with one figure changed."""
-    return replace(run, **{axis: round(value) if axis in ("rows", "batch", "epochs") else value})
+    changed: dict[str, Any] = {axis: round(value) if axis in ("rows", "batch", "epochs") else value}
+    return replace(run, **changed)
 
 
 def curve(
-    run: TrainingRun, axis: str, accountant: str, cancel: CancelToken | None = None, *, quick: bool = False
+    run: TrainingRun,
+    axis: str,
+    accountant: str,
+    cancel: CancelToken | None = None,
+    *,
+    quick: bool = False,
+    points: int | None = None,
 ) -> RunCurve:
-    """Return ε against one figure; ``quick`` as for :meth:`TrainingRun.epsilon`.
+    """Return ε against one figure at so many ``points``; ``quick`` as for :meth:`TrainingRun.epsilon`.
 
     Raises:
         CancelledError: ``cancel`` was set.
@@ -122,7 +135,7 @@ def curve(
     if axis == "order":
         return orders_curve(run, accountant)[0]
     x, epsilons = [], []
-    for value in values_of(run, axis):
+    for value in values_of(run, axis, points):
         if cancel is not None:
             cancel.check()
         changed = with_value(run, axis, value)

@@ -52,19 +52,20 @@ def solve(
             mend="give three of them; the fourth one is found",
         )
     if epsilon is None:
-        assert sigma is not None and epochs is not None and batch is not None
+        assert sigma is not None
+        assert epochs is not None
+        assert batch is not None
         return Run(loss(event_of(rows, batch, epochs, sigma), delta, accountant).epsilon, sigma, epochs, batch)
     if not 0 < epsilon <= 1e6:
         raise ParameterError(f"epsilon = {epsilon} is not between 0 and 1e6", mend="give an ε such as 3")
     if sigma is None:
-        assert epochs is not None and batch is not None
+        assert epochs is not None
+        assert batch is not None
         sigma = noise_for(event_of(rows, batch, epochs, 1.0), delta, epsilon, accountant)
     elif epochs is None:
         assert batch is not None
         whole, noise = batch, sigma
-        epochs = _most(
-            lambda n, by: _cost(rows, whole, n, noise, delta, by), epsilon, accountant, MOST_EPOCHS, "epoch"
-        )
+        epochs = _most(lambda n, by: _cost(rows, whole, n, noise, delta, by), epsilon, accountant, MOST_EPOCHS, "epoch")
     else:
         passes, noise = epochs, sigma
         batch = _most(lambda n, by: _cost(rows, n, passes, noise, delta, by), epsilon, accountant, rows, "row")

@@ -86,13 +86,14 @@ class Count:
 def filter_of(body: dict[str, Any]) -> Filter | None:
     """Return the filter that the body of an entry names; ``None`` for the plain sum or anything else."""
     order, slack = body.get("order"), body.get("delta")
-    if body.get("method") != FILTER or order not in INTEGER_ORDERS or not isinstance(slack, str):
+    known = isinstance(order, int) and order in INTEGER_ORDERS
+    if body.get("method") != FILTER or not known or not isinstance(slack, str):
         return None
     try:
         amount = Decimal(slack)
     except InvalidOperation:
         return None
-    return Filter(int(order), amount) if amount.is_finite() and 0 < amount < 1 else None
+    return Filter(int(str(order)), amount) if amount.is_finite() and 0 < amount < 1 else None
 
 
 def event_of_cost(cost: Cost) -> CostEvent:
@@ -133,9 +134,8 @@ def _plain_event(cost: Amount) -> CostEvent:
 
 def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
     """Return whether an event is of pure releases whose sum is ``epsilon``."""
-    rows = 1
-    if isinstance(event, RowsPerPerson):
-        event, rows = event.event, event.rows
+    rows = event.rows if isinstance(event, RowsPerPerson) else 1
+    event = event.event if isinstance(event, RowsPerPerson) else event
     try:
         found = _leaves_of(event)
     except ParameterError:

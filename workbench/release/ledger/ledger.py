@@ -21,9 +21,9 @@ from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.accounts import LedgerAccounts
+from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
 from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.entries import texts
-from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
 from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.processes import this_process

@@ -77,18 +77,14 @@ def certificate(
         "plan": plan.to_toml(),
     }
     if plan.account is not None:
-        document["account"] = account_told(
-            plan.account, account, release.epsilon, release.epsilon, release.release_id
-        )
+        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
 
 
 _COUNT_ROUNDING = Decimal("2e-6")
 
 
-def account_told(
-    name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str
-) -> dict[str, Any]:
+def account_told(name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str) -> dict[str, Any]:
     """Return what is published of an account with a public name: neither name nor sum follows from the rows.
 
     Args:
