@@ -170,9 +170,8 @@ class CalculatorPage(PageFrame):
             self._again = False
             self._frame.start()
         self._problem.hide()
-        same = self._epsilons and found.run == self._exact_run
-        self._epsilons = {**({"pld": self._epsilons["pld"]} if same and "pld" in self._epsilons else {})}
-        self._epsilons |= found.epsilons
+        if not (found.run == self._exact_run and "pld" in self._epsilons):
+            self._epsilons = found.epsilons
         self._show_costs(found.steps)
         for axis, chart in self.charts.items():
             at = found.order if axis == "order" else float(getattr(found.run, axis))
@@ -190,8 +189,8 @@ class CalculatorPage(PageFrame):
     def _show_exact(self, found: ExactFigures) -> None:
         if found.run != self.run_as_set():
             return
-        if found.epsilon is not None:
-            self._epsilons["pld"] = found.epsilon
+        if found.epsilons:
+            self._epsilons = found.epsilons
             self._show_costs()
         if found.curve is not None:
             chart, axis = self.charts[found.curve.axis], found.curve.axis
