@@ -76,7 +76,6 @@ def test_a_drag_stays_live(page, qtbot, qapp):
         assert float(page.sliders["sigma"].field.text()) == page.run_as_set().sigma
         assert len(page.jobs.running) <= 2
     took.sort()
-    print(f"a move is painted in {1000 * took[len(took) // 2]:.1f} ms, the slowest in {1000 * took[-1]:.1f} ms")
     assert took[len(took) // 2] < 0.05
     settled(page, qtbot)
     assert page.charts["sigma"].curves["rdp"].x

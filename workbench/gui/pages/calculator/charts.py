@@ -45,7 +45,7 @@ class _Chart(QWidget):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the least such size."""
-        return QSize(150, 108)
+        return QSize(140, 108)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw title and content."""
