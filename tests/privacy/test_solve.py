@@ -55,13 +55,13 @@ def test_exactly_one_figure_has_to_be_open() -> None:
 @pytest.mark.slow
 def test_a_million_steps_within_ten_seconds_and_ten_microseconds_a_lookup() -> None:
     run = PoissonGaussian(0.001, 1.2, 10**6)
-    start = time.perf_counter()
+    start = time.process_time()  # of this process alone: the machine may have other work
     curve = EpsilonCurve.build(run, 1e-6)
-    assert time.perf_counter() - start < 10
-    start = time.perf_counter()
+    assert time.process_time() - start < 10
+    start = time.process_time()
     for step in range(1, 10**6, 10):
         curve.at(step)
-    assert (time.perf_counter() - start) / 10**5 < 1e-5
+    assert (time.process_time() - start) / 10**5 < 1e-5
 
 
 @pytest.mark.slow

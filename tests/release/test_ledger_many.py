@@ -49,7 +49,10 @@ def check_interleaving(acts: list[tuple[str, str]]) -> None:
                 except BudgetRefusedError:
                     pass
             elif act in ("charge", "void") and waiting:
-                (book.charge if act == "charge" else lambda r: book.void(r, "test"))(waiting[0])
+                if act == "charge":
+                    book.charge(waiting[0])
+                else:
+                    book.void(waiting[0], "test")
                 status[waiting[0]] = {"charge": "charged", "void": "void"}[act]
             elif act in ("sum", "filter"):
                 book.count_by(A, FILTER if act == "filter" else SUM)
