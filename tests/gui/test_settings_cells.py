@@ -248,7 +248,7 @@ def test_one_sentence_warns_of_noise_and_of_a_high_epsilon_and_offers_a_way_out(
     )
     assert "raise ε" not in said
     assert "drop columns" in said
-    assert "train a private model" in said
+    assert "release synthetic rows or a private model" in said
     protect.page.table.setCurrentIndex(protect.page.shares.index(5, SHARE))
     warning = protect.findChild(QLabel, "share_warning").text()
     assert "mostly noise" in warning
