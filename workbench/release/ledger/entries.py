@@ -21,7 +21,7 @@ from workbench.release.ledger.exact import Amount
 from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
 from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of, verify_chain
 
-_AGAIN, _LET_IN, _POLL = 0.05, 0.004, 0.001
+_AGAIN, _LET_IN, _POLL = 0.05, 0.01, 0.003
 """Seconds: a transaction so soon after the last one waits a little first; a process that waits asks so often."""
 
 
