@@ -73,9 +73,12 @@ def test_belief_gives_both_bounds_and_the_note(capsys: pytest.CaptureFixture[str
         (["gaussian", "--epsilon", "1e999", "--delta", "1e-5", "--sensitivity", "1"], "--epsilon"),
         (["gaussian", "--epsilon", "1", "--delta", "1", "--sensitivity", "1"], "--delta"),
         (["belief", "--epsilon", "1", "--prior", "1.5"], "--prior"),
-        (["compose", "events.json"], "not in this version"),
+        (["compose", "no-events.json"], "no such file"),
+        (["solve", "--rows", "100", "--delta", "1e-5", "--noise", "1"], "of epsilon, sigma, epochs and batch are open"),
+        (["shuffle", "--epsilon", "1", "--rows", "0", "--delta", "1e-6"], "--rows"),
+        (["group", "--epsilon", "5", "--delta", "0.1", "--rows", "9"], "guarantees nothing"),
         (["gaussien"], "gaussien"),
-        ([], "dpsgd|gaussian|belief|compose"),
+        ([], "dpsgd|gaussian|belief"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_exit_2(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

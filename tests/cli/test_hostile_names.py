@@ -109,6 +109,7 @@ WALK: list[tuple[list[str], int]] = [
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
     (["explain", "--epsilon", "1"], 0),
     (["explain", "--reader", f"a{CLEAR}"], 2),
+    (["budget", "compose", f"no{CLEAR}.toml"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
     (["rappor", "encode", "t.csv", *RAPPOR, "--column", CITY, "-o", f"rep{CLEAR}.csv", *LEDGER_R, *READING], 0),

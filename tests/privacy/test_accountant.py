@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from workbench.params import BudgetRefusedError, CancelledError, ParameterError
 from workbench.privacy.accounting.accountant import (
-    _INTEGER_ORDERS,
     ACCOUNTANTS,
     COARSE,
-    _renyi_of_integers,
+    INTEGER_ORDERS,
     event_of,
     loss,
     most_steps,
     noise_for,
     renyi,
+    renyi_of_integers,
     within,
 )
 from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve
@@ -94,9 +94,9 @@ def test_one_step_renyi_divergence_is_the_golden_one(golden: dict[str, list[dict
 @pytest.mark.parametrize(("rate", "sigma"), [(64 / 60_000, 1.0), (0.3, 0.5), (1.0, 2.0), (1e-9, 0.05), (0.99, 300.0)])
 def test_the_closed_form_of_integer_orders_agrees_with_the_library(rate: float, sigma: float) -> None:
     orders, divergence = renyi(PoissonGaussian(rate, sigma, 1))
-    whole = np.isin(orders, _INTEGER_ORDERS)
+    whole = np.isin(orders, INTEGER_ORDERS)
     np.testing.assert_allclose(
-        _renyi_of_integers(rate, sigma)[np.isin(_INTEGER_ORDERS, orders)], divergence[whole], rtol=1e-9, atol=1e-13
+        renyi_of_integers(rate, sigma)[np.isin(INTEGER_ORDERS, orders)], divergence[whole], rtol=1e-9, atol=1e-13
     )
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from workbench.cli.budget_calculators import CALCULATORS, Action
+from workbench.cli.budget_totals import SolveBudget, composed, composed_text, solved, solved_text
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
-from workbench.params import ParameterError, Parameters, choice, integer, real
+from workbench.params import Parameters, choice, integer, real
 from workbench.privacy.accounting.accountant import ACCOUNTANTS, LEAST_NOISE, MOST_NOISE, event_of, loss
 from workbench.privacy.accounting.compose import round_up
 from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
 from workbench.privacy.accounting.neighbours import RELATION, replace_one
 from workbench.privacy.accounting.posterior import DELTA_NOTE, posterior
+from workbench.privacy.accounting.run_curves import TrainingRun, csv_lines
+from workbench.release.atomic import write_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,25 +52,40 @@ class BeliefBudget(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="dpsgd|gaussian|belief|compose")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="|".join([*_ACTIONS, "compose"]))
     for name, (told, parameters, _, _) in _ACTIONS.items():
         sub = actions.add_parser(name, help=told, description=told, allow_abbrev=False)
         add_options(sub, parameters)
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
-    compose = actions.add_parser("compose", help="total of a list of events (not in this version)", allow_abbrev=False)
-    compose.add_argument("file", metavar="FILE")
-    compose.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
+        if name == "dpsgd":
+            sub.add_argument("--curves", type=Path, metavar="CSV", help="write epsilon against every figure of the run")
+        _add_json(sub)
+    told = "total of a list of events by every account, the best one marked"
+    compose = actions.add_parser("compose", help=told, description=told, allow_abbrev=False)
+    compose.add_argument("file", type=Path, metavar="FILE", help="a list of events, TOML or JSON")
+    compose.add_argument("--delta", metavar="δ", help="delta of the whole (default: the one in the file, else 0)")
+    _add_json(compose)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action == "compose":
-        raise ParameterError("`workbench budget compose` is not in this version", mend="add up pure ε by hand")
+        return {"of": "compose", **composed(options)}
     _, parameters, compute, _ = _ACTIONS[options.action]
-    return {"of": options.action, **compute(read_options(options, parameters))}
+    asked = read_options(options, parameters)
+    result = {"of": options.action, **compute(asked)}
+    if isinstance(asked, DpSgdBudget) and options.curves is not None:
+        run = TrainingRun(asked.rows, asked.batch, asked.noise, asked.epochs, asked.delta)
+        lines = list(csv_lines(run, context.cancel))
+        write_output(options.curves, "".join(f"{line}\n" for line in lines).encode())
+        result["curves"] = str(options.curves)
+    return result
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    return _ACTIONS[result["of"]][3](result)
+    return composed_text(result) if result["of"] == "compose" else _ACTIONS[result["of"]][3](result)
 
 
 def _dpsgd(asked: DpSgdBudget) -> dict[str, Any]:
@@ -139,10 +159,12 @@ def _belief_text(result: Mapping[str, Any]) -> str:
     )
 
 
-_ACTIONS: dict[str, tuple[str, type[Parameters], Callable[[Any], dict[str, Any]], Callable[[Any], str]]] = {
+_ACTIONS: dict[str, Action] = {
     "dpsgd": ("cost of a DP-SGD run before it starts", DpSgdBudget, _dpsgd, _dpsgd_text),
     "gaussian": ("noise of a Gaussian release", GaussianBudget, _gaussian, _gaussian_text),
     "belief": ("how far a belief can move", BeliefBudget, _belief, _belief_text),
+    "solve": ("any one of epsilon, noise, epochs and batch from the others", SolveBudget, solved, solved_text),
+    **CALCULATORS,
 }
 
 COMMAND = Command(

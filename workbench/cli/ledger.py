@@ -16,6 +16,8 @@ from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_MOST
 from workbench.release.atomic import write_output
+from workbench.release.ledger.account_finder import GROUP
+from workbench.release.ledger.counting import FILTER, SUM
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.records import Account, Release
@@ -27,7 +29,7 @@ _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 s
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    metavar = "cap|show|verify|export|version|separate|name"
+    metavar = "cap|show|verify|export|version|group|separate|name|count|backup|move"
     actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
     cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
     add_data(cap)
@@ -43,6 +45,27 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     add_data(separate)
     separate.add_argument("--from", required=True, dest="of", metavar="OLD", help="the other table")
+    group = actions.add_parser(
+        "group", help="let two tables about the same people share one account", allow_abbrev=False
+    )
+    add_data(group)
+    group.add_argument("--with", required=True, dest="of", metavar="OTHER", help="the other table, in the ledger")
+    count = actions.add_parser("count", help="choose how the releases of a dataset are counted", allow_abbrev=False)
+    add_data(count)
+    count.add_argument(
+        "--by",
+        required=True,
+        choices=(SUM, FILTER),
+        help="the plain sum of epsilon, or a Rényi filter, by which many small releases count for less",
+    )
+    copies = []
+    for verb, told in (
+        ("backup", "write a whole copy of the ledger and its key"),
+        ("move", "move the ledger; the former file charges no more releases"),
+    ):
+        copy = actions.add_parser(verb, help=told, allow_abbrev=False)
+        copy.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
+        copies.append(copy)
     name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
     add_data(name)
     name.add_argument(
@@ -56,7 +79,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ),
         actions.add_parser("verify", help="check that no entry was altered or removed", allow_abbrev=False),
     ]
-    for sub in (cap, version, separate, name, export, *others):
+    for sub in (cap, version, group, separate, name, count, export, *copies, *others):
         add_ledger(sub)
         sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
@@ -67,7 +90,16 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.action in ("show", "export"):
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             return _show(ledger) if options.action == "show" else _export(options, ledger)
-    changes = {"cap": _cap, "version": _version, "separate": _separate, "name": _name}
+    changes = {
+        "cap": _cap,
+        "version": _version,
+        "group": _group,
+        "separate": _separate,
+        "name": _name,
+        "count": _count,
+    }
+    if options.action in ("backup", "move"):
+        return _copied(options)
     with Ledger.open(options.ledger) as ledger:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
@@ -89,6 +121,24 @@ def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
 def _version(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
     new, old = _two_tables(options, context, ledger)
     return ledger.link_version(new, old)
+
+
+def _group(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    new, old = _two_tables(options, context, ledger)
+    return ledger.link_version(new, old, GROUP)
+
+
+def _count(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
+    return ledger.count_by(ledger.identify(read_data(options, context)), options.by).dataset
+
+
+def _copied(options: argparse.Namespace) -> dict[str, Any]:
+    """Copy or move the ledger."""
+    path = existing_ledger(options.ledger)
+    with Ledger.open(path) as ledger:
+        target = ledger.back_up(options.output) if options.action == "backup" else ledger.move(options.output)
+    with Ledger.read(target) as copied:
+        return {**_show(copied), "output": str(target), "done": options.action}
 
 
 def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
@@ -157,10 +207,14 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show_account(ledger: Ledger, account: Account) -> dict[str, Any]:
+    known = ledger.accounts()
     return {
         "dataset": account.dataset,
         "account": ledger.called().get(account.dataset, ""),
-        "name": ledger.accounts().name_of(account.dataset),
+        "name": known.name_of(account.dataset),
+        "tables": sum(known.of(dataset) == account.dataset for dataset in known.datasets),
+        "group": known.grouped(account.dataset),
+        "count": {"method": SUM} if account.count is None else account.count.told(),
         **_budget(account),
     }
 
@@ -196,6 +250,13 @@ def _text(result: Mapping[str, Any]) -> str:
             told += f" (delta: cap {figure(result['cap_delta'])}, {figure(result['remaining_delta'])} remain)"
         called = _known_as(result["account"] or result.get("data", ""), result["dataset"])
         lines.append(f"{called}: {told}, {figure(result['spent_epsilon'])} spent or reserved")
+        if result["group"]:
+            lines.append(f"  {result['tables']} tables about the same people share this account")
+        if result["count"]["method"] == FILTER:
+            order, delta = result["count"]["order"], figure(float(result["count"]["delta"]))
+            lines.append(f"  counted by a Rényi filter of order {order}, for which delta = {delta} is set aside")
+    if "done" in result:
+        lines.append(f"{'copied' if result['done'] == 'backup' else 'moved'} to {result['output']}, with its key")
     rows = [
         (
             e["time"][:19].replace("T", " "),
@@ -242,7 +303,7 @@ def _known_as(called: str, dataset: str) -> str:
 
 COMMAND = Command(
     name="ledger",
-    help="the privacy budget of every table: cap, show, verify, export, version, separate, name",
+    help="the privacy budget of every table: show, verify, cap, name, count, version, group, backup and more",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.cli.central_card import CentralOptions, central_card, central_text
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import figure
 from workbench.params import ParameterError, Parameters, integer, real, texts
+from workbench.privacy.central.mechanisms import CENTRAL_MECHANISMS
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.error_profile import duchi_sd, error_profile
@@ -64,10 +66,12 @@ class CellOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    names = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in ORACLES)]
+    local = [*(m.name for m in mechanisms.MECHANISMS), *(o.name for o in ORACLES)]
+    names = [*local, *(m.name for m in CENTRAL_MECHANISMS if m.name not in local)]
     parser.add_argument("name", metavar="NAME", help="one of " + ", ".join(names))
     add_options(parser, LocalParameters)
     add_options(parser, CellOptions)
+    add_options(parser, CentralOptions)
     own = {name: m.parameters for m in mechanisms.MECHANISMS for name in m.parameters.declared() if name != "epsilon"}
     for name, parameters in own.items():
         add_options(parser, parameters, name)
@@ -75,6 +79,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    central, asked = next((m for m in CENTRAL_MECHANISMS if m.name == options.name), None), CentralOptions()
+    if central is not None:
+        asked = read_options(options, CentralOptions)
+    if central is not None and (asked.given or options.name not in [m.name for m in mechanisms.MECHANISMS]):
+        if options.table is not None:
+            raise ParameterError(f"{central.name} has no table of cells", "--table", "leave it out")
+        return central_card(central, read_options(options, LocalParameters).epsilon, asked)
     oracle = next((o for o in ORACLES if o.name == options.name), None)
     if oracle is not None:
         return _of_oracle(oracle, options)
@@ -159,6 +170,8 @@ def _save(path: Path, table: np.ndarray[Any, np.dtype[np.float64]]) -> None:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if "central" in result:
+        return central_text(result)
     if "report" in result:
         return _oracle_text(result)
     return "\n".join(

@@ -30,6 +30,7 @@ another: what two of them need is a widget, a part of the session, or in the eng
 from __future__ import annotations
 
 from workbench.gui.pages import (
+    calculator,
     compare,
     data,
     estimate,
@@ -63,6 +64,7 @@ PAGES: tuple[Page, ...] = (
     predict.PAGE,
     estimate.PAGE,
     why.PAGE,
+    calculator.PAGE,
     rappor.PAGE,
     explain.PAGE,
     ledger.PAGE,

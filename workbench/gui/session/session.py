@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -158,6 +158,7 @@ class Session(QObject):
         theme_changed: the colours differ; plots redraw.
         told: (level, sentence) for the person.
         page_asked: (name) show that page.
+        run_asked: (dict) the figures of a DP-SGD run to be offered on the Train page.
         training_asked: (model, ε) train that model at that ε, where somebody asks for it on the Train page.
         learning_asked: (path) offer to train a model on that released table, on the Predict page.
         estimating_asked: (path) estimate the original from that released table, on the Estimate page.
@@ -176,6 +177,7 @@ class Session(QObject):
     told = Signal(str, str)
     page_asked = Signal(str)
     training_asked = Signal(str, object)
+    run_asked = Signal(object)
     learning_asked = Signal(object)
     estimating_asked = Signal(object)
     open_asked = Signal(str)
@@ -194,6 +196,7 @@ class Session(QObject):
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
+        self.run_figures: dict[str, float] | None = None
         self._to_learn_from: Path | None = None
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
@@ -211,7 +214,7 @@ class Session(QObject):
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()
-        self._training = self._to_learn_from = self._to_estimate_from = None
+        self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
         self.undo_stack.clear()
         for signal in (self.table_changed, self.plan_changed, self.account_changed):
             signal.emit()
@@ -268,6 +271,11 @@ class Session(QObject):
         """Let the Train page offer ``model`` at ``epsilon``; nothing starts by it."""
         self._training = model, epsilon
         self.training_asked.emit(model, epsilon)
+
+    def ask_for_run(self, figures: Mapping[str, float]) -> None:
+        """Let the Train page offer a network with these figures of its plan; nothing starts by it."""
+        self.run_figures = dict(figures)
+        self.run_asked.emit(self.run_figures)
 
     @property
     def to_learn_from(self) -> Path | None:

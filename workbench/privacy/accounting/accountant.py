@@ -38,7 +38,8 @@ _MOST_PLD_EPSILON = 10_000.0
 _MOST_CELLS = 2**17
 """Cells of the grid of one step's privacy loss."""
 
-_INTEGER_ORDERS = np.array([*range(2, 64), 128, 256, 512, 1024], dtype=np.float64)
+INTEGER_ORDERS = np.array([*range(2, 64), 128, 256, 512, 1024], dtype=np.float64)
+"""Rényi orders at which a subsampled step has a closed form."""
 
 _RDP_ROUNDING = 1e-14
 """Added to each step's Rényi divergence: above the error of its log-sum in double precision at every order."""
@@ -127,7 +128,7 @@ def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: 
         return loss(replace(event, noise_multiplier=sigma), delta, accountant, resolution).epsilon <= epsilon
 
     def quickly(sigma: float) -> bool:
-        return _quick(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
+        return quick_loss(replace(event, noise_multiplier=sigma), delta).epsilon <= epsilon
 
     def nearly(sigma: float) -> bool:
         return holds(sigma, COARSE)
@@ -188,7 +189,7 @@ def renyi(event: PoissonGaussian) -> tuple[NDArray[np.float64], NDArray[np.float
 
     Orders are dp-accounting's defaults; an order whose series does not converge has divergence ∞.
     """
-    orders, one = _renyi_of_one(event.sample_rate, event.noise_multiplier)
+    orders, one = renyi_of_one(event.sample_rate, event.noise_multiplier)
     return orders, event.steps * one
 
 
@@ -232,7 +233,8 @@ def _quiet(record: logging.LogRecord) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _renyi_of_one(rate: float, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def renyi_of_one(rate: float, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (the library's orders, the Rényi divergence of one step at each), never below it."""
     import dp_accounting
     from dp_accounting import rdp
 
@@ -259,24 +261,24 @@ def _improved(orders: NDArray[np.float64], divergence: NDArray[np.float64], delt
     return Loss(float(epsilon), float(order))
 
 
-def _quick(event: PoissonGaussian, delta: float) -> Loss:
+def quick_loss(event: PoissonGaussian, delta: float) -> Loss:
     """Return the RDP bound over integer orders alone, which have a closed form."""
-    one = _renyi_of_integers(event.sample_rate, event.noise_multiplier)
-    return _improved(_INTEGER_ORDERS, event.steps * one, delta)
+    one = renyi_of_integers(event.sample_rate, event.noise_multiplier)
+    return _improved(INTEGER_ORDERS, event.steps * one, delta)
 
 
 @lru_cache(maxsize=64)
-def _renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
+def renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     """Return ln(Σₖ C(α,k)·(1−q)^(α−k)·q^k·e^((k²−k)/2σ²))/(α−1) at each integer order (Mironov et al. 2019, eq. 3)."""
     from scipy.special import gammaln, logsumexp, xlog1py
 
-    alpha, k = _INTEGER_ORDERS[:, None], np.arange(_INTEGER_ORDERS[-1] + 1)
+    alpha, k = INTEGER_ORDERS[:, None], np.arange(INTEGER_ORDERS[-1] + 1)
     rest = np.maximum(alpha - k, 0.0)
     log_binomial = gammaln(alpha + 1) - gammaln(k + 1) - gammaln(rest + 1)
     with np.errstate(divide="ignore"):  # q = 1 leaves the last term alone: ln 0 = −∞ drops the others
         terms = log_binomial + xlog1py(rest, -rate) + k * math.log(rate) + (k * k - k) / (2 * sigma**2)
     moments: NDArray[np.float64] = logsumexp(np.where(k <= alpha, terms, -np.inf), axis=1)
-    return np.maximum(moments / (_INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
+    return np.maximum(moments / (INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 
 def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None = None) -> Loss:
@@ -285,7 +287,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     The grid grows with the loss, so that time and memory stay the same from ε = 0.001 to 10,000.
     """
     rounding = max(1e-12, _FFT_ROUNDING * event.steps)
-    bound = _quick(event, delta)
+    bound = quick_loss(event, delta)
     if not 0 < bound.epsilon <= _MOST_PLD_EPSILON or delta < 10 * rounding:
         return _improved(*renyi(event), delta)
     if cell is not None:

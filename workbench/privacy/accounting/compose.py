@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp
+from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PureDp, RowsPerPerson
 from workbench.privacy.accounting.neighbours import group
 
 _EXACT = Context(prec=400, rounding=ROUND_CEILING)
@@ -40,7 +40,7 @@ def total(values: Iterable[Decimal]) -> Decimal:
     return result
 
 
-def flatten(event: CostEvent) -> tuple[PureDp | PoissonGaussian, ...]:
+def flatten(event: CostEvent) -> tuple[CostEvent, ...]:
     """Return the events inside ``event`` in order, without nesting."""
     if isinstance(event, Composed):
         return tuple(leaf for part in event.events for leaf in flatten(part))
@@ -57,7 +57,8 @@ def pure_epsilon(event: CostEvent) -> Decimal:
     for leaf in leaves:
         if not isinstance(leaf, PureDp):
             raise ParameterError(
-                f"{leaf.label or 'a Gaussian event'} has no pure epsilon", mend="use an accountant with a delta"
+                f"{leaf.label or 'an event that is not pure'} has no pure epsilon",
+                mend="use an accountant with a delta",
             )
     return total(leaf.epsilon for leaf in leaves if isinstance(leaf, PureDp))
 
@@ -104,4 +105,4 @@ def for_person(cost: Cost, rows: int) -> Cost:
     if delta:
         # One double above the floating-point value of e^((k−1)ε), so that rounding never makes it too small.
         delta = min(Decimal(1), Decimal(math.nextafter(group(float(cost.epsilon), float(delta), rows)[1], 2.0)))
-    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, cost.event)
+    return Cost(_EXACT.multiply(cost.epsilon, Decimal(rows)), delta, RowsPerPerson(cost.event, rows))

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from workbench.params import CancelledError
-from workbench.privacy.accounting.accountant import COARSE, loss
+from workbench.privacy.accounting.accountant import COARSE, FINE, loss
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -57,7 +57,9 @@ class EpsilonCurve:
             return cls((), ())
         even = np.linspace(0.0, 1.0, KNOTS + 1)[1:]
         knots = tuple(sorted({int(k) for k in np.ceil(event.steps * even**2)}))
-        cell = loss(event, delta, accountant, COARSE).discretisation
+        # Of a million steps the coarse grid is worse than a Rényi bound; without a grid each knot would make its own.
+        whole = (loss(event, delta, accountant, resolution).discretisation for resolution in (COARSE, FINE))
+        cell = next((found for found in whole if found is not None), None)
         epsilons: list[float] = []
         for done, knot in enumerate(knots, start=1):
             if cancel is not None:

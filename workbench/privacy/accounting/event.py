@@ -41,7 +41,68 @@ class Composed:
     label: str = ""
 
 
-CostEvent = PureDp | PoissonGaussian | Composed
+@dataclass(frozen=True, slots=True)
+class ApproximateDp:
+    """A release with (ε, δ)-differential privacy of which nothing else is known."""
+
+    epsilon: Decimal
+    delta: Decimal
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianNoise:
+    """One vector with N(0, (noise_multiplier·Δ)²) per coordinate, Δ the L2 sensitivity of the whole vector."""
+
+    noise_multiplier: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroConcentrated:
+    """A release with ρ-zCDP, such as discrete Gaussian noise: ρ = Δ²/(2σ²) (Canonne, Kamath & Steinke 2020)."""
+
+    rho: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Several events on disjoint parts of the rows: one row, and so its emptying, is in one part only."""
+
+    parts: tuple[CostEvent, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same event ``times`` times, with fresh randomness each time."""
+
+    event: CostEvent
+    times: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPerPerson:
+    """An event as it concerns a person with ``rows`` rows, all of which are emptied together."""
+
+    event: CostEvent
+    rows: int
+    label: str = ""
+
+
+CostEvent = (
+    PureDp
+    | ApproximateDp
+    | GaussianNoise
+    | ZeroConcentrated
+    | PoissonGaussian
+    | Composed
+    | Parallel
+    | Repeated
+    | RowsPerPerson
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def central_certificate(
         "plan": published.to_toml(),
     }
     if plan.account is not None:
-        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon)
+        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
 
 

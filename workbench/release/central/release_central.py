@@ -15,7 +15,6 @@ from workbench.release.central.certificate import central_certificate, encode_ce
 from workbench.release.exposure import standing_charge, void_unless_charged
 from workbench.release.finished_file import publish_earlier, waiting_for
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import refusal
 from workbench.release.ledger.recover import CHARGED_FIRST, clear_leftovers, place_of, publish_table, recover
 from workbench.release.parts import DrawFile
 from workbench.release.table.certificate import Output, certificate_path
@@ -77,9 +76,7 @@ def central_verdict(prepared: PreparedCentral, ledger: Ledger) -> CentralVerdict
     waiting = waiting_for(ledger, prepared.to.path, prepared.request, account)
     if waiting is not None:
         return CentralVerdict(account, waiting.release.release_id, None)
-    known = ledger.account(account)
-    refused = refusal((prepared.cost.epsilon, prepared.cost.delta), known.standing_cap, known.used)
-    return CentralVerdict(account, "", refused)
+    return CentralVerdict(account, "", ledger.account(account).refusal(prepared.cost))
 
 
 def check_central_values(prepared: PreparedCentral, cancel: CancelToken) -> None:

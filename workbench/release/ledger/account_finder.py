@@ -16,9 +16,9 @@ from workbench.release.ledger.sketch import SHARED, Sketches
 
 KINDS = ("mark", "version", "separate", "name")
 
-NEW, SKETCH, STEWARD, NAMED, MERGED = "new", "sketch", "steward", "name", "merged"
+NEW, SKETCH, STEWARD, NAMED, MERGED, GROUP = "new", "sketch", "steward", "name", "merged", "group"
 """Why a dataset has its account: it is new, its rows are those of a known one, a person said so, a plan named the
-account, or a table was found in several accounts, which became one."""
+account, a table was found in several accounts, which became one, or it is about the same people as another table."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class Accounts:
 
     def _take(self, entry: Entry) -> None:
         dataset, body = entry.dataset, entry.body
+        if not dataset:  # an entry about the ledger itself
+            return
         self.datasets.setdefault(dataset)
         if entry.kind == "mark":
             for mark in (body.get("content"), body.get("file")):
@@ -98,6 +100,10 @@ class Accounts:
     def named_accounts(self) -> list[str]:
         """Return the accounts that have a public name."""
         return [self.of(dataset) for dataset in self.names.values()]
+
+    def grouped(self, account: str) -> bool:
+        """Return whether tables that are about the same people share this account, as a person declared."""
+        return any(o == GROUP and self.of(dataset) == account for dataset, o in self.origins.items())
 
     def apart(self, one: str, other: str) -> bool:
         """Return whether a person has declared that these accounts belong to different tables."""

@@ -92,8 +92,13 @@ class LedgerAccounts(LedgerBook):
                     )
             return self.enter(identity, name)
 
-    def link_version(self, new: Identity | str, old: Identity | str) -> str:
+    def link_version(self, new: Identity | str, old: Identity | str, origin: str = STEWARD) -> str:
         """Let ``new`` share the account of ``old`` and return that account; what both have spent is added up.
+
+        Args:
+            new: the table that joins.
+            old: a table in the ledger.
+            origin: ``steward`` for a newer version, ``group`` for another table about the same people.
 
         Raises:
             InputError: ``old`` is not in the ledger, or both have public names.
@@ -106,13 +111,13 @@ class LedgerAccounts(LedgerBook):
             if not account:
                 raise InputError("the older table is not in the ledger", str(self.path), "release or cap it first")
             if isinstance(new, str):
-                self._join(self.account_of(new), account, STEWARD)
+                self._join(self.account_of(new), account, origin)
             else:
                 match = self.find(new)
                 for other in match.accounts:
-                    self._join(self.account_of(other), self.account_of(account), STEWARD)
+                    self._join(self.account_of(other), self.account_of(account), origin)
                 if not match.dataset:
-                    self._append("version", "", self._marked(new, STEWARD), _ZERO, {"of": account, "origin": STEWARD})
+                    self._append("version", "", self._marked(new, origin), _ZERO, {"of": account, "origin": origin})
             return self.account_of(account)
 
     def separate(self, new: Identity, old: Identity) -> str:

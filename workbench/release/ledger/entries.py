@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,9 +16,13 @@ from typing import Any, Self
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.params.codec import parse_json
+from workbench.release.ledger import file
 from workbench.release.ledger.exact import Amount
 from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
 from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of, verify_chain
+
+_AGAIN, _LET_IN, _POLL = 0.05, 0.01, 0.003
+"""Seconds: a transaction so soon after the last one waits a little first; a process that waits asks so often."""
 
 
 class LedgerBook:
@@ -24,6 +31,7 @@ class LedgerBook:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._db = connection
+        self._ended = -math.inf
 
     @classmethod
     def open(cls, path: Path | None = None) -> Self:
@@ -154,19 +162,39 @@ class LedgerBook:
         if self._db.in_transaction:
             yield
             return
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise unusable(self.path, str(error)) from None
+        self._begin()
         try:
             yield
             self._db.execute("COMMIT")
+            self._ended = time.monotonic()
         except FAULTS as error:
             self._roll_back()
             raise unusable(self.path, str(error)) from None
         except BaseException:
             self._roll_back()
             raise
+
+    def _begin(self) -> None:
+        """Lock the file for writing; processes that write again and again let each other in.
+
+        SQLite's own waiting asks ever more rarely, so that one of several busy processes may never get its turn.
+        """
+        if time.monotonic() - self._ended < _AGAIN:
+            time.sleep(_LET_IN)
+        end = time.monotonic() + file.PATIENCE
+        try:
+            self._db.execute("PRAGMA busy_timeout = 0")
+            while True:
+                try:
+                    self._db.execute("BEGIN IMMEDIATE")
+                    break
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error) or time.monotonic() > end:
+                        raise
+                time.sleep(_POLL * (0.5 + random.random()))
+            self._db.execute(f"PRAGMA busy_timeout = {round(1000 * file.PATIENCE)}")
+        except sqlite3.Error as error:
+            raise unusable(self.path, str(error)) from None
 
     def _roll_back(self) -> None:
         if self._db.in_transaction:

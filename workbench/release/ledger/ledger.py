@@ -19,9 +19,12 @@ from typing import Any
 
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
+from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.accounts import LedgerAccounts
+from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
+from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.entries import texts
-from workbench.release.ledger.exact import loss, plus
+from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.processes import this_process
 from workbench.release.ledger.records import (
@@ -33,7 +36,6 @@ from workbench.release.ledger.records import (
     Cap,
     Release,
     cap_for,
-    refusal,
 )
 
 _STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
@@ -41,7 +43,7 @@ _CERTIFY = "certify"
 """The entry that names the certificate of a release; it leaves status and cost as they are."""
 
 
-class Ledger(LedgerAccounts):
+class Ledger(LedgerAccounts, LedgerCustody):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     # -- what happened ------------------------------------------------------------------------------------------
@@ -60,7 +62,7 @@ class Ledger(LedgerAccounts):
         """
         release_id = secrets.token_hex(8)
         wanted = loss(cost.epsilon, cost.delta)
-        body = {"work": work, "process": this_process(), **(details or {})}
+        body = {"work": work, "process": this_process(), **event_body(cost), **(details or {})}
         with self._transaction():
             problems = self._chain_problems()
             if problems:  # entries that are gone could have been charges
@@ -69,10 +71,10 @@ class Ledger(LedgerAccounts):
                     str(self.path),
                     "put back a copy that `workbench ledger verify` finds whole",
                 )
+            self.require_here()
             dataset = self.enter(dataset)
             account = self.account(dataset)
-            standing = account.standing_cap
-            cap, refused = cap_for(wanted, standing), refusal(wanted, standing, account.used)
+            cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
             if refused is not None:
                 told = {"cap": texts(cap), "used": texts(account.used)}
                 self._append("refuse", release_id, dataset, wanted, {**body, **told})
@@ -161,6 +163,33 @@ class Ledger(LedgerAccounts):
                 )
             return self.set_cap(dataset, standing[0], delta)
 
+    def count_by(self, dataset: Identity | str, method: str) -> Account:
+        """Choose how the releases of an account are counted from now on, and record it permanently.
+
+        Args:
+            dataset: the marks of the table, or its dataset or account.
+            method: ``sum`` or ``renyi-filter``.
+
+        Raises:
+            ParameterError: there is no such method, or no cap of ε and δ that a filter could be made for.
+        """
+        if method not in (SUM, FILTER):
+            raise ParameterError(f"the count {method!r} is not known", mend=f"choose {SUM} or {FILTER}")
+        with self._transaction():
+            dataset = self.enter(dataset)
+            account = self.account(dataset)
+            body: dict[str, Any] = {"method": SUM}
+            if method == FILTER:
+                cap = account.standing_cap
+                if cap is None:
+                    raise ParameterError("this account has no cap yet", "ledger count", "set one with `ledger cap`")
+                # The first order stays: an order that follows from what was released would prove nothing.
+                former = [found for e in self.entries("count") if e.dataset == dataset and (found := filter_of(e.body))]
+                chosen = former[0] if former else Filter.for_cap(cap[0], cap[1] or Decimal(0))
+                body = Count(chosen, ()).told()
+            self._append("count", "", dataset, (Decimal(0), Decimal(0)), body)
+        return self.account(dataset)
+
     def set_first_cap(self, dataset: Identity | str, cap: Cap) -> None:
         """Set the caps that are not set yet to those of ``cap``; existing ones stay as they are."""
         with self._transaction():
@@ -179,17 +208,23 @@ class Ledger(LedgerAccounts):
         caps = [e for e in self.entries("cap") if e.dataset == dataset]
         zero = (Decimal(0), Decimal(0))
         spent, reserved = zero, zero
-        for release in self.releases(dataset):
+        counted = [r for r in self.releases(dataset) if r.status in COUNTED]
+        for release in counted:
             if release.status == "reserved":
                 reserved = plus(reserved, (release.epsilon, release.delta))
-            elif release.status in COUNTED:
+            else:
                 spent = plus(spent, (release.epsilon, release.delta))
+        count = self._count(dataset, counted)
+        if count is not None:
+            final = {r.release_id for r in counted if r.status != "reserved"}
+            spent, used = count.amount(r for r in count.releases if r.release_id in final), count.amount()
+            reserved = minus(used[0], spent[0]), minus(used[1], spent[1])
         history = tuple({"epsilon": e.epsilon, "delta": e.delta, "time": e.time, **e.body} for e in caps)
         cap = None
         if caps:
             epsilon, delta = self._cost(caps[-1])
             cap = (epsilon, delta if caps[-1].delta else None)
-        return Account(dataset, cap, spent, reserved, history)
+        return Account(dataset, cap, spent, reserved, history, count)
 
     def releases(self, dataset: str | None = None) -> list[Release]:
         """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
@@ -227,6 +262,18 @@ class Ledger(LedgerAccounts):
         return {e.dataset: self._cost(e)[0] for e in self.entries("cap") if accounts.of(e.dataset) == e.dataset}
 
     # -- within ---------------------------------------------------------------------------------------------------
+
+    def _count(self, dataset: str, counted: list[Release]) -> Count | None:
+        """Return how an account counts its releases; ``None`` for their plain sum."""
+        chosen = [e for e in self.entries("count") if e.dataset == dataset]
+        chosen_filter = filter_of(chosen[-1].body) if chosen else None
+        if chosen_filter is None:
+            return None
+        parts = [
+            Counted(r.release_id, (r.epsilon, r.delta), event_of_release(r.status, (r.epsilon, r.delta), r.body))
+            for r in counted
+        ]
+        return Count(chosen_filter, tuple(parts))
 
     def _join_caps(self, lesser: Account, own: Account) -> None:
         """Set the cap of the account ``own``, which ``lesser`` has joined, to the lower of the two."""

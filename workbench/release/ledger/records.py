@@ -9,6 +9,8 @@ from typing import Any
 
 from workbench.params import BudgetRefusedError
 from workbench.params.remedies import SPEND_LESS, Remedy, raise_cap
+from workbench.privacy.accounting.event import Cost
+from workbench.release.ledger.counting import Count
 from workbench.release.ledger.exact import Amount, decimal_text, minus, plus
 
 Cap = tuple[Decimal, Decimal | None]
@@ -47,7 +49,8 @@ def has_output(release: Release) -> bool:
 class Account:
     """A dataset's budget: cap (``None`` before the first release), spent and reserved, in (ε, δ).
 
-    The cap's δ is ``None`` until a release with δ > 0 or the steward sets it.
+    The cap's δ is ``None`` until a release with δ > 0 or the steward sets it. ``count`` is how the releases are counted
+    where that is not their plain sum.
     """
 
     dataset: str
@@ -55,6 +58,7 @@ class Account:
     spent: Amount
     reserved: Amount
     cap_history: tuple[dict[str, str], ...] = ()
+    count: Count | None = None
 
     @property
     def remaining(self) -> Decimal | None:
@@ -82,6 +86,11 @@ class Account:
         """What counts against the cap: spent and reserved."""
         return plus(self.spent, self.reserved)
 
+    def refusal(self, cost: Cost) -> BudgetRefusedError | None:
+        """Return why a release of ``cost`` is refused now; ``None`` if the cap allows it."""
+        after = None if self.count is None else self.count.after(cost)
+        return refusal((cost.epsilon, cost.delta), self.standing_cap, self.used, after)
+
 
 def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
     """Return the cap that applies to the charge ``wanted``; where no cap is set, the charge itself becomes the cap."""
@@ -89,9 +98,20 @@ def cap_for(wanted: Amount, cap: Cap | None) -> Cap:
     return epsilon, wanted[1] if delta is None and wanted[1] > 0 else delta
 
 
-def refusal(wanted: Amount, cap: Cap | None, used: Amount) -> BudgetRefusedError | None:
-    """Return why a charge is refused, with what is needed and what remains; ``None`` if the cap allows it."""
-    cap, after = cap_for(wanted, cap), plus(used, wanted)
+def refusal(wanted: Amount, cap: Cap | None, used: Amount, after: Amount | None = None) -> BudgetRefusedError | None:
+    """Return why a charge is refused, with what is needed and what remains; ``None`` if the cap allows it.
+
+    Args:
+        wanted: the charge.
+        cap: the cap; ``None`` where the charge sets it.
+        used: what counts against it.
+        after: what counts with the charge, where that is not the sum of the two.
+    """
+    cap = cap_for(wanted, cap)
+    if after is None:
+        after = plus(used, wanted)
+    else:
+        wanted = max(minus(after[0], used[0]), Decimal(0)), max(minus(after[1], used[1]), Decimal(0))
     if after[0] <= cap[0] and after[1] <= (cap[1] or 0):
         return None
     left = max(minus(cap[0], used[0]), Decimal(0))

@@ -257,7 +257,7 @@ def _card(
         "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }
     if account is not None:
-        card["account"] = account_told(account, ledger.account(release.dataset), cost.epsilon, charged[0])
+        card["account"] = account_told(account, ledger.account(release.dataset), cost.epsilon, charged[0], release_id)
     card["checksum"] = checksum(card)
     problems = card_problems(card)
     if problems:

@@ -11,9 +11,9 @@ from pathlib import Path
 from workbench.data.table import Table
 from workbench.params import BudgetRefusedError, InputError, ParameterError, WorkbenchError
 from workbench.params.remedies import OTHER_OUTPUT, Remedy
+from workbench.privacy.accounting.event import Cost, PureDp
 from workbench.release.finished_file import waiting_for
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.records import refusal
 from workbench.release.ledger.recover import FinishedDraw, request_of
 from workbench.release.table.certificate import certificate_path, read_certificate
 from workbench.release.table.open_release import plan_of
@@ -157,8 +157,8 @@ def verdict_on(prepared: PreparedRelease, ledger: Ledger) -> Verdict:
     waiting = waiting_draw(ledger, prepared.to, plan, account)
     if waiting is not None:
         return Verdict(account, waiting.release.release_id, None, None)
-    known = ledger.account(account)
-    refused = refusal((prepared.epsilon, Decimal(0)), known.standing_cap, known.used)
+    cost = Cost(prepared.epsilon, Decimal(0), PureDp(prepared.epsilon))
+    refused = ledger.account(account).refusal(cost)
     return Verdict(account, "", _earlier_release(ledger, account, plan), refused)
 
 

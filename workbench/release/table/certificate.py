@@ -77,11 +77,14 @@ def certificate(
         "plan": plan.to_toml(),
     }
     if plan.account is not None:
-        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon)
+        document["account"] = account_told(plan.account, account, release.epsilon, release.epsilon, release.release_id)
     return {**document, "checksum": checksum(document)}
 
 
-def account_told(name: str, account: Account, reserved: Decimal, charged: Decimal) -> dict[str, Any]:
+_COUNT_ROUNDING = Decimal("2e-6")
+
+
+def account_told(name: str, account: Account, reserved: Decimal, charged: Decimal, release_id: str) -> dict[str, Any]:
     """Return what is published of an account with a public name: neither name nor sum follows from the rows.
 
     Args:
@@ -89,8 +92,18 @@ def account_told(name: str, account: Account, reserved: Decimal, charged: Decima
         account: its budget with this release counted at what was reserved for it.
         reserved: that ε.
         charged: the ε that this release has really cost.
+        release_id: this release.
     """
     assert account.cap is not None
+    if account.count is not None:
+        return {
+            "name": name,
+            "cap_epsilon": decimal_text(account.cap[0]),
+            "spent_before": decimal_text(account.count.without(release_id)[0]),
+            "remaining_after": decimal_text(max(minus(account.cap[0], account.used[0]), Decimal(0))),
+            "cap_raised": raised_caps(account),
+            "count": account.count.told(),
+        }
     before = minus(account.used[0], reserved)
     left = minus(minus(account.cap[0], before), charged)
     return {
@@ -109,6 +122,10 @@ def account_problems(document: dict[str, Any]) -> list[str]:
     if told is None:
         return []
     left = minus(minus(Decimal(told["cap_epsilon"]), Decimal(told["spent_before"])), _epsilon(document))
+    if "count" in told:  # a release counts for at most its ε, and the filter rounds up
+        if max(left, Decimal(0)) <= Decimal(told["remaining_after"]) + _COUNT_ROUNDING:
+            return []
+        return [f"the certificate says that {told['remaining_after']} of the budget remain, at least {left} have to"]
     if Decimal(told["remaining_after"]) == max(left, Decimal(0)):
         return []
     return [f"the certificate says that {told['remaining_after']} of the budget remain, its figures give {left}"]

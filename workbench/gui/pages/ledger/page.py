@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
-from workbench.gui.pages.ledger.tasks import LedgerLine, LedgerView, export_ledger, read_ledger, set_cap, verify_chain
+from workbench.gui.pages.ledger.tasks import (
+    AccountLine,
+    LedgerLine,
+    LedgerView,
+    export_ledger,
+    read_ledger,
+    set_cap,
+    verify_chain,
+)
+from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, button, caption, label, look, row
+from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
 from workbench.gui.widgets.delta_cap import DeltaCap
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
@@ -51,6 +60,7 @@ class LedgerPage(PageFrame):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
         self._view: LedgerView | None = None
+        self._shown: list[LedgerLine] = []
         self._titles: dict[str, str] = {}  # of the tables that were open since the program began
         export = button("Export…", "ledger_export", tip="Write every entry of the chain as JSON")
         export.clicked.connect(self._export)
@@ -84,7 +94,16 @@ class LedgerPage(PageFrame):
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
         releases = Card()
-        releases.body.addWidget(caption("RELEASES", ask))
+        self._filter = named(QLineEdit(), "ledger_filter", "Show only releases with this word")
+        self._filter.setPlaceholderText("Filter")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.setFixedWidth(160)
+        self._filter.textChanged.connect(self._show_releases)
+        head = QWidget()
+        head.setLayout(row(caption("RELEASES", ask), None, self._filter))
+        self._timeline = Timeline(self.session, "ledger_timeline")
+        releases.body.addWidget(head)
+        releases.body.addWidget(self._timeline)
         releases.body.addWidget(self._empty)
         releases.body.addWidget(self._releases, 1)
         caps = Card(label("CAPS", "caption"))
@@ -121,7 +140,7 @@ class LedgerPage(PageFrame):
 
     def _asked(self) -> Asked | None:
         """Return the charge of the chosen release, else of the newest, as a question about what it means."""
-        releases = self._view.releases if self._view is not None else ()
+        releases = self._shown
         at = max(self._releases.currentIndex().row(), 0)
         return Asked(releases[at].epsilon, releases[at].delta) if at < len(releases) else None
 
@@ -160,12 +179,13 @@ class LedgerPage(PageFrame):
             self._titles[present] = opened.title
         names = _names(view, self._titles)
         self._empty.setVisible(not view.releases)
-        self._releases.setVisible(bool(view.releases))
-        self._releases.lines.show_lines([_release_cells(r, present, names) for r in view.releases])
+        for part in (self._releases, self._timeline, self._filter):
+            part.setVisible(bool(view.releases))
+        self._show_releases()
         self._accounts.lines.show_lines(
             [
                 (
-                    _dataset(a.dataset, present, names),
+                    _told(a, _dataset(a.dataset, present, names)),
                     _left(a.cap, "text") if a.cap is not None else Cell("none yet"),
                     _paid(a.spent),
                     _paid(a.reserved, "warn" if a.reserved else "muted", "Work that is going on: "),
@@ -181,6 +201,19 @@ class LedgerPage(PageFrame):
         rest = len(view.releases) - counted
         void = f", and {rest:,} that {'does' if rest == 1 else 'do'} not count (void or refused)" if rest else ""
         self.set_note(f"{count(counted, 'release')}{void} in {view.path}")
+
+    def _show_releases(self) -> None:
+        """Show the releases in which the filter's word stands, and what they have spent."""
+        view = self._view
+        if view is None:
+            return
+        present, word = self.session.account.dataset, self._filter.text().strip().casefold()
+        names = _names(view, self._titles)
+        cells = [(line, _release_cells(line, present, names)) for line in view.releases]
+        kept = [(line, shown) for line, shown in cells if word in " ".join(c.text for c in shown).casefold()]
+        self._shown = [line for line, _ in kept]
+        self._releases.lines.show_lines([shown for _, shown in kept])
+        self._timeline.show_lines(_spending(view, self._shown, names))
 
     def _show_cap(self) -> None:
         opened, account = self.session.opened, self.session.account
@@ -242,6 +275,41 @@ class LedgerPage(PageFrame):
         text = f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good."
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
+
+
+def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
+    """Return what each account has spent by ``releases`` (the newest first), for the picture."""
+    caps = {a.dataset: a.cap for a in view.accounts}
+    charges: dict[str, list[tuple[datetime, float]]] = {}
+    refused: dict[str, list[datetime]] = {}
+    for line in reversed(releases):
+        try:
+            time = datetime.fromisoformat(line.time)
+        except ValueError:
+            continue  # a damaged entry; Verify names it
+        if line.status in ("charged", "settled", "reserved"):
+            charges.setdefault(line.dataset, []).append((time, float(line.epsilon)))
+        elif line.status == "refused":
+            refused.setdefault(line.dataset, []).append(time)
+    found = []
+    for dataset in dict.fromkeys([*charges, *refused]):
+        title, released = names.get(dataset, ("", ""))
+        cap = caps.get(dataset)
+        name = f"{title or released} {dataset[:NAME]}".lstrip()
+        steps, crosses = tuple(charges.get(dataset, ())), tuple(refused.get(dataset, ()))
+        found.append(Spending(name, steps, None if cap is None else float(cap), crosses))
+    return found
+
+
+def _told(account: AccountLine, cell: Cell) -> Cell:
+    """Return the name of an account with what is special about it."""
+    told = []
+    if account.group:
+        told.append(f"{account.group} tables about the same people share this account.")
+    if account.count:
+        told.append(f"Its releases are counted by {account.count}, not by their sum.")
+    mark = f" · group of {account.group}" if account.group else ""
+    return cell._replace(text=f"{cell.text}{mark}", tip="\n".join([cell.tip, *told]))
 
 
 def _names(view: LedgerView, titles: Mapping[str, str]) -> dict[str, tuple[str, str]]:

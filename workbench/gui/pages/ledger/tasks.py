@@ -47,6 +47,10 @@ class AccountLine:
     """Its public name."""
     delta_cap: Decimal | None = None
     delta_remaining: Decimal | None = None
+    group: int = 0
+    """How many tables about the same people share it, where a person has said so."""
+    count: str = ""
+    """How its releases are counted, where that is not their sum."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,10 @@ def ledger_view(emit: Emit) -> LedgerView:
             used = account.spent[0], account.reserved[0]
             name = known.name_of(dataset)
             delta_cap = None if account.standing_cap is None else account.standing_cap[1]
+            group = sum(known.of(d) == dataset for d in known.datasets) if known.grouped(dataset) else 0
+            how = "" if account.count is None else f"a Rényi filter of order {account.count.filter.order}"
             line = AccountLine(
-                dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining
+                dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining, group, how
             )
             accounts.append(line)
         return LedgerView(book.path, tuple(lines), tuple(accounts))

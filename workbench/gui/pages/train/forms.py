@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,16 @@ class ModelForms(Card):
         present = self._forms[model].value()
         if present is not None:
             self._forms[model].set_value(type(present).from_plain({**present.to_plain(), "epsilon": float(epsilon)}))
+
+    def offer_run(self, figures: Mapping[str, float]) -> None:
+        """Choose a network, unless one is chosen, and put these figures into its form; its ε then follows from σ."""
+        if not self.is_network:
+            self.choose(networks.NETWORKS[0].name)
+        present = self._forms[self.model].value()
+        if present is not None:
+            told = {**present.to_plain(), **figures}
+            told.pop("epsilon", None)
+            self._forms[self.model].set_value(type(present).from_plain(told))
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""

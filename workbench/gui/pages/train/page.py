@@ -70,6 +70,7 @@ class TrainPage(RunPage):
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
         session.training_asked.connect(self.forms.offer)
+        session.run_asked.connect(self.forms.offer_run)
         session.plan_changed.connect(self.in_sight(self._edited))
         session.account_changed.connect(self.in_sight(self.refresh))
         self._show_table()
@@ -89,6 +90,8 @@ class TrainPage(RunPage):
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
             if self.session.training is not None:
                 self.forms.offer(*self.session.training)
+            if self.session.run_figures is not None:
+                self.forms.offer_run(self.session.run_figures)
         self.going.setEnabled(opened is not None)
         self.going.clear()
         self.before.folder.ending = ""

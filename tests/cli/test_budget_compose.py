@@ -1,0 +1,176 @@
+"""``budget compose``, ``solve`` and the calculators, as a person and a program use them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.cli.main import main
+from workbench.params import ParameterError
+from workbench.privacy.accounting import run_curves
+from workbench.privacy.accounting.event_text import events_of, from_plain, to_plain
+from workbench.privacy.accounting.leaves import alternatives
+
+EVENTS = """
+delta = 1e-6
+[[event]]
+kind = "pure"
+epsilon = 0.01
+times = 1000
+[[event]]
+kind = "parallel"
+label = "by region"
+part = [{kind = "pure", epsilon = 0.1}, {kind = "pure", epsilon = 0.3}]
+"""
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
+    assert main(["budget", *words, "--json"]) == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def written(folder: Path, text: str, name: str = "events.toml") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return str(folder / name)
+
+
+def test_a_list_of_events_is_totalled_by_every_account(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = asked(capsys, "compose", written(tmp_path, EVENTS))
+    assert set(found["totals"]) == {"basic", "advanced", "optimal", "zcdp", "rdp-classic", "rdp", "pld"}
+    assert found["totals"]["basic"] == pytest.approx(10.3)
+    assert found["epsilon"] == found["totals"][found["best"]] == min(filter(None, found["totals"].values())) < 2
+    assert found["relation"] == "zero-out"
+    assert found["replace_one"]["epsilon"] == 2 * found["epsilon"]
+    assert main(["budget", "compose", str(tmp_path / "events.toml"), "--delta", "0"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^basic +10\.3000 +← best$", text, re.MULTILINE)
+    assert "needs a delta above that of the releases" in text
+
+
+def test_json_is_read_as_toml_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = {"delta": 1e-5, "event": [{"kind": "gaussian", "sigma": 6, "sensitivity": 2, "rows_per_person": 2}]}
+    found = asked(capsys, "compose", written(tmp_path, json.dumps(plain), "events.json"))
+    alone = asked(capsys, "compose", written(tmp_path, 'event = [{kind = "gaussian", sigma = 1.5}]'), "--delta", "1e-5")
+    assert found["epsilon"] == alone["epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there are no events"),
+        ("delta = 2\n[[event]]\nkind='pure'\nepsilon=1", "delta is not"),
+        ("[[event]]\nkind='puer'\nepsilon=1", "did you mean 'pure'"),
+        ("[[event]]\nkind='pure'\nepsilon=nan", "epsilon = nan"),
+        ("[[event]]\nkind='pure'\nepsilon='a'", "epsilon = 'a'"),
+        ("[[event]]\nkind='pure'", "epsilon is missing"),
+        ("[[event]]\nkind='pure'\nepsilon=1\nsigma=2", "'sigma' is not a key of pure"),
+        ("[[event]]\nkind='gaussian'\nsigma=-1", "sigma = -1"),
+        ("[[event]]\nkind='gaussian'\nsigma=1", "no account applies"),
+        ("[[event]]\nkind='pure'\nepsilon=1\ntimes=0", "times = 0"),
+        ("[[event]]\nkind='poisson-gaussian'\nsigma=1\nsteps=3\nrows=4", "rows stands beside"),
+        ("[[event]]\nkind='parallel'\npart=[]", "no list of events"),
+        ("spent = 3", "'spent' is not a key"),
+        ("[[event", "not valid TOML"),
+    ],
+)
+def test_a_list_that_cannot_be_totalled_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    assert main(["budget", "compose", written(tmp_path, text)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_an_event_survives_being_written_down() -> None:
+    plain = [
+        {"kind": "pure", "epsilon": "0.1", "times": 3, "label": "counts"},
+        {"kind": "approximate", "epsilon": "0.1", "delta": "1E-7"},
+        {"kind": "zcdp", "rho": 0.5},
+        {"kind": "gaussian", "sigma": 2.0, "rows_per_person": 2},
+        {"kind": "poisson-gaussian", "sigma": 1.0, "sample_rate": 0.1, "steps": 7},
+        {"kind": "parallel", "part": [{"kind": "pure", "epsilon": "0.2"}]},
+    ]
+    event = events_of(plain)
+    assert alternatives(from_plain(to_plain(event))) == alternatives(event)
+    deep: dict[str, Any] = {"kind": "pure", "epsilon": 1}
+    for _ in range(30):
+        deep = {"kind": "all", "event": [deep]}
+    with pytest.raises(ParameterError, match="levels deep"):
+        from_plain(deep)
+
+
+def test_the_open_figure_of_a_run_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ("--rows", "6000", "--delta", "1e-5", "--batch", "60", "--accountant", "rdp")
+    found = asked(capsys, "solve", *run, "--epsilon", "2", "--epochs", "5")
+    assert found["solved"] == "noise"
+    assert found["epsilon"] <= 2
+    again = asked(capsys, "solve", *run, "--noise", repr(found["noise_multiplier"]), "--epsilon", "2")
+    assert again["epochs"] == 5
+    assert main(["budget", "solve", *run, "--noise", "1", "--epochs", "5"]) == 0
+    assert capsys.readouterr().out.startswith("epsilon at most ")
+
+
+def test_the_calculators_give_the_golden_figures(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    entries = json.loads((shared_data / "golden.json").read_text(encoding="utf-8"))
+    keys = {
+        "staircase_gamma_L1": "gamma_absolute",
+        "staircase_gamma_L2": "gamma_variance",
+        "staircase_min_E_abs": "expected_absolute_error",
+        "staircase_min_variance": "variance",
+    }
+    seen = set()
+    for entry in entries:
+        inputs = entry["inputs"]
+        if entry["name"] in keys:
+            value = asked(capsys, "staircase", "--epsilon", str(inputs["eps"]))[keys[entry["name"]]]
+        elif entry["name"] in ("grr_p", "grr_nvar_f0"):
+            words = ("--epsilon", str(inputs["eps"]), "--values", str(inputs["k"]), "--rows", "1")
+            found = asked(capsys, "randomised-response", *words)
+            value = found["truth"] if entry["name"] == "grr_p" else found["share_sd"] ** 2
+        elif entry["name"] == "laplace_var_range2":
+            value = asked(capsys, "laplace", "--epsilon", str(inputs["eps"]), "--sensitivity", "2")["variance"]
+        elif entry["name"] == "group_privacy_eps":
+            value = asked(capsys, "group", "--epsilon", str(inputs["eps"]), "--rows", str(inputs["m"]))["epsilon"]
+        else:
+            continue
+        assert value == pytest.approx(entry["value"], abs=max(entry["tolerance"], 1e-9)), entry
+        seen.add(entry["name"])
+    assert seen == {*keys, "grr_p", "grr_nvar_f0", "laplace_var_range2", "group_privacy_eps"}
+
+
+def test_shuffling_never_costs_more_than_the_report_itself_and_less_with_more_reports(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    few, many = (
+        asked(capsys, "shuffle", "--epsilon", "1", "--delta", "1e-6", "--rows", rows) for rows in ("10", "10000")
+    )
+    assert few["closed_form"] is None
+    assert many["epsilon"] < 0.1 < few["epsilon"] <= 1
+    assert many["epsilon"] <= many["closed_form"]
+
+
+def test_the_curves_of_a_run_are_a_csv_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_curves, "POINTS", 3)
+    monkeypatch.setattr(run_curves, "HEAT_POINTS", 2)
+    run = ("--rows", "600", "--batch", "60", "--noise", "2", "--epochs", "2", "--delta", "1e-4", "--accountant", "rdp")
+    target = tmp_path / "curves.csv"
+    found = asked(capsys, "dpsgd", *run, "--curves", str(target))
+    lines = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
+    assert found["curves"] == str(target)
+    assert {line["plot"] for line in lines} == {"order", "rows", "batch", "sigma", "epochs", "delta", "sigma_batch"}
+    here = [line for line in lines if line["plot"] == "sigma" and line["accountant"] == "rdp"]
+    middle = min(here, key=lambda line: abs(float(line["x"]) - 2))
+    assert float(middle["epsilon"]) == pytest.approx(found["epsilon"], rel=0.05)
+    sigmas = [float(line["epsilon"]) for line in here]
+    assert sigmas == sorted(sigmas, reverse=True)

@@ -1,0 +1,115 @@
+"""The calculator: live while a slider moves, the tightest figure when it rests, its values taken to Train."""
+
+from __future__ import annotations
+
+import csv
+import time
+
+import pytest
+from mishaps import retype, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QSlider
+
+from workbench.gui.pages.calculator import page as calculator
+from workbench.gui.pages.calculator import tasks
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    monkeypatch.setattr(tasks, "EXACT_POINTS", 2)
+    monkeypatch.setattr("workbench.privacy.accounting.run_curves.POINTS", 3)
+    monkeypatch.setattr("workbench.privacy.accounting.run_curves.HEAT_POINTS", 3)
+
+
+@pytest.fixture
+def page(window, press, idle, coarse):
+    press(window, "rail_calculator")
+    idle(window)
+    return window.page
+
+
+def settled(page, qtbot):
+    qtbot.waitUntil(lambda: "pld" in page._epsilons and not page._waiting and not page._busy and not page.jobs.running)
+
+
+@pytest.mark.slow
+def test_the_published_run_costs_the_golden_figures(page, qtbot):
+    settled(page, qtbot)
+    assert text_of(page, "fact_rdp-classic") == "ε = 1.167"
+    assert text_of(page, "fact_rdp") == "ε = 0.8726"
+    assert text_of(page, "fact_pld").startswith("ε = 0.61")
+    assert text_of(page, "fact_steps") == "14,070"
+    for axis, chart in page.charts.items():
+        assert set(chart.curves) == ({"rdp", "rdp-classic"} if axis == "order" else {"pld", "rdp", "rdp-classic"}), axis
+    heat = page.heat.shown
+    assert heat.epsilons[0][-1] == max(max(line) for line in heat.epsilons)
+
+
+def test_a_figure_that_is_typed_is_used_and_a_wrong_one_is_explained(page, qtbot):
+    qtbot.waitUntil(lambda: "rdp" in page._epsilons)
+    before = dict(page._epsilons)
+    retype(page.window(), qtbot, "calculator_epochs_field", "150")
+    qtbot.keyClick(page.sliders["epochs"].field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page._epsilons.get("rdp", 0) > before["rdp"])
+    assert page.run_as_set().epochs == 150
+    retype(page.window(), qtbot, "calculator_epochs_field", "many")
+    qtbot.keyClick(page.sliders["epochs"].field, Qt.Key.Key_Return)
+    assert "Give a whole number from 1 to 10000" in text_of(page, "calculator_epochs_problem").replace(",", "")
+    assert page.run_as_set().epochs == 150
+    retype(page.window(), qtbot, "calculator_batch_field", "70000")
+    qtbot.keyClick(page.sliders["batch"].field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "more rows than the table" in text_of(page, "calculator_problem"))
+
+
+@pytest.mark.slow
+def test_a_drag_stays_live(page, qtbot, qapp):
+    """Of a slider with a million positions each move is handled within a frame of 20 Hz, however long figures take."""
+    settled(page, qtbot)
+    slider = page.findChild(QSlider, "calculator_sigma_slider")
+    assert slider.maximum() == 1_000_000
+    took = []
+    for step in range(60):
+        slider.setValue(100_000 + 12_345 * step)
+        began = time.perf_counter()
+        qapp.processEvents()
+        took.append(time.perf_counter() - began)
+        assert float(page.sliders["sigma"].field.text()) == page.run_as_set().sigma
+        assert len(page.jobs.running) <= 2
+    took.sort()
+    assert took[len(took) // 2] < 0.05
+    settled(page, qtbot)
+    assert page.charts["sigma"].curves["rdp"].x
+
+
+def test_the_values_go_to_train(page, window, press, idle, qtbot):
+    assert not page.findChild(QPushButton, "calculator_to_train").isEnabled()
+    press(window, "rail_data")
+    press(window, "sample_iris")
+    idle(window)
+    press(window, "rail_calculator")
+    assert page.run_as_set().rows == window.session.opened.table.rows
+    page.sliders["epochs"].set_value(7)
+    page.sliders["sigma"].set_value(2.5)
+    press(window, "calculator_to_train")
+    assert window.page.objectName() == "page_train"
+    plan = window.page.forms.value()
+    assert (plan.noise, plan.epochs, plan.epsilon) == (2.5, 7, None)
+    assert plan.batch == round(page.sliders["batch"].value())
+    idle(window)
+
+
+@pytest.mark.slow
+def test_picture_and_figures_are_saved(page, qtbot, idle, window, tmp_path, monkeypatch):
+    settled(page, qtbot)
+    for name in ("charts.png", "charts.csv"):
+        monkeypatch.setattr(calculator, "ask_where_to_save", lambda *_, name=name: str(tmp_path / name))
+        page.findChild(QPushButton, "calculator_export").click()
+        qtbot.waitUntil(lambda name=name: (tmp_path / name).exists())
+        idle(window)
+    assert (tmp_path / "charts.png").read_bytes().startswith(b"\x89PNG")
+    lines = list(csv.DictReader((tmp_path / "charts.csv").read_text("utf-8").splitlines()))
+    assert {line["accountant"] for line in lines} == {"pld", "rdp", "rdp-classic"}
+
+
+def test_nothing_is_read_or_charged(page):
+    assert "Nothing is read or charged" in page.findChild(QLabel, "note_calculator").text()

@@ -1,0 +1,243 @@
+"""Budget calculator: five sliders, what the run costs by three accountants, and ε against each figure."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QBuffer, QIODevice, QTimer
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.calculator import PAGE
+from workbench.gui.pages.calculator.charts import EpsilonChart, HeatChart
+from workbench.gui.pages.calculator.figure_slider import FigureSlider
+from workbench.gui.pages.calculator.tasks import (
+    AXES,
+    ExactFigures,
+    QuickFigures,
+    exact_figures,
+    quick_figures,
+    save_figures,
+)
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, stack
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.explain import Asked, explain_button
+from workbench.gui.widgets.formatting import at_most
+from workbench.params import WorkbenchError
+
+if TYPE_CHECKING:  # it loads numpy
+    from workbench.privacy.accounting.run_curves import TrainingRun
+
+PER_FRAME_MS = 40
+"""While a slider moves, figures are asked for at most so often."""
+AT_REST_MS = 350
+"""After so long without a move the tightest accountant is asked."""
+
+WIDTH = 262
+TITLES = {
+    "order": "ε against the order α",
+    "rows": "ε against rows",
+    "batch": "ε against batch",
+    "sigma": "ε against noise σ",
+    "epochs": "ε against epochs",
+    "delta": "ε against δ",
+}
+NAMES = {"pld": "PLD (tightest)", "rdp": "Rényi, improved", "rdp-classic": "Rényi, published"}
+STROKES = {"pld": "━━", "rdp": "╍╍", "rdp-classic": "┈┈"}
+FILES = "Picture (*.png);;Figures (*.csv)"
+STANDS = "Nothing is read or charged here: ε follows from public figures alone."
+
+
+class CalculatorPage(PageFrame):
+    """What a run would cost, live while a slider moves; the figures go to Train by one button."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._run: TrainingRun | None = None
+        self._busy = self._again = False
+        self._exact_run: TrainingRun | None = None
+        self._epsilons: dict[str, float] = {}
+        self._waiting: list[str] = []
+        export = button("Export…", "calculator_export", tip="Save the charts as a picture, or all curves as CSV")
+        export.clicked.connect(self._export)
+        self.header.addWidget(export)
+        self.sliders = {
+            "rows": FigureSlider("calculator_rows", "Rows", "Rows of the table, public", 10, 1e9, 60_000, whole=True),
+            "batch": FigureSlider("calculator_batch", "Batch", "Expected rows of a batch", 1, 1e6, 64, whole=True),
+            "sigma": FigureSlider(
+                "calculator_sigma", "Noise σ", "Noise of a step divided by the clipping norm", 0.3, 100, 1, whole=False
+            ),
+            "epochs": FigureSlider("calculator_epochs", "Epochs", "Passes over the table", 1, 1e4, 15, whole=True),
+            "delta": FigureSlider(
+                "calculator_delta", "δ", "Chance that the guarantee fails", 1e-12, 1e-2, 1e-5, whole=False
+            ),
+        }
+        self._facts = Facts()
+        self._problem = label("", "problem", wrap=True, name="calculator_problem")
+        self._problem.hide()
+        self.charts = {axis: EpsilonChart(session, f"calculator_{axis}_chart", TITLES[axis]) for axis in AXES}
+        self.heat = HeatChart(session, "calculator_heat", "ε over σ and batch")
+        self._arrange()
+        self._frame = QTimer(self, interval=PER_FRAME_MS, singleShot=True)
+        self._frame.timeout.connect(self._calculate)
+        self._rest = QTimer(self, interval=AT_REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._tighten)
+        for slider in self.sliders.values():
+            slider.changed.connect(self._moved)
+        self.set_primary("Take these values to Train", "calculator_to_train", self._to_train)
+        self.set_note(STANDS)
+        session.table_changed.connect(self._table_changed)
+        self._table_changed()
+
+    def _arrange(self) -> None:
+        ask = explain_button(self.session, "calculator_explain", self._asked)
+        inputs = Card(label("THE RUN", "caption"), *self.sliders.values())
+        costs = Card(caption("IT COSTS AT MOST", ask), self._facts, self._problem)
+        legend = label(
+            "   ".join(f"{STROKES[name]} {told}" for name, told in NAMES.items()), "muted", name="calculator_legend"
+        )
+        left = QWidget()
+        left.setLayout(stack(inputs, costs, None, spacing=12))
+        left.setFixedWidth(WIDTH)
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(10)
+        for at, chart in enumerate([*self.charts.values(), self.heat]):
+            wide = 2 if chart is self.heat else 1
+            grid.addWidget(chart, at // 3, at % 3, 1, wide)
+        self._drawn = look(QWidget(), "clear")
+        self._drawn.setLayout(grid)
+        charts = Card()
+        charts.body.addWidget(legend)
+        charts.body.addWidget(self._drawn, 1)
+        line = QWidget()
+        both = QGridLayout(line)
+        both.setContentsMargins(0, 0, 0, 0)
+        both.setSpacing(12)
+        both.addWidget(left, 0, 0)
+        both.addWidget(charts, 0, 1)
+        both.setColumnStretch(1, 1)
+        self.body.addWidget(line, 1)
+
+    # -- what is set ----------------------------------------------------------------------------------------------
+
+    def run_as_set(self) -> TrainingRun:
+        """Return the run that the sliders say."""
+        from workbench.privacy.accounting.run_curves import TrainingRun
+
+        at = {name: slider.value() for name, slider in self.sliders.items()}
+        return TrainingRun(round(at["rows"]), round(at["batch"]), at["sigma"], round(at["epochs"]), at["delta"])
+
+    def _table_changed(self) -> None:
+        opened = self.session.opened
+        if opened is not None:
+            rows = max(10, opened.rows_under(self.session.plan))
+            self.sliders["rows"].set_value(rows)
+            self.sliders["batch"].set_value(max(1, min(self.sliders["batch"].value(), rows // 8)))
+        assert self.primary is not None
+        self.primary.setEnabled(opened is not None)
+        self.primary.setToolTip("" if opened is not None else "Open a table on the Data page first")
+        self._moved()
+
+    def _moved(self) -> None:
+        self._waiting = []
+        if not self._frame.isActive():
+            self._frame.start()
+        self._rest.start()
+
+    # -- what it costs --------------------------------------------------------------------------------------------
+
+    def _calculate(self) -> None:
+        if self._busy:  # the newest values follow when this one is done: jobs never pile up
+            self._again = True
+            return
+        run = self.run_as_set()
+        if run.batch > run.rows:
+            self._tell("A batch cannot have more rows than the table.")
+            return
+        self._busy = True
+        self._run = run
+        quick_figures(self.jobs, run, self._show_quick, self._failed)
+
+    def _show_quick(self, found: QuickFigures) -> None:
+        self._busy = False
+        if self._again:
+            self._again = False
+            self._frame.start()
+        self._problem.hide()
+        if not (found.run == self._exact_run and "pld" in self._epsilons):
+            self._epsilons = found.epsilons
+        self._show_costs(found.steps)
+        for axis, chart in self.charts.items():
+            at = found.order if axis == "order" else float(getattr(found.run, axis))
+            chart.show_curves(found.curves[axis], at)
+        self.heat.show_map(found.heat, found.run.sigma, found.run.batch)
+
+    def _tighten(self) -> None:
+        run = self.run_as_set()
+        if run.batch > run.rows or not self.isVisible():
+            return
+        self._exact_run = run
+        self._waiting = list(AXES[1:])
+        exact_figures(self.jobs, run, None, self._show_exact, self._failed)
+
+    def _show_exact(self, found: ExactFigures) -> None:
+        if found.run != self.run_as_set():
+            return
+        if found.epsilons:
+            self._epsilons = found.epsilons
+            self._show_costs()
+        if found.curve is not None:
+            chart, axis = self.charts[found.curve.axis], found.curve.axis
+            chart.show_curves([found.curve], float(getattr(found.run, axis)), keep=True)
+        if self._waiting and self.isVisible():
+            exact_figures(self.jobs, found.run, self._waiting.pop(0), self._show_exact, self._failed)
+
+    def _show_costs(self, steps: int | None = None) -> None:
+        for name, told in NAMES.items():
+            epsilon = self._epsilons.get(name)
+            text = "…" if epsilon is None else f"ε = {at_most(epsilon)}"
+            self._facts.show_line(name, told, text, "accent" if name == "pld" else "")
+        if steps is not None:
+            self._facts.show_line("steps", "steps", f"{steps:,}")
+
+    def _failed(self, error: BaseException) -> None:
+        self._busy = False
+        if isinstance(error, WorkbenchError):
+            self._tell(sentence(error))
+        else:
+            self.session.report(error)
+
+    def _tell(self, text: str) -> None:
+        self._problem.setText(text)
+        self._problem.show()
+
+    def _asked(self) -> Asked | None:
+        best = min(self._epsilons.values(), default=None)
+        if best is None:
+            return None
+        return Asked(Decimal(repr(best)), Decimal(repr(self.sliders["delta"].value())))
+
+    # -- where it goes --------------------------------------------------------------------------------------------
+
+    def _to_train(self) -> None:
+        run = self.run_as_set()
+        self.session.ask_for_run({"batch": run.batch, "noise": run.sigma, "epochs": run.epochs, "delta": run.delta})
+        self.session.go("train")
+
+    def _export(self) -> None:
+        path = ask_where_to_save(self, "Save the charts or their figures", "budget-calculator.png", FILES)
+        if not path:
+            return
+        picture = None
+        if Path(path).suffix.lower() != ".csv":
+            buffer = QBuffer()
+            buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+            self._drawn.grab().save(buffer, "PNG")
+            picture = bytes(buffer.data().data())
+        save_figures(self.session, self.jobs, self.run_as_set(), Path(path), picture)

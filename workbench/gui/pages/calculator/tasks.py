@@ -1,0 +1,117 @@
+"""Compute the calculator's figures in jobs: quick bounds while a slider moves, the tightest ones when it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
+    from workbench.privacy.accounting.run_curves import HeatMap, RunCurve, TrainingRun
+
+QUICK, EXACT = "calculator_quick", "calculator_exact"
+EXACT_POINTS = 9
+AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
+
+
+@dataclass(frozen=True)
+class QuickFigures:
+    """What is known within a moment: Rényi bounds.
+
+    Attributes:
+        run: the run that they are of.
+        steps: its steps.
+        epsilons: ε by accountant, without the tightest one.
+        order: the order that the published conversion chose.
+        curves: the lines of each axis.
+        heat: ε over σ and batch.
+    """
+
+    run: TrainingRun
+    steps: int
+    epsilons: dict[str, float]
+    order: float
+    curves: dict[str, list[RunCurve]]
+    heat: HeatMap
+
+
+@dataclass(frozen=True)
+class ExactFigures:
+    """What takes seconds: ε by every accountant, or the tightest line for one axis.
+
+    Attributes:
+        run: the run that they are of.
+        epsilons: ε by accountant.
+        curve: the line for one axis.
+    """
+
+    run: TrainingRun
+    epsilons: dict[str, float]
+    curve: RunCurve | None
+
+
+def quick_figures(
+    jobs: JobCenter,
+    run: TrainingRun,
+    show: Callable[[QuickFigures], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Compute what takes no more than a moment."""
+
+    def work(emit: Emit, cancel: CancelToken) -> QuickFigures:
+        from workbench.privacy.accounting.accountant import steps_of
+        from workbench.privacy.accounting.run_curves import curve, heat_map, orders_curve
+
+        classic, order = orders_curve(run, "rdp-classic", quick=True)
+        curves = {"order": [orders_curve(run, "rdp", quick=True)[0], classic]}
+        for axis in AXES[1:]:
+            cancel.check()
+            curves[axis] = [curve(run, axis, name, cancel, quick=True) for name in ("rdp-classic", "rdp")]
+        epsilons = {name: run.epsilon(name, quick=True) for name in ("rdp", "rdp-classic")}
+        steps = steps_of(run.rows, run.batch, run.epochs)
+        return QuickFigures(run, steps, epsilons, order, curves, heat_map(run, cancel))
+
+    return jobs.start(Job("Calculating", work), key=QUICK, shown=False, on_result=show, on_failure=on_failure)
+
+
+def exact_figures(
+    jobs: JobCenter,
+    run: TrainingRun,
+    axis: str | None,
+    show: Callable[[ExactFigures], None],
+    on_failure: Callable[[BaseException], None],
+) -> JobHandle:
+    """Compute ε by the tightest accountant, or its line for one axis."""
+
+    def work(emit: Emit, cancel: CancelToken) -> ExactFigures:
+        from workbench.privacy.accounting.run_curves import curve
+
+        if axis is None:
+            return ExactFigures(run, {name: run.epsilon(name) for name in ("rdp-classic", "rdp", "pld")}, None)
+        return ExactFigures(run, {}, curve(run, axis, "pld", cancel, points=EXACT_POINTS))
+
+    return jobs.start(Job("Calculating", work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
+
+
+def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path, picture: bytes | None) -> JobHandle:
+    """Save the picture, or all curves as CSV where there is none."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Path:
+        from workbench.privacy.accounting.run_curves import csv_lines
+        from workbench.release.atomic import write_output
+
+        data = picture or "".join(f"{line}\n" for line in csv_lines(run, cancel)).encode()
+        write_output(path, data)
+        return path
+
+    def apply(saved: Path) -> None:
+        session.tell("info", f"Saved {saved.name}.")
+
+    return jobs.start(Job("Saving", work, about=path.name), on_result=apply)

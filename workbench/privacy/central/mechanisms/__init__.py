@@ -1,0 +1,38 @@
+"""Central mechanisms, one file for each family: descriptors whose card says what a draw costs and how far off it is."""
+
+from __future__ import annotations
+
+from workbench.params import ParameterError
+from workbench.params.field import did_you_mean
+from workbench.privacy.central.mechanisms.base import Asked, Card, CentralMechanism
+from workbench.privacy.central.mechanisms.choice import EXPONENTIAL, REPORT_NOISY_MAX
+from workbench.privacy.central.mechanisms.gaussian import DISCRETE_GAUSSIAN, GAUSSIAN, GAUSSIAN_CLASSIC
+from workbench.privacy.central.mechanisms.laplace import DISCRETE_LAPLACE, LAPLACE
+
+CENTRAL_MECHANISMS: tuple[CentralMechanism, ...] = (
+    LAPLACE,
+    DISCRETE_LAPLACE,
+    GAUSSIAN_CLASSIC,
+    GAUSSIAN,
+    DISCRETE_GAUSSIAN,
+    EXPONENTIAL,
+    REPORT_NOISY_MAX,
+)
+
+
+def central_mechanism(name: str) -> CentralMechanism:
+    """Return the central mechanism called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    for candidate in CENTRAL_MECHANISMS:
+        if candidate.name == name:
+            return candidate
+    known = [m.name for m in CENTRAL_MECHANISMS]
+    raise ParameterError(
+        f"the central mechanism {name!r} is not known{did_you_mean(name, known)}", mend=f"choose {', '.join(known)}"
+    )
+
+
+__all__ = ["CENTRAL_MECHANISMS", "Asked", "Card", "CentralMechanism", "central_mechanism"]

@@ -1,0 +1,171 @@
+"""How the releases of an account are counted: by their plain sum, or by a Rényi filter that the steward has chosen.
+
+The choice is an entry of the chain (``count``); its order and its part of δ are those of the first choice, whatever the
+cap becomes later, because a filter is valid for an order that is fixed beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from workbench.params import ParameterError
+from workbench.privacy.accounting.accountant import INTEGER_ORDERS
+from workbench.privacy.accounting.compose import for_person, pure_epsilon, total
+from workbench.privacy.accounting.event import (
+    ApproximateDp,
+    Composed,
+    Cost,
+    CostEvent,
+    PoissonGaussian,
+    PureDp,
+    Repeated,
+    RowsPerPerson,
+)
+from workbench.privacy.accounting.event_text import from_plain, to_plain
+from workbench.privacy.accounting.leaves import alternatives
+from workbench.privacy.accounting.renyi_filter import Filter
+from workbench.release.ledger.exact import Amount, decimal_text, plus
+
+SUM, FILTER = "sum", "renyi-filter"
+"""How an account can be counted."""
+
+_MOST_PARTS = 64
+"""Most different parts of an event that an entry stores; one with more is counted as one release of its ε."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One release as it counts: what it cost, and what happened."""
+
+    release_id: str
+    cost: Amount
+    event: CostEvent
+
+
+@dataclass(frozen=True)
+class Count:
+    """The releases of an account under the filter that the steward has chosen.
+
+    Attributes:
+        filter: its order and its part of δ.
+        releases: those that count, in order.
+    """
+
+    filter: Filter
+    releases: tuple[Counted, ...]
+
+    def amount(self, releases: Iterable[Counted] | None = None) -> Amount:
+        """Return what ``releases`` (default: all) count for: the lesser of sum and filter, δ with that of the filter.
+
+        The δ of the filter counts in every case: whether it was needed may depend on what the releases showed.
+        """
+        some = tuple(self.releases if releases is None else releases)
+        summed = Decimal(0), Decimal(0)
+        for release in some:
+            summed = plus(summed, release.cost)
+        filtered = self.filter.epsilon(release.event for release in some)
+        epsilon = summed[0] if filtered is None else min(summed[0], filtered)
+        return plus((epsilon, summed[1]), (Decimal(0), self.filter.slack))
+
+    def after(self, cost: Cost) -> Amount:
+        """Return what all releases count for with one more of ``cost``."""
+        return self.amount((*self.releases, Counted("", (cost.epsilon, cost.delta), event_of_cost(cost))))
+
+    def without(self, release_id: str) -> Amount:
+        """Return what the other releases count for."""
+        return self.amount(r for r in self.releases if r.release_id != release_id)
+
+    def told(self) -> dict[str, Any]:
+        """Return the count as entries, certificates and lists name it."""
+        return {"method": FILTER, "order": self.filter.order, "delta": decimal_text(self.filter.slack)}
+
+
+def filter_of(body: dict[str, Any]) -> Filter | None:
+    """Return the filter that the body of an entry names; ``None`` for the plain sum or anything else."""
+    order, slack = body.get("order"), body.get("delta")
+    known = isinstance(order, int) and order in INTEGER_ORDERS
+    if body.get("method") != FILTER or not known or not isinstance(slack, str):
+        return None
+    try:
+        amount = Decimal(slack)
+    except InvalidOperation:
+        return None
+    return Filter(int(str(order)), amount) if amount.is_finite() and 0 < amount < 1 else None
+
+
+def event_of_cost(cost: Cost) -> CostEvent:
+    """Return what happened, where it explains the whole cost; else a release of which ε and δ alone are known."""
+    plain = _plain_event((cost.epsilon, cost.delta))
+    event = cost.event
+    if cost.delta == 0:
+        return event if _is_pure(event, cost.epsilon) else plain
+    inner = event.event if isinstance(event, RowsPerPerson) else event
+    return event if isinstance(inner, PoissonGaussian) and not isinstance(event, RowsPerPerson) else plain
+
+
+def event_body(cost: Cost) -> dict[str, Any]:
+    """Return the key of an entry that names what happened; none where ε and δ say as much."""
+    event = event_of_cost(cost)
+    if isinstance(event, PureDp | ApproximateDp):
+        return {}
+    return {"event": to_plain(_short(event))}
+
+
+def event_of_release(status: str, cost: Amount, body: dict[str, Any]) -> CostEvent:
+    """Return the event of a release in the ledger; where it cost less than reserved, its ε and δ alone."""
+    if "event" not in body or status == "settled":
+        return _plain_event(cost)
+    try:
+        event = from_plain(body["event"])
+        alternatives(event)
+    except ParameterError:
+        return _plain_event(cost)
+    return event_of_cost(Cost(cost[0], cost[1], event))
+
+
+def _plain_event(cost: Amount) -> CostEvent:
+    if cost[0] == 0:
+        return Composed(()) if cost[1] == 0 else ApproximateDp(Decimal("1e-9"), cost[1])
+    return PureDp(cost[0]) if cost[1] == 0 else ApproximateDp(*cost)
+
+
+def _is_pure(event: CostEvent, epsilon: Decimal) -> bool:
+    """Return whether an event is of pure releases whose sum is ``epsilon``."""
+    rows = event.rows if isinstance(event, RowsPerPerson) else 1
+    event = event.event if isinstance(event, RowsPerPerson) else event
+    try:
+        found = _leaves_of(event)
+    except ParameterError:
+        return False
+    own = for_person(Cost(total(e * n for e, n in found), Decimal(0), event), rows)
+    return bool(found) and len(found) <= _MOST_PARTS and own.epsilon == epsilon
+
+
+def _leaves_of(event: CostEvent) -> Sequence[tuple[Decimal, int]]:
+    """Return (ε, times) of the pure releases that an event consists of.
+
+    Raises:
+        ParameterError: it has another part.
+    """
+    counts: dict[Decimal, int] = {}
+    if isinstance(event, Composed):
+        for part in event.events:
+            for epsilon, times in _leaves_of(part):
+                counts[epsilon] = counts.get(epsilon, 0) + times
+        return list(counts.items())
+    if isinstance(event, Repeated):
+        return [(epsilon, times * event.times) for epsilon, times in _leaves_of(event.event)]
+    return [(pure_epsilon(event), 1)]
+
+
+def _short(event: CostEvent) -> CostEvent:
+    """Return an event without labels, equal parts together."""
+    if isinstance(event, RowsPerPerson):
+        return RowsPerPerson(_short(event.event), event.rows)
+    if isinstance(event, PoissonGaussian):
+        return PoissonGaussian(event.sample_rate, event.noise_multiplier, event.steps)
+    parts = [Repeated(PureDp(e), n) if n > 1 else PureDp(e) for e, n in _leaves_of(event)]
+    return Composed(tuple(parts))
