@@ -12,7 +12,7 @@ from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
-_SLOTS = {"sgd": 0, "adam": 2}
+_SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
 
