@@ -61,7 +61,7 @@ class BookKeepingClippedSum:
         self._layers = _layers(network)
         for layer in network.modules():
             if hasattr(layer, "inplace"):
-                layer.inplace = False  # what a layer returns must stay until its gradient is taken
+                layer.inplace = False  # type: ignore[assignment]  # what a layer returns must stay until its gradient is taken
         self._size = sum(p.numel() for p in network.parameters())
         self.clipping = SinglePrecision(rule, clip, max(map(_terms, self._layers)) + len(self._layers))
 

@@ -61,6 +61,7 @@ class ImageClippedSum:
         parsed = _parsed(network)
         assert parsed is not None
         self._stages, self._linear, self._relu = parsed
+        self._unflatten = network[0] if isinstance(network[0], nn.Unflatten) else None
         self._rows = min(physical_batch, _MOST_ROWS)
         self._watch = watch
         self._places = Places(network)
@@ -85,7 +86,7 @@ class ImageClippedSum:
     def _chunk(self, x: Tensor, y: Tensor, *, measure: bool) -> tuple[int, float, int]:
         """Write Σ fᵢgᵢ of one chunk into the flat total; return rows, loss and rows classified right."""
         passes = [_Pass(stage) for stage in self._stages]
-        image = x.permute(0, 2, 3, 1)
+        image = (x if self._unflatten is None else self._unflatten(x)).permute(0, 2, 3, 1)
         for one in passes:
             image = one.forward(image)
         shape = image.shape
@@ -262,6 +263,8 @@ def _padding(layer: nn.Conv2d) -> tuple[int, int]:
 def _parsed(network: nn.Sequential) -> tuple[list[_Stage], list[nn.Linear], list[bool]] | None:
     """Return stages, linear layers and which activations between these are ReLU; ``None`` for any other network."""
     layers = list(network)
+    if layers and type(layers[0]) is nn.Unflatten:
+        layers = layers[1:]
     flatten = next((i for i, layer in enumerate(layers) if type(layer) is nn.Flatten), 0)
     stages, at = [], 0
     while at < flatten:

@@ -102,8 +102,6 @@ def rule_of(layer: nn.Module) -> Rule | None:
     """Return the rule of a layer; ``None`` where there is none, or where its options are outside it."""
     if isinstance(layer, nn.Embedding) and (layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse):
         return None
-    if isinstance(layer, nn.LayerNorm | nn.GroupNorm) and layer.weight is None:
-        return None
     return RULES.get(type(layer))  # a subclass may do something else
 
 

@@ -113,7 +113,8 @@ def _morlet(height: int, width: int, sigma: float, theta: float, xi: float, slan
     """Return a Gabor wave from which so much of its envelope is taken that its mean is 0."""
     wave = _gabor(height, width, sigma, theta, xi, slant)
     envelope = _gabor(height, width, sigma, theta, 0.0, slant)
-    return wave - wave.sum() / envelope.sum() * envelope
+    admissible: NDArray[np.complex128] = wave - wave.sum() / envelope.sum() * envelope
+    return admissible
 
 
 def _gabor(height: int, width: int, sigma: float, theta: float, xi: float, slant: float) -> NDArray[np.complex128]:

@@ -184,6 +184,7 @@ def train(
         charge(whole)
         try:
             inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
+            inputs = architecture.prepared(inputs)
             watch.look()
             report = _Report(schedule, whole, emit, watch, predicted)
             every = max(1, schedule.steps // MEASURED)
@@ -337,7 +338,8 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
     engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping)
-    sums = engine(torch.zeros(2, features.width, device=device), torch.zeros(2, dtype=torch.int64, device=device))
+    rows = architecture.prepared(torch.zeros(2, features.width, device=device))
+    sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
 
 
