@@ -90,7 +90,8 @@ class GaussianNoise:
         # A forked process must not use the numbers that its parent has made and not yet used.
         if len(self._ready) < count or os.getpid() != self._process:
             self._process = os.getpid()
-            self._ready = self._made(max(count, _AT_ONCE))
+            # Whole draws: what is left over at the end would be thrown away.
+            self._ready = self._made(count * -(-_AT_ONCE // max(1, count)))
         drawn, self._ready = self._ready[:count], self._ready[count:]
         return drawn
 
