@@ -103,8 +103,10 @@ class Peer:
     def end(self) -> None:
         """End the process."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
 
 
 def timed(step: Callable[[], None], steps: int) -> float:
