@@ -72,8 +72,7 @@ class DpSgdPlan(Parameters):
     clipping: str = choice(
         choices=CLIPPINGS,
         default="flat",
-        help="flat clips a row's whole gradient, per-layer each layer's part of it, "
-        "automatic scales every row to nearly the norm",
+        help="flat clips whole gradients, per-layer each layer's part, automatic scales all to the norm",
         seldom=True,
     )
     noise: float | None = real(
