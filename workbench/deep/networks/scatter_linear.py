@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _FEATURES = 81 * 7 * 7
 _GROUPS = 27
 _SMALL = 1e-5
-_AT_ONCE = 250
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
