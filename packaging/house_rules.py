@@ -24,6 +24,7 @@ CATALOGUES = {
     "workbench/privacy/local/frequency": "ORACLES",
     "workbench/learners": "LEARNERS",
     "workbench/synth": "SYNTHESISERS",
+    "workbench/deep/networks": "NETWORKS",
     "workbench/cli": "COMMANDS",
     "workbench/render": "FIGURES",
     "workbench/gui/pages": "PAGES",

@@ -225,7 +225,7 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.Capt
         (("--noise", "1", "--seed", "3"), "--seed"),
         (("--noise", "1", "--resume", "x"), "not in this version"),
         (("--noise", "1", "--trust-code"), "not in this version"),
-        (("--noise", "1", "--network", "mnist-cnn"), "not in this version"),
+        (("--noise", "1", "--network", "vgg16-head"), "not in this version"),
         (("--noise", "1", "--network", "package.module:factory"), "not in this version"),
         (("--noise", "1", "--network", "mpl"), "did you mean 'mlp'"),
         (("--epochs", "4"), "neither noise nor epsilon"),

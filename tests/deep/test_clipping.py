@@ -12,6 +12,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from workbench.deep.clipping import PerRowClippedSum, clipped_sum  # noqa: E402
+from workbench.deep.factors import Clipping  # noqa: E402
 from workbench.deep.networks import NETWORKS, Network, network  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -69,7 +70,7 @@ def test_the_sum_is_that_of_single_rows(architecture: Network, clip: float, phys
 def test_one_row_contributes_at_most_the_clipping_norm(clip: float, scale: float, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     gradients = [torch.randn(1, 4, 3, generator=generator) * scale, torch.randn(1, 4, generator=generator) * scale]
-    norm = float(clipped_sum(gradients, clip).norm())
+    norm = float(clipped_sum(gradients, Clipping("flat", clip)).norm())
     # The norm of the result is itself computed with rounding: 2⁻⁵⁰ is what that can add.
     assert norm <= clip * (1 + 2**-50)
     raw = float(torch.cat([g.flatten() for g in gradients]).double().norm())
@@ -106,9 +107,9 @@ def test_a_gradient_that_is_not_finite_contributes_nothing() -> None:
     bad[0, 1] = math.nan
     infinite = good.clone()
     infinite[1, 2] = math.inf
-    only_second = clipped_sum([bad], 10.0)
+    only_second = clipped_sum([bad], Clipping("flat", 10.0))
     torch.testing.assert_close(only_second, torch.ones(3, dtype=torch.float64), rtol=1e-9, atol=0)
-    torch.testing.assert_close(clipped_sum([infinite], 10.0), only_second, rtol=1e-9, atol=0)
+    torch.testing.assert_close(clipped_sum([infinite], Clipping("flat", 10.0)), only_second, rtol=1e-9, atol=0)
 
 
 def test_memory_is_watched_while_gradients_are_held() -> None:

@@ -20,43 +20,49 @@ from workbench.privacy.entropy import OsEntropy, SeededEntropy
 FALSE_ALARM = 1e-6
 
 
+@given(rate=st.floats(2**-60, 1, exclude_max=True))
+def test_no_coin_is_above_the_rate_accounted_and_none_far_below(rate: float) -> None:
+    """The chance of each coin, given that it is reached, in exact arithmetic."""
+    sampler = PoissonSampler(10, rate, OsEntropy())
+    survival = [2**64, *(int(s) for s in sampler.survival)]
+    asked = Fraction(sampler.threshold, 2**64)
+    assert 0 <= Fraction(rate) - asked < Fraction(1, 2**64)
+    assert len(survival) <= 2**16 + 1
+    steps = list(itertools.pairwise(survival))
+    for before, after in steps[:200] + steps[-200:]:
+        assert 0 <= asked - Fraction(before - after, before) <= Fraction(1, 2**32)
+
+
 class Scripted:
     """Entropy that gives prepared words, to see what the sampler makes of them."""
 
     releasable = False
 
-    def __init__(self, *parts: NDArray[np.uint64]) -> None:
-        self._parts = iter(parts)
+    def __init__(self, word: int) -> None:
+        self._word = word
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        part = next(self._parts)
-        assert len(part) == count
-        return part
+        return np.full(count, self._word, dtype=np.uint64)
 
 
-@given(
-    rate=st.floats(2**-60, 1, exclude_max=True),
-    first=st.lists(st.integers(0, 255), min_size=1, max_size=40),
-    rest=st.lists(st.integers(0, 2**56 - 1), min_size=40, max_size=40),
-)
-def test_a_row_is_drawn_when_its_64_bits_are_below_the_threshold(
-    rate: float, first: list[int], rest: list[int]
-) -> None:
-    threshold = int(Fraction(rate) * 2**64)
-    padded = np.zeros(-(-len(first) // 8) * 8, dtype=np.uint8)
-    padded[: len(first)] = first
-    tied = [i for i, byte in enumerate(first) if byte == threshold >> 56]
-    # The 56 bits stand in the high end of the word: the low byte must not matter.
-    words = np.array([(rest[i] << 8) | 0xA5 for i in tied], dtype=np.uint64)
-    sampler = PoissonSampler(len(first), rate, Scripted(padded.view(np.uint64), words))
-    expected = [i for i, byte in enumerate(first) if (byte << 56) + rest[i] < threshold]
-    assert sampler.draw().tolist() == expected
+@pytest.mark.parametrize("failures", [0, 1, 5, 9, 10, 23])
+def test_as_many_coins_fail_as_the_bits_are_below_survivals(failures: int) -> None:
+    survival = [2**64, *(int(s) for s in PoissonSampler(10, 0.25, OsEntropy()).survival)]
+    highest = survival[failures] - 1  # below S₁ … of as many failures, and of no more
+    sampler = PoissonSampler(10, 0.25, Scripted(highest))
+    places = [place for _ in range(7) for place in [sampler.draw()]]
+    seen = np.concatenate([rows + 10 * step for step, rows in enumerate(places)])
+    assert seen.tolist() == list(range(failures, 70, failures + 1))
 
 
-@given(rate=st.floats(2**-60, 1))
-def test_the_rate_sampled_is_never_above_the_rate_accounted(rate: float) -> None:
-    sampled = Fraction(PoissonSampler(1, rate, OsEntropy()).threshold, 2**64)
-    assert 0 <= Fraction(rate) - sampled < Fraction(1, 2**64)
+def test_where_the_table_of_gaps_ends_the_coins_go_on() -> None:
+    """At 1e-5 no word reaches beyond 65,536 coins: rows behind them must be as likely as those before."""
+    rows, rate, draws = 300_000, 1e-5, 3000
+    sampler = PoissonSampler(rows, rate, SeededEntropy(11))
+    drawn = np.concatenate([sampler.draw() for _ in range(draws)])
+    for low in range(0, rows, 50_000):
+        part = int(((drawn >= low) & (drawn < low + 50_000)).sum())
+        assert stats.binomtest(part, draws * 50_000, rate).pvalue > FALSE_ALARM / 6
 
 
 @pytest.mark.parametrize(("rows", "rate"), [(997, 0.3), (5000, 64 / 60_000), (64, 0.999)])

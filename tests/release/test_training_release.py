@@ -64,11 +64,11 @@ def test_a_fault_after_a_private_figure_was_shown_keeps_a_charge(
     whole = PrivateStep.step
     steps: list[int] = []
 
-    def breaks(self: PrivateStep, inputs: object, targets: object) -> object:
+    def breaks(self: PrivateStep, inputs: object, targets: object, **more: object) -> object:
         steps.append(1)
         if len(steps) == 10:
             raise MemoryError
-        return whole(self, inputs, targets)  # type: ignore[arg-type]
+        return whole(self, inputs, targets, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(PrivateStep, "step", breaks)
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
@@ -94,17 +94,15 @@ def test_the_charge_is_in_the_ledger_before_the_first_step(tmp_path: Path) -> No
 
 def test_a_fault_after_some_steps_settles_to_what_they_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault was not decided by what anybody saw, so only the steps that ran are paid for."""
-    from workbench.deep import trainer
-
     steps = iter(range(10**6))
-    assign = trainer._assign
+    whole = PrivateStep.step
 
-    def break_down(*given: object) -> None:
+    def break_down(self: PrivateStep, inputs: object, targets: object, **more: object) -> object:
         if next(steps) == 3:
             raise RuntimeError("the graphics card fell off")
-        assign(*given)
+        return whole(self, inputs, targets, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(trainer, "_assign", break_down)
+    monkeypatch.setattr(PrivateStep, "step", break_down)
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         with pytest.raises(RuntimeError, match="fell off"):
             release_training(PLAN, FEATURES, TABLE, tmp_path / "net", ledger)

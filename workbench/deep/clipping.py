@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
+from workbench.deep.factors import FLAT, Clipping
 from workbench.params import ParameterError
 
 _ROUNDING = 1 - 2.0**-40
@@ -24,27 +25,31 @@ class StepSums:
     """The sums of one batch.
 
     Attributes:
-        total: Σᵢ gᵢ·min(1, C/‖gᵢ‖₂), shape (P,), double precision: L2 sensitivity C under zero-out.
+        total: Σᵢ fᵢ·gᵢ, shape (P,), parameters in the module's order: L2 sensitivity C under zero-out. In single or
+            double precision, as the engine computes.
         rows: rows in the batch that are not empty (private).
         loss: sum of their losses (private).
         correct: how many of them the network classified right (private).
+        measured: whether rows, loss and correct were computed; they are 0 if not.
     """
 
     total: Tensor
-    rows: int
-    loss: float
-    correct: int
+    rows: int = 0
+    loss: float = 0.0
+    correct: int = 0
+    measured: bool = True
 
 
 class ClippedSum(Protocol):
     """An engine for the sum; a faster one can take the place of :class:`PerRowClippedSum` if it gives the same."""
 
-    def __call__(self, inputs: Tensor, targets: Tensor) -> StepSums:
+    def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch.
 
         Args:
-            inputs: shape (b, width), b ≥ 0.
+            inputs: shape (b, …), b ≥ 0.
             targets: class codes, shape (b,); −1 is an empty row, which contributes nothing.
+            measure: whether loss and accuracy are wanted, too.
         """
         ...
 
@@ -61,7 +66,12 @@ class PerRowClippedSum:
     """
 
     def __init__(
-        self, network: nn.Module, clip: float, physical_batch: int, watch: Callable[[], None] = nothing
+        self,
+        network: nn.Module,
+        clip: float,
+        physical_batch: int,
+        watch: Callable[[], None] = nothing,
+        rule: str = FLAT,
     ) -> None:
         """Bind the engine to a network.
 
@@ -70,22 +80,25 @@ class PerRowClippedSum:
             clip: the clipping norm C.
             physical_batch: most rows whose gradients are in memory at once; the result does not depend on it.
             watch: called at the peak of memory use.
+            rule: how rows are clipped, one of :data:`workbench.deep.factors.CLIPPINGS`.
 
         Raises:
             ParameterError: the norm or the physical batch is not positive.
         """
-        if not 0 < clip < float("inf"):
-            raise ParameterError(f"clip = {clip} is not a number above 0", mend="give a norm such as 1")
         if not physical_batch >= 1:
             raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", mend="give 1 or more")
         self._network = network
-        self._clip = clip
+        self._clipping = Clipping(rule, clip * _ROUNDING)
+        self._layers = _by_layer(network)
         self._physical_batch = physical_batch
         self._watch = watch
-        self._gradients = vmap(grad_and_value(self._loss_of_row, has_aux=True), in_dims=(None, 0, 0))
+        of_row = grad_and_value(self._loss_of_row, has_aux=True)
+        # Recurrent layers are fused by the library, in a form that knows no single rows.
+        recurrent = any(isinstance(layer, nn.RNNBase) for layer in network.modules())
+        self._gradients = _in_turn(of_row) if recurrent else vmap(of_row, in_dims=(None, 0, 0), randomness="different")
 
-    def __call__(self, inputs: Tensor, targets: Tensor) -> StepSums:
-        """Return the sums of a batch."""
+    def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
+        """Return the sums of a batch; loss and accuracy cost nothing more here."""
         parameters = {name: p.detach() for name, p in self._network.named_parameters()}
         size = sum(p.numel() for p in parameters.values())
         total = torch.zeros(size, dtype=torch.float64, device=inputs.device)
@@ -94,12 +107,12 @@ class PerRowClippedSum:
             part = slice(start, start + self._physical_batch)
             x, y = inputs[part], targets[part]
             gradients, (losses, right) = self._gradients(parameters, x, y)
-            total += clipped_sum(list(gradients.values()), self._clip, self._watch)
+            total += clipped_sum(list(gradients.values()), self._clipping, self._watch, self._layers)
             del gradients  # else they are held while those of the next part are made
             rows += int((y >= 0).sum())
             loss += float(losses.sum(dtype=torch.float64))
             correct += int(right.sum())
-        return StepSums(total, rows, loss, correct)
+        return StepSums(total, rows, loss, correct, measured=measure)
 
     def _loss_of_row(self, parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the cross-entropy of one row, 0 where it is empty, and whether it was classified right."""
@@ -109,30 +122,58 @@ class PerRowClippedSum:
         return loss, (logits.argmax() == y) & present
 
 
-def clipped_sum(gradients: list[Tensor], clip: float, watch: Callable[[], None] = nothing) -> Tensor:
-    """Return Σᵢ gᵢ·min(1, C/‖gᵢ‖₂) over the rows i, shape (P,), double precision.
+def _in_turn(of_row: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``vmap(of_row)`` over x and y, computed one row after the other."""
+
+    def all_rows(parameters: dict[str, Tensor], x: Tensor, y: Tensor) -> Any:
+        found = [of_row(parameters, *row) for row in zip(x, y, strict=True)]
+        gradients = {name: torch.stack([g[name] for g, _ in found]) for name in parameters}
+        return gradients, tuple(torch.stack(values) for values in zip(*(v for _, v in found), strict=True))
+
+    return all_rows
+
+
+def clipped_sum(
+    gradients: list[Tensor],
+    clipping: Clipping,
+    watch: Callable[[], None] = nothing,
+    layers: Sequence[int] | None = None,
+) -> Tensor:
+    """Return Σᵢ fᵢgᵢ over the rows i, shape (P,), double precision.
 
     Args:
         gradients: one tensor (b, …) for each parameter.
-        clip: C.
+        clipping: makes the factors.
         watch: called while all gradients are in memory.
+        layers: the number of the layer that each parameter belongs to; all to one if not given.
     """
     watch()
     width = sum(g.shape[1:].numel() for g in gradients)
     rows = max(1, _AT_ONCE // width)
     total = torch.zeros(width, dtype=torch.float64, device=gradients[0].device)
     for start in range(0, len(gradients[0]), rows):
-        total += _sum_of([g[start : start + rows].flatten(1).double() for g in gradients], clip)
+        part = [g[start : start + rows].flatten(1).double() for g in gradients]
+        total += _sum_of(part, clipping, layers or [0] * len(part))
     return total
 
 
-def _sum_of(gradients: list[Tensor], clip: float) -> Tensor:
+def _sum_of(gradients: list[Tensor], clipping: Clipping, layers: Sequence[int]) -> Tensor:
     """Return the sum of some rows: gradients (b, p) in double precision, one for each parameter."""
-    norms = torch.stack([torch.linalg.vector_norm(g, dim=1) for g in gradients]).norm(dim=0)
-    # max(‖g‖, C) also serves rows without a gradient, where C/‖g‖ is a division by zero.
-    factors = clip / norms.clamp_min(clip) * _ROUNDING
-    finite = norms.isfinite()
+    squares = torch.zeros(len(gradients[0]), max(layers) + 1, dtype=torch.float64, device=gradients[0].device)
+    for layer, g in zip(layers, gradients, strict=True):
+        squares[:, layer] += torch.linalg.vector_norm(g, dim=1).square()
+    finite = squares.isfinite().all(1)
+    factors = clipping.factors(squares)
     if not finite.all():
-        factors = torch.where(finite, factors, 0.0)
+        factors = torch.where(finite[:, None], factors, 0.0)
         gradients = [torch.where(finite[:, None], g, 0.0) for g in gradients]
-    return torch.cat([factors @ g for g in gradients])
+    return torch.cat(
+        [factors[:, min(layer, factors.shape[1] - 1)] @ g for layer, g in zip(layers, gradients, strict=True)]
+    )
+
+
+def _by_layer(network: nn.Module) -> list[int]:
+    """Return for each parameter the number of the layer that holds it."""
+    holders = [name.rpartition(".")[0] for name, _ in network.named_parameters()]
+    numbers = {holder: number for number, holder in enumerate(dict.fromkeys(holders))}
+    return [numbers[holder] for holder in holders]

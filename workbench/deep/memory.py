@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,18 +11,15 @@ from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
-_SLOTS = {"sgd": 0, "adam": 2}
+_SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
 
 _COLUMNS_AT_ONCE = 10
 """Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
 
-_SLICE = _DOUBLE * 2**18
-"""The copy in double precision of a few rows' gradients."""
-
 _KEPT, _KEPT_LARGE, _LARGE = 1.2, 0.25, 32 * 2**20
-"""What is still held of former gradients, in their size: the C library keeps blocks up to 32 MB for the next."""
+"""What is still held of former chunks, in their size: the C library keeps blocks up to 32 MB for the next."""
 
 _ACCOUNTING = {"pld": 8_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
 """Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""
@@ -51,7 +47,7 @@ class MemoryForecast:
         reading: the table as a matrix of doubles, and what reading a column takes; freed once ``data`` is complete.
         data: inputs and classes of all rows.
         batch: one physical batch and the coins that drew it.
-        backward: its activations and per-row gradients, and a few rows of these in double precision.
+        backward: its activations, what convolutions keep for each row, and the sum.
         step: the sum, its noise and the noisy gradient.
         libraries: what PyTorch adds if it was not used before.
     """
@@ -82,20 +78,16 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)
     chunk = min(plan.physical_batch, drawn)
     slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
-    row = _FLOAT * inputs + _INDEX
-    widths = architecture.widths(inputs, classes)
-    # Each layer keeps its output before and after the activation, and their gradients on the way back.
-    activations = 4 * _FLOAT * sum(widths[1:])
-    gradients = _FLOAT * chunk * parameters
-    largest = _FLOAT * chunk * max(a * b for a, b in itertools.pairwise(widths))
-    kept = _KEPT if largest <= _LARGE else _KEPT_LARGE
+    row = _FLOAT * architecture.prepared_width(inputs) + _INDEX
+    held = _FLOAT * chunk * architecture.held_by_row(inputs, classes)
+    kept = _KEPT if held <= _LARGE else _KEPT_LARGE
     return MemoryForecast(
         beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
         reading=_DOUBLE * rows * (len(features.attributes) + _COLUMNS_AT_ONCE),
         data=rows * row,
         batch=drawn * row + rows,
-        backward=int((1 + kept) * gradients) + chunk * activations + min(_SLICE, 2 * gradients),
+        backward=int((1 + kept) * held) + _FLOAT * parameters,
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
         libraries=0 if "torch" in sys.modules else LIBRARIES,
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WEIGHTS = "model.safetensors"
 METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
-_ROWS_AT_ONCE = 65_536
+_ROWS_AT_ONCE = 4096
 _MOST_BYTES = 2**31
 
 
@@ -105,7 +105,9 @@ class TrainedModel:
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()})
         with torch.inference_mode():
             rows = torch.from_numpy(inputs)
-            parts = [module(rows[i : i + _ROWS_AT_ONCE]).numpy() for i in range(0, max(1, len(rows)), _ROWS_AT_ONCE)]
+            prepared = self.network.prepared
+            starts = range(0, max(1, len(rows)), _ROWS_AT_ONCE)
+            parts = [module(prepared(rows[i : i + _ROWS_AT_ONCE])).numpy() for i in starts]
         return np.concatenate(parts)
 
 

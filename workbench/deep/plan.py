@@ -22,7 +22,8 @@ from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
 DEVICES = ("auto", "cpu", "cuda")
-OPTIMIZERS = ("sgd", "adam")
+OPTIMIZERS = ("sgd", "adam", "adamw")
+CLIPPINGS = ("flat", "per-layer", "automatic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,12 @@ class DpSgdPlan(Parameters):
         symbol="C",
         title="clipping norm",
         help="the most that one row can change a step; the noise is proportional to it",
+    )
+    clipping: str = choice(
+        choices=CLIPPINGS,
+        default="flat",
+        help="flat clips whole gradients, per-layer each layer's part, automatic scales all to the norm",
+        seldom=True,
     )
     noise: float | None = real(
         default=None,
@@ -123,9 +130,9 @@ class DpSgdPlan(Parameters):
             raise ParameterError(
                 "neither noise nor epsilon is given", mend="give --noise S or --epsilon E", field="epsilon"
             )
-        if self.momentum and self.optimizer == "adam":
+        if self.momentum and self.optimizer != "sgd":
             raise ParameterError(
-                "adam has a momentum of its own", mend="leave momentum out, or use sgd", field="momentum"
+                f"{self.optimizer} has a momentum of its own", mend="leave momentum out, or use sgd", field="momentum"
             )
 
     def schedule(self, rows: int, rows_per_person: int = 1) -> Schedule:

@@ -11,15 +11,19 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from workbench.deep.clipping import ClippedSum, PerRowClippedSum, StepSums
+from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.engines import engine_for
 from workbench.deep.features import Features, TrainingData
+from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network, network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
@@ -29,6 +33,12 @@ from workbench.signals.events import Budget, Emit, Memory, Metric, Notice, Progr
 
 REPORTS = 200
 """Most rows of the metrics table, evenly over the run."""
+
+MEASURED = 10 * REPORTS
+"""Steps whose loss and accuracy are computed, about: more would only cost time."""
+
+_ALWAYS, _BETWEEN = 200, 0.05
+"""The first steps are all told of; later ones at this distance in seconds, which an eye cannot tell from always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +114,13 @@ class PrivateStep:
             batch=schedule.batch,
         )
 
-    def step(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, StepSums]:
+    def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
         drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        sums = self.clipped_sum(inputs[drawn], targets[drawn])
+        sums = self.clipped_sum(inputs.index_select(0, drawn), targets.index_select(0, drawn), measure=measure)
+        # The numbers are used once, so the sum may be added to them in place.
         noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
-        return (sums.total + noise) / self.batch, sums
+        return noise.add_(sums.total).div_(self.batch), sums
 
 
 def train(
@@ -160,9 +171,12 @@ def train(
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
+        parameters, update = flattened(module), _update(plan)
         mechanism = PrivateStep.of(
             schedule,
-            lambda clip: PerRowClippedSum(module, clip, plan.physical_batch, watch.look),
+            lambda clip: HalvingClippedSum(
+                lambda rows: engine_for(module, clip, rows, watch.look, plan.clipping), plan.physical_batch, emit
+            ),
             coins,
             noise,
         )
@@ -170,9 +184,10 @@ def train(
         charge(whole)
         try:
             inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
+            inputs = architecture.prepared(inputs)
             watch.look()
-            optimizer = _optimizer(plan, module)
             report = _Report(schedule, whole, emit, watch, predicted)
+            every = max(1, schedule.steps // MEASURED)
             started = clock()
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
@@ -183,9 +198,8 @@ def train(
                         stopped = "clock"
                         break
                     begun = step
-                    gradient, sums = mechanism.step(inputs, targets)
-                    _assign(module, gradient)
-                    optimizer.step()
+                    gradient, sums = mechanism.step(inputs, targets, measure=step % every == 0)
+                    update(parameters, gradient.to(parameters.dtype))
                     report.after(step, sums, curve.at(step))
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
@@ -234,6 +248,7 @@ class _Report:
     _rows: int = 0
     _loss: float = 0.0
     _correct: int = 0
+    _told: float = 0.0
 
     def after(self, step: int, sums: StepSums, epsilon: float) -> None:
         """Take note of a step."""
@@ -243,6 +258,17 @@ class _Report:
             self._correct + sums.correct,
         )
         steps = self.schedule.steps
+        # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
+        due = step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps
+        now = time.monotonic()
+        if due or step <= _ALWAYS or now - self._told >= _BETWEEN:
+            self._told = now
+            self._tell(step, epsilon)
+        if due:
+            self._record(step, epsilon)
+
+    def _tell(self, step: int, epsilon: float) -> None:
+        steps = self.schedule.steps
         self.watch.look()
         self.emit(Progress(step, steps, "training steps"))
         cap = self.schedule.cap or self.whole.epsilon
@@ -250,9 +276,6 @@ class _Report:
         before = self.watch.before
         now, peak, predicted = (before + size for size in (self.watch.now, self.watch.peak, self.predicted))
         self.emit(Memory(now, peak, predicted, device=self.watch.device, before=before))
-        # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
-        if step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps:
-            self._record(step, epsilon)
 
     def _record(self, step: int, epsilon: float) -> None:
         loss = accuracy = None
@@ -313,23 +336,13 @@ def _one_thread() -> Iterator[None]:
 def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:
     """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
     module = architecture.build(features.width, len(features.classes)).to(device)
-    engine = PerRowClippedSum(module, plan.clip, plan.physical_batch)
-    sums = engine(torch.zeros(2, features.width, device=device), torch.zeros(2, dtype=torch.int64, device=device))
-    _assign(module, sums.total)
-    _optimizer(plan, module).step()
+    parameters = flattened(module)
+    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping)
+    rows = architecture.prepared(torch.zeros(2, features.width, device=device))
+    sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
+    _update(plan)(parameters, sums.total.to(parameters.dtype))
 
 
-def _optimizer(plan: DpSgdPlan, module: nn.Module) -> torch.optim.Optimizer:
+def _update(plan: DpSgdPlan) -> Update:
     """Return what turns noisy gradients into steps: post-processing, whatever it does."""
-    if plan.optimizer == "adam":
-        return torch.optim.Adam(module.parameters(), lr=plan.lr)
-    return torch.optim.SGD(module.parameters(), lr=plan.lr, momentum=plan.momentum)
-
-
-def _assign(module: nn.Module, gradient: Tensor) -> None:
-    """Cut the flat noisy gradient (P,) into the parameters' ``grad``."""
-    start = 0
-    for parameter in module.parameters():
-        part = gradient[start : start + parameter.numel()]
-        parameter.grad = part.view_as(parameter).to(parameter.dtype)
-        start += parameter.numel()
+    return UPDATES[plan.optimizer](plan.lr, plan.momentum)

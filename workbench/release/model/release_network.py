@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -201,8 +200,7 @@ class _Run:
 
 def _room(plan: DpSgdPlan, features: Features) -> int:
     """Return an upper bound on the bytes of weights, metrics and card."""
-    widths = network(plan.network).widths(features.width, len(features.classes))
-    weights = sum((before + 1) * after for before, after in itertools.pairwise(widths))
+    weights = network(plan.network).parameters(features.width, len(features.classes))
     names = sum(len(name.encode()) for a in (*features.attributes, features.target) for name in a.domain or ())
     return (1 << 20) + 4 * weights + 8 * names
 

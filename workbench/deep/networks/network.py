@@ -1,4 +1,4 @@
-"""The networks by name. Light: torch is imported only when one is built."""
+"""A network by its description. Light: torch is imported only when one is built."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.learners.tasks import CLASSIFICATION, task
-from workbench.params import ParameterError
-from workbench.params.field import did_you_mean
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 INITIAL_SEED = 20_240_501
 """Seed of the first weights: they are public, so any fixed seed will do."""
@@ -37,7 +35,7 @@ class Network:
     name: str
     title: str
     about: str
-    hidden: tuple[int, ...]
+    hidden: tuple[int, ...] = ()
     short: str = ""
     task: str = CLASSIFICATION
     relation: str = "zero-out"
@@ -54,6 +52,19 @@ class Network:
     def parameters(self, inputs: int, classes: int) -> int:
         """Return the number of weights and biases."""
         return sum((a + 1) * b for a, b in itertools.pairwise(self.widths(inputs, classes)))
+
+    def prepared_width(self, inputs: int) -> int:
+        """Return how many numbers of a row the trained layers read."""
+        return inputs
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Return what the trained layers read, from rows (n, inputs): what a public, frozen part makes of each row."""
+        return inputs
+
+    def held_by_row(self, inputs: int, classes: int) -> int:
+        """Return the numbers that a step holds for each row of a chunk."""
+        # Each layer keeps its output before and after the activation, and their gradients on the way back.
+        return 4 * sum(self.widths(inputs, classes)[1:])
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights.
@@ -75,39 +86,3 @@ class Network:
                 linear.bias.zero_()
             layers += [linear, nn.Tanh()]
         return nn.Sequential(*layers[:-1])
-
-
-NETWORKS: tuple[Network, ...] = (
-    Network(
-        "logistic",
-        "Logistic regression, DP-SGD",
-        "It weighs every column once for each class.",
-        hidden=(),
-        short="Logistic, DP-SGD",
-    ),
-    Network(
-        "mlp",
-        "Two hidden layers of 64",
-        "It learns combinations of columns, in two layers of 64 units.",
-        hidden=(64, 64),
-        short="Network, DP-SGD",
-    ),
-)
-LATER = ("mnist-cnn", "scatter-linear", "vgg16-head")
-"""Names of the contract whose engines are not in this version."""
-
-
-def network(name: str) -> Network:
-    """Return the network called ``name``.
-
-    Raises:
-        ParameterError: there is none.
-    """
-    for known in NETWORKS:
-        if known.name == name:
-            return known
-    names = [known.name for known in NETWORKS]
-    mend = f"use one of {', '.join(names)}"
-    if name in LATER or ":" in name:
-        raise ParameterError(f"the network {name!r} is not in this version", mend=mend)
-    raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", mend=mend)

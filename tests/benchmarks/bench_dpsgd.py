@@ -1,0 +1,179 @@
+"""A private step beside a plain one and beside Opacus, alternated in one run.
+
+Run with ``pytest -m benchmark tests/benchmarks/bench_dpsgd.py -s``. ``OPACUS_PYTHON`` names the Python of an
+environment with Opacus 1.6.0 (without it its columns stay empty). Times are those of one thread on the processor, so
+that other programs count little; a row's figure is the median of the ratios of neighbouring measurements.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
+from workbench.deep.engines import engine_for  # noqa: E402
+from workbench.deep.flat_parameters import flattened  # noqa: E402
+from workbench.deep.noise import ChaCha20Entropy, GaussianNoise  # noqa: E402
+from workbench.deep.poisson import PoissonSampler  # noqa: E402
+from workbench.deep.trainer import PrivateStep  # noqa: E402
+from workbench.deep.updates import Sgd  # noqa: E402
+from workbench.privacy.entropy import OsEntropy  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+RESULTS = Path(__file__).parent / "results" / "dpsgd.md"
+ROUNDS = 15
+STEPS = {"cnn": {64: 6, 256: 2}, "mlp": {64: 100, 256: 60}, "logistic": {64: 200, 256: 100}}
+GOALS = {"cnn": 0.65, "mlp": 0.9, "logistic": 0.9}
+GENERIC_GOAL = 1.1
+CLIP = 1.0
+
+
+def built(name: str) -> nn.Sequential:
+    """The networks of the peer, which cannot import the workbench."""
+    if name == "cnn":
+        return nn.Sequential(
+            nn.Conv2d(1, 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1), nn.Conv2d(16, 32, 4, 2), nn.ReLU(),
+            nn.MaxPool2d(2, 1), nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, 10),
+        )  # fmt: skip
+    if name == "mlp":
+        return nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2))
+    return nn.Sequential(nn.Linear(8, 2))
+
+
+def plain(name: str, batch: int, x: torch.Tensor, y: torch.Tensor, *, last: bool = False) -> Callable[[], None]:
+    """An ordinary step: shuffled rows of preloaded tensors, ``torch.optim.SGD``."""
+    layout = torch.channels_last if last else torch.contiguous_format
+    module = built(name)
+    module = module.to(memory_format=layout) if last else module
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+
+    def step() -> None:
+        rows = torch.randint(0, len(x), (batch,))
+        given = x[rows].contiguous(memory_format=layout) if last else x[rows]
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(module(given), y[rows]).backward()
+        optimizer.step()
+
+    return step
+
+
+def private(name: str, batch: int, x: torch.Tensor, y: torch.Tensor, *, generic: bool = False) -> Callable[[], None]:
+    """The step of a training: Poisson coins, clipped sum, noise, update."""
+    module = built(name)
+    parameters, update = flattened(module), Sgd(0.1)
+    engine = BookKeepingClippedSum(module, CLIP, 128) if generic else engine_for(module, CLIP, 384)
+    sampler = PoissonSampler(len(x), batch / len(x), OsEntropy())
+    mechanism = PrivateStep(sampler, engine, GaussianNoise(CLIP, ChaCha20Entropy()), batch)
+
+    def step() -> None:
+        gradient, _ = mechanism.step(x, y, measure=False)
+        update(parameters, gradient.to(parameters.dtype))
+
+    return step
+
+
+class Peer:
+    """The process with Opacus."""
+
+    def __init__(self, python: str) -> None:
+        script = Path(__file__).parent / "peer_opacus.py"
+        self._process = subprocess.Popen(
+            [python, "-W", "ignore", str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def seconds(self, name: str, batch: int, steps: int) -> float:
+        """Return the time of some steps."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(name, batch, steps, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def end(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def timed(step: Callable[[], None], steps: int) -> float:
+    begun = time.thread_time()
+    for _ in range(steps):
+        step()
+    return time.thread_time() - begun
+
+
+def measured(name: str, batch: int, peer: Peer | None) -> dict[str, float]:
+    """Return the medians: milliseconds of a plain step, and what the others take relative to it."""
+    rows = 2000 if name == "cnn" else 100_000
+    x = torch.rand(rows, 1, 28, 28) if name == "cnn" else torch.rand(rows, 8) * 2 - 1
+    y = torch.randint(0, 10 if name == "cnn" else 2, (rows,))
+    ways = {"plain": plain(name, batch, x, y), "private": private(name, batch, x, y)}
+    ways["generic"] = private(name, batch, x, y, generic=True)
+    if name == "cnn":
+        ways["channels last"] = plain(name, batch, x, y, last=True)
+    steps = STEPS[name][batch]
+    found: dict[str, list[float]] = {way: [] for way in (*ways, "opacus")}
+    for turn in range(ROUNDS + 1):
+        taken = {way: timed(step, steps) / steps for way, step in ways.items()}
+        if peer is not None:
+            taken["opacus"] = peer.seconds(name, batch, steps) / steps
+        if turn:  # the first one warms up
+            for way, seconds in taken.items():
+                found[way].append(seconds)
+    ratios = {
+        way: statistics.median(a / b for a, b in zip(values, found["plain"], strict=True))
+        for way, values in found.items()
+        if values and way != "plain"
+    }
+    return {"plain": 1000 * statistics.median(found["plain"]), **ratios}
+
+
+@pytest.mark.benchmark
+def test_a_private_step_beside_a_plain_one() -> None:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    python = os.environ.get("OPACUS_PYTHON")
+    peer = Peer(python) if python else None
+    lines = []
+    for name in STEPS:
+        for batch in STEPS[name]:
+            found = measured(name, batch, peer)
+            cells = [
+                f"{found[way]:.2f}" if way in found else "–"
+                for way in ("plain", "private", "generic", "channels last", "opacus")
+            ]
+            against = f"{found['opacus'] / found['private']:.1f}" if "opacus" in found else "–"
+            lines.append(f"| {name} | {batch} | {' | '.join(cells)} | {against} | {GOALS[name]} |")
+            sys.stdout.write(lines[-1] + "\n")
+            sys.stdout.flush()
+    if peer is not None:
+        peer.end()
+    RESULTS.write_text(HEAD + "\n".join(lines) + "\n", "utf-8")
+
+
+HEAD = """# A private step beside a plain one
+
+Made by `tests/benchmarks/bench_dpsgd.py` on a processor with 2 cores (AVX2), shared with other programs; torch 2.13,
+one thread, times of the thread on the processor. *cnn* is the network of the thesis (28 × 28 images, 26,010
+parameters), *mlp* is 8 → 64 → 64 → 2 and *logistic* 8 → 2 on 100,000 rows. Plain is `torch.optim.SGD` on shuffled
+rows of preloaded tensors, without a `DataLoader`. Private has everything that a training has: Poisson coins from the
+operating system, clipping, ChaCha20 noise, the update. Generic is the same by the engine for any network of known
+layers. Channels last is plain SGD in that memory format. Columns after *plain* are relative to it.
+
+| network | batch | plain, ms | private | generic | channels last | Opacus hooks | Opacus ÷ private | goal |
+|---|---|---|---|---|---|---|---|---|
+"""

@@ -1,0 +1,270 @@
+"""Every engine gives the sum that single rows give, whatever layers a network has, and none exceeds C."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
+from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
+from workbench.deep.engines import engine_for  # noqa: E402
+from workbench.deep.factors import CLIPPINGS, bound_in_single  # noqa: E402
+from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
+from workbench.deep.mixing_layers import converted  # noqa: E402
+from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
+from workbench.params import ParameterError  # noqa: E402
+
+RELATIVE = 1e-6
+ROWS = 13
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """As in training: on networks this small a second thread only waits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Mean(nn.Module):
+    """The mean over the positions of a sequence."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(1)
+
+
+class Recurrent(nn.Module):
+    """A recurrent layer, of which the last output is classified."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layer(x)[0][:, -1])
+
+
+def pictures(channels: int = 2, side: int = 11) -> Callable[[], torch.Tensor]:
+    return lambda: torch.randn(ROWS, channels, side, side)
+
+
+def image_net(*layers: nn.Module, channels: int = 2) -> nn.Sequential:
+    whole = nn.Sequential(*layers, nn.Tanh(), nn.Flatten())
+    width = whole(torch.zeros(1, channels, 11, 11)).shape[1]
+    return nn.Sequential(*whole, nn.Linear(width, 3))
+
+
+NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]] = {
+    "linear": (lambda: nn.Sequential(nn.Linear(5, 3)), lambda: torch.randn(ROWS, 5), TableClippedSum),
+    "tanh": (
+        lambda: nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 7), nn.ReLU(), nn.Linear(7, 3)),
+        lambda: torch.randn(ROWS, 5),
+        TableClippedSum,
+    ),
+    "no bias": (
+        lambda: nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU(inplace=True), nn.Linear(8, 3)),
+        lambda: torch.randn(ROWS, 5),
+        BookKeepingClippedSum,
+    ),
+    "sequence": (
+        lambda: nn.Sequential(nn.Linear(5, 8), nn.ReLU(), Mean(), nn.Linear(8, 3)),
+        lambda: torch.randn(ROWS, 4, 5),
+        BookKeepingClippedSum,
+    ),
+    "thesis": (
+        lambda: nn.Sequential(
+            nn.Conv2d(1, 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1),
+            nn.Conv2d(16, 32, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 1),
+            nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, 10),
+        ),
+        pictures(1, 28),
+        ImageClippedSum,
+    ),
+    "pool by 2": (
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 4, (3, 2), (1, 2), 1), nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(60, 3)
+        ),
+        pictures(),
+        ImageClippedSum,
+    ),
+    "dilated groups": (
+        lambda: image_net(nn.Conv2d(2, 4, 3, 2, 2, dilation=2, groups=2)), pictures(), BookKeepingClippedSum,
+    ),
+    "same, reflected": (
+        lambda: image_net(nn.Conv2d(2, 4, (3, 2), padding="same", padding_mode="reflect", bias=False)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
+    "group norm": (
+        lambda: image_net(nn.Conv2d(2, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(inplace=True), nn.Conv2d(4, 4, 3)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
+    "conv1d": (
+        lambda: nn.Sequential(
+            nn.Conv1d(3, 6, 3, stride=2, padding=1, dilation=2, groups=3), nn.Tanh(), nn.Flatten(), nn.Linear(24, 3)
+        ),
+        lambda: torch.randn(ROWS, 3, 9),
+        BookKeepingClippedSum,
+    ),
+    "words": (
+        lambda: nn.Sequential(nn.Embedding(7, 5, padding_idx=0), nn.LayerNorm(5), Mean(), nn.Linear(5, 3)),
+        lambda: torch.randint(0, 7, (ROWS, 6)),
+        BookKeepingClippedSum,
+    ),
+    "rnn": (lambda: Recurrent(nn.RNN(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
+    "gru": (lambda: Recurrent(nn.GRU(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
+    "lstm": (lambda: Recurrent(nn.LSTM(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
+}  # fmt: skip
+
+
+def made(name: str) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(3)
+    build, inputs, _ = NETS[name]
+    network = build()
+    return network, inputs(), torch.arange(ROWS) % 3
+
+
+def reference(network: nn.Module, x: torch.Tensor, y: torch.Tensor, bound: float, rule: str) -> torch.Tensor:
+    """The definition, one row at a time: ordinary autograd, norms and sums in double precision."""
+    parameters = list(network.named_parameters())
+    holders = [name.rpartition(".")[0] for name, _ in parameters]
+    total = torch.zeros(sum(p.numel() for _, p in parameters), dtype=torch.float64)
+    for row, target in zip(x, y, strict=True):
+        loss = nn.functional.cross_entropy(network(row[None]), target[None])
+        found = [g.flatten().double() for g in torch.autograd.grad(loss, [p for _, p in parameters])]
+        norms = {
+            h: math.hypot(*(float(g.norm()) for g, own in zip(found, holders, strict=True) if own == h))
+            for h in holders
+        }
+        whole = math.hypot(*norms.values())
+        factor = {"flat": min(1.0, bound / whole), "automatic": bound / (whole + 0.01)}.get(rule)
+        each = [factor or min(1.0, bound / len(norms) ** 0.5 / norms[h]) for h in holders]
+        total += torch.cat([g * f for g, f in zip(found, each, strict=True)])
+    return total
+
+
+def bound_of(engine: object, clip: float, rows: int) -> float:
+    return clip if isinstance(engine, PerRowClippedSum) else engine.clipping.of(rows).bound  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("rule", CLIPPINGS)
+def test_the_chosen_engine_gives_the_sum_of_single_rows(name: str, rule: str) -> None:
+    network, x, y = made(name)
+    clip = 0.8
+    engine = engine_for(network, clip, 64, rule=rule, example=x)
+    assert type(engine) is NETS[name][2]
+    sums = engine(x, y)
+    expected = reference(network, x, y, bound_of(engine, clip, ROWS), rule)
+    assert float((sums.total.double() - expected).norm()) <= RELATIVE * float(expected.norm())
+    assert sums.rows == ROWS
+    losses = nn.functional.cross_entropy(network(x), y, reduction="sum").detach()
+    assert sums.loss == pytest.approx(float(losses), rel=1e-5)
+    assert sums.correct == int((network(x).argmax(1) == y).sum())
+
+
+@pytest.mark.parametrize("name", ["tanh", "thesis", "group norm", "words", "lstm"])
+@pytest.mark.parametrize("clip", [1e-3, 0.5])
+def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(name: str, clip: float) -> None:
+    network, x, y = made(name)
+    engine = engine_for(network, clip, 64)
+    whole = engine(x, y).total.double().clone()
+    moved = []
+    for row in range(ROWS):
+        emptied = y.clone()
+        emptied[row] = -1
+        moved.append(float((whole - engine(x, emptied).total.double()).norm()))
+    assert max(moved) <= clip
+    assert max(moved) > 0.99 * clip, "rows that are clipped reach the norm"
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_parts_of_a_batch_and_empty_rows_change_nothing(name: str) -> None:
+    network, x, y = made(name)
+    whole = engine_for(network, 1e4, 64)(x, y).total.double().clone()
+    parts = engine_for(network, 1e4, 3)
+    torch.testing.assert_close(parts(x, y).total.double(), whole, rtol=1e-4, atol=1e-5)
+    assert not parts(x, torch.full((ROWS,), -1)).total.any()
+    none = parts(x[:0], y[:0])
+    assert (none.rows, len(none.total), float(none.total.abs().sum())) == (0, len(whole), 0.0)
+
+
+@pytest.mark.parametrize("name", ["linear", "tanh", "thesis", "no bias", "group norm"])
+def test_a_row_whose_gradient_is_not_finite_contributes_nothing(name: str) -> None:
+    network, x, y = made(name)
+    engine = engine_for(network, 0.8, 64)
+    bad = x.clone()
+    bad[4] = math.nan
+    bad[7] = math.inf
+    y_without = y.clone()
+    y_without[[4, 7]] = -1
+    without = engine(x, y_without).total.clone()
+    torch.testing.assert_close(engine(bad, y).total, without, rtol=1e-5, atol=1e-7)
+
+
+def test_measuring_is_left_out_where_it_is_not_wanted() -> None:
+    network, x, y = made("tanh")
+    engine = engine_for(network, 1.0, 64)
+    total = engine(x, y).total.clone()
+    quick = engine(x, y, measure=False)
+    assert torch.equal(quick.total, total)
+    assert not quick.measured
+
+
+def test_the_bound_of_single_precision_is_close_to_the_norm_and_never_above() -> None:
+    assert 0.998 < bound_in_single(1.0, 10_000, 64) < 1
+    assert bound_in_single(1.0, 100, 384) > 0.98
+    assert bound_in_single(1.0, 2**24, 64) == 0, "where nothing is proved nothing may pass"
+
+
+class CalledTwice(nn.Module):
+    """One layer used at two places: book-keeping would see the second alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.head = nn.Linear(5, 5), nn.Linear(5, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layer(torch.tanh(self.layer(x))))
+
+
+def test_a_network_that_book_keeping_would_get_wrong_is_trained_row_by_row() -> None:
+    torch.manual_seed(0)
+    network, x = CalledTwice(), torch.randn(ROWS, 5)
+    engine = engine_for(network, 0.5, 64, example=x)
+    assert isinstance(engine, PerRowClippedSum)
+    y = torch.arange(ROWS) % 3
+    expected = reference(network, x, y, 0.5, "flat")
+    torch.testing.assert_close(engine(x, y).total, expected, rtol=1e-5, atol=1e-7)
+
+
+class Centred(nn.Module):
+    """Takes the mean of the batch away: no BatchNorm by name, and the same fault."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(x - x.mean(0))
+
+
+def test_networks_that_mix_rows_are_refused_and_converted() -> None:
+    network = nn.Sequential(nn.Conv2d(2, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Flatten(), nn.Linear(486, 3))
+    with pytest.raises(ParameterError, match=r"layer 1 \(BatchNorm2d\) mixes the rows of a batch"):
+        engine_for(network, 1.0, 8)
+    x = torch.randn(ROWS, 2, 11, 11)
+    assert engine_for(converted(network), 1.0, 8, example=x)(x, torch.zeros(ROWS, dtype=torch.int64)).rows == ROWS
+    with pytest.raises(ParameterError, match="mixes the rows"):
+        engine_for(Centred(), 1.0, 8, example=torch.randn(ROWS, 5))
+    with pytest.raises(ParameterError, match="no parameters"):
+        engine_for(nn.Flatten(), 1.0, 8)

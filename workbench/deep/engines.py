@@ -1,0 +1,86 @@
+"""The fastest engine that is right for a network, chosen by its layers and checked on generated rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from workbench.deep import image_kernel, table_kernel
+from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
+from workbench.deep.clipping import ClippedSum, PerRowClippedSum, nothing
+from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
+from workbench.deep.mixing_layers import mixes, require_separate_rows
+from workbench.params import ParameterError
+
+_ROWS_TRIED = 3
+_AGREE = 1e-3
+"""How far an engine may be from the plain one on generated rows, relative to the size of the sum."""
+
+
+def engine_for(
+    network: nn.Module,
+    clip: float,
+    physical_batch: int,
+    watch: Callable[[], None] = nothing,
+    rule: str = FLAT,
+    example: Tensor | None = None,
+) -> ClippedSum:
+    """Return an engine for ``network``.
+
+    Args:
+        network: any module from rows (b, …) to logits (b, k).
+        clip: the clipping norm C.
+        physical_batch: most rows in memory at once.
+        watch: called at the peak of memory use.
+        rule: how rows are clipped.
+        example: generated rows, at least three, for a network that nobody has tested: an engine that does not give
+            on them what the plain one gives is not used, and a network that mixes rows is refused.
+
+    Raises:
+        ParameterError: the network mixes rows, or has no parameters.
+    """
+    require_separate_rows(network)
+    if not any(True for _ in network.parameters()):
+        raise ParameterError("the network has no parameters to train", mend="give a network with layers that learn")
+    if example is not None and mixes(network, example[:_ROWS_TRIED]):
+        raise ParameterError(
+            "the network mixes the rows of a batch", mend="give one whose output for a row depends on that row alone"
+        )
+    for made in _candidates(network, clip):
+        engine = made(network, clip, physical_batch, watch, rule)
+        if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
+            return engine
+    raise AssertionError("the plain engine serves every network")
+
+
+def _candidates(network: nn.Module, clip: float) -> list[Callable[..., ClippedSum]]:
+    """Return the engines whose conditions ``network`` meets, the fastest first."""
+    found: list[Callable[..., ClippedSum]] = []
+    single = all(p.dtype == torch.float32 for p in network.parameters()) and LEAST_SINGLE <= clip <= MOST_SINGLE
+    on_cpu = all(p.device.type == "cpu" for p in network.parameters())
+    if single and on_cpu and table_kernel.fits(network):
+        found.append(table_kernel.TableClippedSum)
+    if single and on_cpu and image_kernel.fits(network):
+        found.append(image_kernel.ImageClippedSum)
+    if single and known_layers(network):
+        found.append(BookKeepingClippedSum)
+    return [*found, PerRowClippedSum]
+
+
+def _agrees(engine: ClippedSum, network: nn.Module, clip: float, rule: str, example: Tensor) -> bool:
+    """Return whether ``engine`` gives on generated rows what the plain engine gives."""
+    rows = example[:_ROWS_TRIED]
+    targets = torch.arange(len(rows), device=rows.device) % 2
+    before = network.training
+    network.eval()  # dropout would make the two differ
+    try:
+        bound = engine.clipping.of(len(rows)).bound if hasattr(engine, "clipping") else clip
+        plain = PerRowClippedSum(network, bound, len(rows), rule=rule)(rows, targets).total
+        fast = engine(rows, targets).total.double()
+    except (RuntimeError, AssertionError, TypeError):
+        return False  # a layer that this engine cannot pass: the plain one says what is wrong, if anything is
+    finally:
+        network.train(before)
+    return float((fast - plain).norm()) <= _AGREE * max(float(plain.norm()), 1e-12)

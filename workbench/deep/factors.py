@@ -1,0 +1,108 @@
+"""How much of each row's gradient is kept, and the proof that no row moves the sum by more than C.
+
+Three rules, gᵢ the gradient of row i, gᵢₗ its part of layer l of K:
+
+* ``flat``: fᵢ = min(1, C/‖gᵢ‖) (Abadi et al. 2016).
+* ``per-layer``: fᵢₗ = min(1, (C/√K)/‖gᵢₗ‖): K parts of at most C/√K have together a norm of at most C.
+* ``automatic``: fᵢ = C/(‖gᵢ‖ + 0.01): every row is scaled to nearly C, so that C and the learning rate need not be
+  tuned apart (Bu et al. 2022).
+
+**Rounding.** In single precision, u = 2⁻²⁴, a computed sum of t products differs from the true one by at most
+γₜ = tu/(1−tu) times the sum of their sizes, in any order (Higham 2002, §3.1). A norm over at most t squares is then at
+least (1 − γₜ₊₁₆) times the true one. The sum over b rows of one block, each at most C′, moves by at most
+C′(1 + 2bγ_{b+4}) when one of them is emptied, because the rounding errors of the sums with and without it are at most
+bγ_{b+4}C′ each. So an engine clips at C′ = C/((1 + 2γₜ₊₁₆)(1 + 2bγ_{b+4})): no row moves its sum by more than C. At
+64 rows and 10,000 parameters C′ is .16 % below C.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from workbench.params import ParameterError
+
+FLAT, PER_LAYER, AUTOMATIC = "flat", "per-layer", "automatic"
+CLIPPINGS = (FLAT, PER_LAYER, AUTOMATIC)
+
+STABILITY = 0.01
+"""What is added to the norm by ``automatic``: rows with hardly any gradient stay small."""
+
+LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
+"""Clipping norms at which single precision neither loses small squares nor overflows."""
+
+_UNIT = 2.0**-24
+
+
+def gamma(terms: int) -> float:
+    """Return γₜ of single precision; infinite where the bound says nothing."""
+    return terms * _UNIT / (1 - terms * _UNIT) if terms * _UNIT < 1 else math.inf
+
+
+def bound_in_single(clip: float, terms: int, rows: int) -> float:
+    """Return C′: rows clipped at it in single precision move their sum by at most ``clip``.
+
+    Args:
+        clip: C.
+        terms: most squares in the norm of one row's gradient.
+        rows: most rows that are summed in single precision at once.
+    """
+    return clip / ((1 + 2 * gamma(terms + 16)) * (1 + 2 * rows * gamma(rows + 4)))
+
+
+class SinglePrecision:
+    """The clipping of an engine that computes in single precision: the bound depends on the rows that are summed.
+
+    How many there are is the same with a row present or empty, so nothing of it is private to the row.
+    """
+
+    def __init__(self, rule: str, clip: float, terms: int) -> None:
+        """Make the rule; the arguments are those of :class:`Clipping` and :func:`bound_in_single`."""
+        self._whole, self._terms = Clipping(rule, clip), terms
+        self._known: dict[int, Clipping] = {}
+
+    def of(self, rows: int) -> Clipping:
+        """Return the rule for ``rows`` rows in one sum."""
+        found = self._known.get(rows)
+        if found is None:
+            found = Clipping(self._whole.rule, bound_in_single(self._whole.bound, self._terms, rows))
+            self._known[rows] = found
+        return found
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """A rule at a bound.
+
+    Attributes:
+        rule: one of :data:`CLIPPINGS`.
+        bound: the most that the norm of a row's contribution may be.
+    """
+
+    rule: str
+    bound: float
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        if not 0 < self.bound < float("inf"):
+            raise ParameterError(f"clip = {self.bound} is not a number above 0", mend="give a norm such as 1")
+        if self.rule not in CLIPPINGS:
+            raise ParameterError(f"clipping = {self.rule!r} is not known", mend=f"use one of {', '.join(CLIPPINGS)}")
+
+    def factors(self, squares: Tensor) -> Tensor:
+        """Return the factors (b, 1), or (b, K) where they differ by layer.
+
+        Args:
+            squares: squared norms (b, K) of the rows' gradients in each layer. A row whose norm is infinite gets 0,
+                one whose norm is undefined gets NaN: its gradient has to be left out by whoever sums.
+        """
+        if self.rule == PER_LAYER:
+            bound = self.bound / math.sqrt(squares.shape[1])
+            return squares.clamp_min(bound * bound).rsqrt_().mul_(bound)
+        whole = squares.sum(1, keepdim=True) if squares.shape[1] > 1 else squares.clone()
+        if self.rule == AUTOMATIC:
+            return whole.sqrt_().add_(STABILITY).reciprocal_().mul_(self.bound)
+        # max(‖g‖², C²) also serves rows without a gradient, where C/‖g‖ is a division by zero.
+        return whole.clamp_min_(self.bound * self.bound).rsqrt_().mul_(self.bound)

@@ -1,0 +1,56 @@
+"""One linear layer on wavelet scattering features (Tramèr & Boneh 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.deep.networks.images import SIDE, require_image
+from workbench.deep.networks.network import Network
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_FEATURES = 81 * 7 * 7
+_GROUPS = 27
+_SMALL = 1e-5
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterLinear(Network):
+    """A linear layer that starts at zero; the features in front of it are fixed and public.
+
+    Each image's features are normalised by themselves, in 27 groups of 3 channels: mean 0, variance 1.
+    """
+
+    def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
+        """Return the features and the classes."""
+        require_image(self.name, inputs)
+        return (_FEATURES, classes)
+
+    def prepared_width(self, inputs: int) -> int:
+        """Return the number of features."""
+        return _FEATURES
+
+    def prepared(self, inputs: Tensor) -> Tensor:
+        """Return the normalised features (n, 3969) of images (n, 784) in [−1, 1]."""
+        import torch
+
+        from workbench.deep.scattering import scatter
+
+        features = torch.empty(len(inputs), _FEATURES, device=inputs.device)
+        for start in range(0, len(inputs), _AT_ONCE):
+            images = inputs[start : start + _AT_ONCE].view(-1, 1, SIDE, SIDE)
+            made = scatter((images + 1) / 2).flatten(1).view(len(images), _GROUPS, -1)
+            normal = torch.nn.functional.layer_norm(made, made.shape[2:], eps=_SMALL)
+            features[start : start + _AT_ONCE] = normal.flatten(1)
+        return features
+
+
+SCATTER_LINEAR = ScatterLinear(
+    "scatter-linear",
+    "Linear layer on scattering features",
+    "It weighs fixed wavelet features of 28 × 28 grey images, given as 784 columns.",
+    short="Scattering, DP-SGD",
+)

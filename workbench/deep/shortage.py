@@ -1,0 +1,61 @@
+"""Where memory runs out, half as many rows at once: the batch, its sum and its cost stay what they were."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+from torch import Tensor
+
+from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.memory import out_of_memory
+from workbench.params import ParameterError
+from workbench.signals.events import Emit, Notice
+
+
+class HalvingClippedSum:
+    """An engine that is made anew for half the rows, and computes the same batch again, when memory runs out.
+
+    Noise is added to a finished sum alone, so a sum that was not finished has shown nothing.
+
+    Attributes:
+        physical_batch: rows that are now at most in memory at once.
+    """
+
+    def __init__(self, make: Callable[[int], ClippedSum], physical_batch: int, emit: Emit) -> None:
+        """Make the engine.
+
+        Args:
+            make: makes an engine for a physical batch.
+            physical_batch: rows to begin with.
+            emit: hears a notice at every halving.
+
+        Raises:
+            ParameterError: the physical batch is not positive.
+        """
+        if not physical_batch >= 1:
+            raise ParameterError(f"a physical batch of {physical_batch} rows is not possible", mend="give 1 or more")
+        self.physical_batch = physical_batch
+        self._make = make
+        self._emit = emit
+        self._engine = make(physical_batch)
+
+    def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
+        """Return the sums of a batch.
+
+        Raises:
+            MemoryError, RuntimeError: memory did not suffice for one row.
+        """
+        while True:
+            try:
+                return self._engine(inputs, targets, measure=measure)
+            except (MemoryError, RuntimeError) as error:
+                # More rows than the batch has are no fewer when halved.
+                fewer = min(self.physical_batch, len(targets)) // 2
+                if not out_of_memory(error) or fewer < 1:
+                    raise
+                traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
+            self.physical_batch = fewer
+            self._engine = self._make(fewer)
+            told = f"memory was short: {fewer:,} rows at once from now on; the result and its cost are the same"
+            self._emit(Notice("warning", told))
