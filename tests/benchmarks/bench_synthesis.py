@@ -147,7 +147,7 @@ def accuracies(subject: Subject, fine: NDArray[Any], held: NDArray[np.int64]) ->
 
 def synthetic(method: Synthesiser, subject: Subject, training: NDArray[np.int64], epsilon: float, seed: int) -> Any:
     fine = subject.data.cells[training].astype(np.int64)
-    cuts = public_cuts(len(fine), epsilon, fine.shape[1], subject.columns[-1].size)
+    cuts = public_cuts(len(fine), epsilon / max(fine.shape[1] - 1, 1), subject.columns[-1].size)
     columns = coarse_columns([c.grid.attribute for c in subject.columns], cuts)
     held = zip(columns, fine.T, strict=True)
     codes = np.column_stack([f * c.cuts // c.grid.cells.size for c, f in held]).astype(np.int32)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -44,6 +47,24 @@ def test_it_charges_writes_and_certifies(folder: Path, run: Run, more: list[str]
     assert (entry["release_id"], entry["epsilon"]) == (told["release_id"], 0.7)
 
 
+@pytest.mark.parametrize("more", [[], ["--target", "city"]])
+def test_a_delta_is_charged_certified_and_verified(folder: Path, run: Run, more: list[str]) -> None:
+    told = run(*WORDS, "--epsilon", "0.7", "--delta", "1e-6", *more, "--json").json
+    assert (told["epsilon_charged"], told["delta_charged"]) == (0.7, 1e-6)
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
+    certificate = json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
+    told = certificate["guarantee"]
+    assert (told["epsilon"], told["epsilon_row"], told["delta"], told["delta_row"]) == ("0.7", "0.7", *["0.000001"] * 2)
+    assert told["replace_one"]["delta"] == pytest.approx((1 + math.exp(0.7)) * 1e-6)
+    assert "and by delta beside it" in told["statement"]
+    assert sum(Decimal(q["rho"]) for q in certificate["queries"]) == Decimal(told["rho_row"])
+    assert certificate["method"]["noise"] == "discrete Gaussian"
+    (entry,) = run("ledger", "show", "--ledger", "ledger.sqlite", "--json").json["entries"]
+    assert (entry["epsilon"], entry["delta"]) == (0.7, 1e-6)
+    human = run(*WORDS[:5], "two.csv", "--ledger", "other.sqlite", "--epsilon", "0.7", "--delta", "1e-6")
+    assert "charged epsilon = 0.7 and delta = 1e-06, " in human.out
+
+
 def test_the_first_release_sets_the_cap_and_the_second_is_refused(folder: Path, run: Run) -> None:
     assert run(*WORDS, "--epsilon", "1").code == 0
     before = names(folder)
@@ -67,8 +88,10 @@ def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--epsilon", "1", "--delta", "1e-6"], "--delta is not in this version; leave --delta out"),
-        (["--epsilon", "1", "--method", "aim"], "the method 'aim' is not known"),
+        (["--epsilon", "1", "--method", "aims"], "the method 'aims' is not known"),
+        (["--epsilon", "1", "--delta", "0"], "--delta"),
+        (["--epsilon", "1", "--delta", "1"], "--delta"),
+        (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing a row"),
         (["--epsilon", "1", "--method", "marginals"], "and none is named; name it by --target"),
         (["--epsilon", "1", "--target", "cty"], "the target 'cty' is not one of the columns; choose one of age, city"),
         (["--epsilon", "0"], "--epsilon"),

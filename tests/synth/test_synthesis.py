@@ -13,6 +13,7 @@ from workbench.data.schema import Attribute
 from workbench.params import CancelledError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.share import Share
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
@@ -35,7 +36,7 @@ def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(
     setting = setting_of(names_of(*sizes), 40, epsilon)
     queries = synthesiser(method).queries(setting)
     assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
-    assert all(q.share > 0 and Decimal(q.epsilon) <= q.share for q in queries)
+    assert all(q.share > 0 and Decimal(q.paid.loss) <= q.share for q in queries)
     assert len({q.label for q in queries}) == len(queries)
     drawn = run(method, setting, rows_of(dependent_rows(40, sizes)), 40)
     assert [a.query for a in drawn.answered] == list(queries)
@@ -94,7 +95,7 @@ def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
 
 def test_nothing_is_answered_that_was_not_declared() -> None:
     setting = setting_of(names_of(2, 2), 4)
-    queries = (Query("counts", COUNTS, Decimal("0.5")), Query("choice", CHOICE, Decimal("0.5")))
+    queries = (Query("counts", COUNTS, Share(Decimal("0.5"))), Query("choice", CHOICE, Share(Decimal("0.5"))))
     asked = Questions(setting, queries, rows_of([[0, 1]] * 4), StudyNoise(np.random.default_rng(0)))
     with pytest.raises(AssertionError, match="not declared"):
         asked.choice([(0, 1)], lambda rows, pair: 0, 1)

@@ -282,10 +282,10 @@ def _measured(method: Synthesiser, setting: Setting, places: list[int]) -> tuple
     if len(places) == 1:
         alone = next((q for q in counts if q.label == f"counts of {setting.columns[places[0]].name}"), None)
         if alone is not None:
-            return setting.sizes[places[0]], alone.epsilon
+            return setting.sizes[places[0]], alone.paid.strength
         target = setting.target if setting.target is not None else places[0]
         places = [*places, target if target != places[0] else (target + 1) % len(setting.sizes)]
-    share = counts[-1].epsilon
+    share = counts[-1].paid.strength
     # Cells that noise would drown are joined: about as many are left as there are rows in units of the noise.
     return min(math.prod(setting.sizes[i] for i in places), max(4.0, setting.rows * share)), share
 

@@ -106,7 +106,7 @@ class CodedRows:
         return np.bincount(code[self.present], minlength=math.prod(sizes)).reshape(tuple(sizes))
 
 
-def public_cuts(rows: int, epsilon: float, columns: int, beside: int) -> int:
+def public_cuts(rows: int, strength: float, beside: int) -> int:
     """Return the default number of cuts of a column of numbers: 16, fewer where noise would drown so many cells.
 
     It is √(n·ε/((d − 1)·k)) times a constant, for tables with a target of k cells, from public numbers alone; measured
@@ -114,11 +114,10 @@ def public_cuts(rows: int, epsilon: float, columns: int, beside: int) -> int:
 
     Args:
         rows: n.
-        epsilon: ε of one row's whole record.
-        columns: d.
+        strength: of the noise of each of the d − 1 tables, as the ε of Laplace noise.
         beside: k, the target's cells; 2 where there is none.
     """
-    room = rows * epsilon / (max(columns - 1, 1) * max(beside, 1))
+    room = rows * strength / max(beside, 1)
     return int(min(max(LEAST_CUTS, _CUTS_BY_ROOM * math.sqrt(room)), DEFAULT_CUTS))
 
 

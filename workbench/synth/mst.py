@@ -58,9 +58,9 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     columns = setting.columns
     edges = len(columns) - 1
     if not edges:
-        return split(setting.epsilon, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
+        return split(setting.budget, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
     return split(
-        setting.epsilon,
+        setting.budget,
         [
             *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
             *((f"choice of pair {k + 1}", CHOICE, CHOSEN / edges) for k in range(edges)),
@@ -77,7 +77,7 @@ def expected_tables(
     Args:
         setting: the public facts.
         alone: estimated share of each cell of each column.
-        share: of ε, of each table of a pair.
+        share: of each table of a pair, as the ε of Laplace noise of the same size.
         cancel: checked before each pair.
 
     Raises:
@@ -114,7 +114,7 @@ def _ask(questions: Questions) -> Tables:
     alone = [
         fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
     ]
-    share = queries[-1].epsilon
+    share = queries[-1].paid.strength
     tables = expected_tables(setting, alone, share, questions.cancel)
     known: dict[tuple[int, int], int] = {}
 

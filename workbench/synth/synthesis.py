@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import polars as pl
 
@@ -23,7 +22,7 @@ from workbench.synth.tree_fit import ROUNDS, fitted
 MOST_CELLS = 1 << 22
 """Most cells of all tables of a model: some 300 MB while it is fitted."""
 
-LEAST_SHARE = Decimal("0.000001")
+LEAST_SHARE = 1e-6
 """Least ε of a query: below, its noise is larger than any count."""
 
 
@@ -56,10 +55,10 @@ def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
         ParameterError: the share of a query is below :data:`LEAST_SHARE`.
     """
     queries = synthesiser.queries(setting)
-    least = min(query.share for query in queries)
+    least = min(query.paid.strength for query in queries)
     if least < LEAST_SHARE:
         raise ParameterError(
-            f"epsilon = {setting.epsilon} leaves {float(least):.2g} for each of {len(queries)} queries",
+            f"epsilon = {setting.epsilon} leaves {least:.2g} for each of {len(queries)} queries",
             mend="give a larger one, or drop columns",
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp
+from workbench.privacy.accounting.event import Composed, Cost, CostEvent, PoissonGaussian, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.neighbours import group
 
 _EXACT = Context(prec=400, rounding=ROUND_CEILING)
@@ -40,7 +40,7 @@ def total(values: Iterable[Decimal]) -> Decimal:
     return result
 
 
-def flatten(event: CostEvent) -> tuple[PureDp | PoissonGaussian, ...]:
+def flatten(event: CostEvent) -> tuple[PureDp | ZeroConcentrated | PoissonGaussian, ...]:
     """Return the events inside ``event`` in order, without nesting."""
     if isinstance(event, Composed):
         return tuple(leaf for part in event.events for leaf in flatten(part))

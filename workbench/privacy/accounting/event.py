@@ -24,6 +24,17 @@ class PureDp:
 
 
 @dataclass(frozen=True, slots=True)
+class ZeroConcentrated:
+    """A release with ρ-zero-concentrated differential privacy (discrete Gaussian on whole numbers).
+
+    ``rho`` is decimal, so that shares add up to their total exactly; its (ε, δ) is :mod:`.zcdp`'s.
+    """
+
+    rho: Decimal
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PoissonGaussian:
     """``steps`` sums of Poisson-sampled, clipped vectors, each with N(0, (noise_multiplier·C)²) per coordinate."""
 
@@ -41,7 +52,7 @@ class Composed:
     label: str = ""
 
 
-CostEvent = PureDp | PoissonGaussian | Composed
+CostEvent = PureDp | ZeroConcentrated | PoissonGaussian | Composed
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,13 @@ from workbench.synth.setting import setting_for
 from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
 
 KIND = "synthetic"
+NO_DELTA = Decimal(0)
 VALUES = "each value is drawn uniformly from the public values within its coarse cell"
 """How a cell becomes a value, for certificates."""
 
 
 def synthesis_setting(
-    plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters
+    plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
 ) -> tuple[Synthesiser, Setting]:
     """Return the method and the public facts of a synthesis by a plan.
 
@@ -40,6 +41,7 @@ def synthesis_setting(
         epsilon: ε of one row's whole record.
         rows: of the table, public.
         chosen: what a person chose.
+        delta: δ of one row's whole record; 0 for pure differential privacy.
 
     Raises:
         ParameterError: the plan publishes a column as it is, leaves none, or does not know the target; the method
@@ -56,13 +58,15 @@ def synthesis_setting(
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
     place = place_of_target(coarse_columns(facts), target, method)
-    setting = setting_for(facts, place, rows, epsilon, chosen.cuts)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta)
     require_bounded(setting)
     require_payable(method, setting)
     return method, setting
 
 
-def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters) -> CentralWork:
+def synthesis_work(
+    plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
+) -> CentralWork:
     """Return the central release of a synthetic table.
 
     Args:
@@ -71,11 +75,12 @@ def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: S
         rows: of the table, public.
         kind: ``csv``, ``tsv`` or ``parquet``.
         chosen: what a person chose.
+        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
 
     Raises:
         ParameterError: as :func:`synthesis_setting`.
     """
-    method, setting = synthesis_setting(plan, epsilon, rows, chosen)
+    method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
         raise ParameterError("the table has no rows", mend="name the number of rows to draw by --rows")
@@ -87,7 +92,7 @@ def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: S
         if not drawn.releasable:
             raise AssertionError("a seeded draw cannot be released")
         cancel.check()
-        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered))
+        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered, setting))
 
     return CentralWork(
         kind=KIND,
@@ -96,6 +101,7 @@ def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: S
         asked={"method": method.name, "target": target, "rows": count, "cuts": cuts_told(setting)},
         room=_most_bytes(setting.columns, count),
         make=make,
+        budget=setting.budget if setting.budget.gaussian else None,
     )
 
 
@@ -104,15 +110,21 @@ def cuts_told(setting: Setting) -> dict[str, int]:
     return {column.name: column.cuts for column in setting.columns}
 
 
-def told(answered: tuple[Answered, ...]) -> dict[str, Any]:
+def told(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
     """Return what was measured, as the certificate says it; each entry stands beside the query of the same number."""
     return {
+        **public_facts(setting),
         "measured": [
             {"query": a.query.label, "form": a.query.form, "columns": list(a.columns), "cells": list(a.cells)}
             for a in answered
         ],
-        "values": VALUES,
     }
+
+
+def public_facts(setting: Setting) -> dict[str, Any]:
+    """Return what a certificate says of the making, whatever was measured."""
+    noise = {"noise": setting.budget.noise} if setting.budget.gaussian else {}
+    return {**noise, "values": VALUES}
 
 
 def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.central.certificate import require_format
-from workbench.release.ledger.exact import decimal_text
-from workbench.release.synthetic.synthesis_work import VALUES, cuts_told, synthesis_setting
+from workbench.release.central.certificate import require_format, stated_budget, told_queries
+from workbench.release.synthetic.synthesis_work import cuts_told, public_facts, synthesis_setting
 from workbench.release.table.before_release import FORMATS
 from workbench.release.table.certificate import certificate_path
 from workbench.release.table.open_release import certified_rows, released_cells
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.synth.base import CHOICE, Query, Setting
+from workbench.synth.base import CHOICE, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS
 from workbench.synth.parameters import SynthesisParameters
 
@@ -45,7 +43,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         rows=asked["rows"],
         cuts=min(max([2, *numbers]), MOST_CUTS),
     )
-    method, setting = synthesis_setting(plan, Decimal(document["guarantee"]["epsilon_row"]), document["rows"], chosen)
+    budget = stated_budget(document)
+    method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     if cuts != cuts_told(setting):
         yield "the certificate names other cuts than its plan and request give"
         return
@@ -55,10 +54,10 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     if document["columns"] != [column.name for column in setting.columns]:
         yield "the certificate names other columns than its plan protects"
     queries = method.queries(setting)
-    if document["queries"] != [{"label": q.label, "epsilon": decimal_text(q.share)} for q in queries]:
+    if document["queries"] != told_queries(events(queries)):
         yield f"the certificate's queries are not those of {method.name} on its columns"
     else:
-        if document["method"] != {"measured": document["method"].get("measured"), "values": VALUES}:
+        if document["method"] != {**public_facts(setting), "measured": document["method"].get("measured")}:
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
         yield from _measured(document["method"].get("measured"), queries, setting)
     if table.rows != chosen.rows:
