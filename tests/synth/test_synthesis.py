@@ -20,8 +20,9 @@ from workbench.signals.cancel import CancelToken
 from workbench.synth import MST, SYNTHESISERS, synthesiser
 from workbench.synth.base import CHOICE, COUNTS, Query, Questions
 from workbench.synth.columns import coarse_columns
+from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.synthesis import place_of_target, require_bounded, require_payable
+from workbench.synth.synthesis import place_of_target, require_payable
 
 METHODS = tuple(method.name for method in SYNTHESISERS)
 SIZES = (2, 4, 5, 3)
@@ -77,7 +78,8 @@ def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
     found = run(method, setting_of(names_of(*SIZES), 2000, "1000"), rows_of(codes), 2000)
     pairs = {tuple(sorted(map(int, (c[1:] for c in a.columns)))) for a in found.answered if len(a.columns) == 2}
     wanted = {(0, 1), (0, 2), (0, 3)} if method == "marginals" else {(0, 1), (1, 2), (2, 3)}
-    assert wanted == pairs  # of a chain, mst finds the links
+    assert wanted <= pairs  # of a chain, mst and aim find the links
+    assert wanted == pairs or method == "aim"
     for a, b in pairs:
         one, two = (rows_of(c).counts((a, b), (SIZES[a], SIZES[b])) for c in (codes, found.codes))
         assert np.abs(one - two).sum() / 2000 < 0.02

@@ -23,8 +23,9 @@ from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Setting, Synthesiser
+from workbench.synth.needs import require_bounded
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import require_bounded, require_payable
+from workbench.synth.synthesis import require_payable
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 Asked = Literal["mean", "share", "correlation"]

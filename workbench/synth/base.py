@@ -15,6 +15,7 @@ from workbench.privacy.central.exponential import exponential_choice
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.synth.clique_fit import Fit
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
@@ -42,6 +43,13 @@ class Query:
         return self.paid.amount
 
 
+Impossible = tuple[tuple[int, ...], NDArray[np.bool_]]
+"""Places of columns, in their order, and which cells of their table cannot occur."""
+
+BARRIER = -1e5
+"""Potential of a cell that cannot occur: its chance is 0 to the last bit."""
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The public facts of a synthesis.
@@ -52,6 +60,8 @@ class Setting:
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
         delta: δ of it; 0 for pure differential privacy.
+        impossible: what cannot occur, as the steward declares: it is never drawn.
+        equal_cuts: into how many equal parts ranges were cut, where ends of what is impossible were added to these.
     """
 
     columns: tuple[CoarseColumn, ...]
@@ -59,6 +69,13 @@ class Setting:
     rows: int
     epsilon: Decimal
     delta: Decimal = Decimal(0)
+    impossible: tuple[Impossible, ...] = ()
+    equal_cuts: int = 0
+
+    @property
+    def barriers(self) -> list[tuple[tuple[int, ...], Doubles]]:
+        """Potentials that forbid the impossible cells."""
+        return [(columns, np.where(mask, BARRIER, 0.0)) for columns, mask in self.impossible]
 
     @property
     def budget(self) -> Budget:
@@ -164,10 +181,17 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The answers of a synthesiser: noisy tables and the pairs that form the tree."""
+    """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in.
+
+    Attributes:
+        pairs: they form a tree, unless there is a ``fit``.
+        measured: the noisy tables.
+        fit: a model of cliques that fits them nearly, from which the last fit begins.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     measured: tuple[Measured, ...] = field(repr=False)
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +205,7 @@ class Synthesiser:
         needs_target: whether a target must be named.
         queries: declares what is paid for, from public facts alone.
         ask: asks exactly these, and says which pairs form the tree.
+        closes_circles: whether the chosen pairs need not form a tree.
     """
 
     name: str
@@ -189,6 +214,7 @@ class Synthesiser:
     needs_target: bool
     queries: Callable[[Setting], tuple[Query, ...]]
     ask: Callable[[Questions], Tables]
+    closes_circles: bool = False
 
 
 def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:

@@ -27,15 +27,17 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class CoarseColumn:
-    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones of equal width.
+    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones.
 
     Attributes:
         grid: the public grid; a released value is the text of one of its cells.
         cuts: number of coarse cells that hold a value.
+        starts: first fine cell of each; ``None`` where they are of equal width.
     """
 
     grid: Grid
     cuts: int
+    starts: tuple[int, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -54,6 +56,8 @@ class CoarseColumn:
 
     def firsts(self) -> NDArray[np.int64]:
         """Return the first fine cell of each coarse one and, last, the number of fine cells: (cuts + 1,)."""
+        if self.starts is not None:
+            return np.array([*self.starts, self.grid.cells.size], dtype=np.int64)
         # Fine cell i lies in coarse cell ⌊i·cuts/size⌋.
         return -(-np.arange(self.cuts + 1, dtype=np.int64) * self.grid.cells.size // self.cuts)
 
@@ -68,6 +72,9 @@ class CoarseColumn:
     def coarse(self, fine: CellArray) -> Codes:
         """Return the coarse cell of each fine one, (n,)."""
         wide = fine.astype(np.int64)
+        if self.starts is not None:
+            found = np.searchsorted(np.array(self.starts), wide, side="right") - 1
+            return np.where(wide == self.grid.cells.size, self.cuts, found).astype(np.int32)
         return np.where(wide == self.grid.cells.size, self.cuts, wide * self.cuts // self.grid.cells.size).astype(
             np.int32
         )

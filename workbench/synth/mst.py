@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,9 +112,7 @@ def _ask(questions: Questions) -> Tables:
     measured = [questions.counts((place,), (None,)) for place in range(count)]
     if count == 1:
         return Tables((), tuple(measured))
-    alone = [
-        fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
-    ]
+    alone = shares_alone(measured, setting.rows, questions.cancel)
     share = queries[-1].paid.strength
     tables = expected_tables(setting, alone, share, questions.cancel)
     known: dict[tuple[int, int], int] = {}
@@ -137,8 +136,10 @@ def _ask(questions: Questions) -> Tables:
     return Tables(tuple(pairs), tuple(measured))
 
 
-def _first(measured: Measured) -> Measured:
-    return Measured((0,), measured.groups, measured.counts, measured.variance, measured.ordered)
+def shares_alone(measured: Sequence[Measured], rows: int, cancel: CancelToken) -> list[Doubles]:
+    """Return the estimated share of each cell of columns that were measured alone."""
+    singles = (Measured((0,), m.groups, m.counts, m.variance, m.ordered) for m in measured)
+    return [fitted(Tree.of([len(m.counts)], [], 0), [m], rows, cancel).nodes[0] for m in singles]
 
 
 MST = Synthesiser(

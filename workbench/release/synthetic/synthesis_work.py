@@ -21,9 +21,10 @@ from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import Answered, Setting, events
 from workbench.synth.columns import CoarseColumn, coarse_columns, coded
+from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
+from workbench.synth.synthesis import place_of_target, require_payable, synthesised
 
 KIND = "synthetic"
 NO_DELTA = Decimal(0)
@@ -58,8 +59,8 @@ def synthesis_setting(
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
     place = place_of_target(coarse_columns(facts), target, method)
-    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta)
-    require_bounded(setting)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, chosen.impossible)
+    require_bounded(setting, method)
     require_payable(method, setting)
     return method, setting
 
@@ -86,6 +87,10 @@ def synthesis_work(
         raise ParameterError("the table has no rows", mend="name the number of rows to draw by --rows")
     target = None if setting.target is None else setting.columns[setting.target].name
 
+    declared: dict[str, Any] = {}
+    if chosen.impossible is not None:
+        declared = {"impossible": chosen.impossible, "equal_cuts": equal_cuts(setting)}
+
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         entropy = OsEntropy()
         drawn = synthesised(method, setting, coded(setting.columns, table), count, noise, entropy, emit, cancel)
@@ -98,7 +103,13 @@ def synthesis_work(
         kind=KIND,
         columns=tuple(column.name for column in setting.columns),
         events=events(method.queries(setting)),
-        asked={"method": method.name, "target": target, "rows": count, "cuts": cuts_told(setting)},
+        asked={
+            "method": method.name,
+            "target": target,
+            "rows": count,
+            "cuts": cuts_told(setting),
+            **declared,
+        },
         room=_most_bytes(setting.columns, count),
         make=make,
         budget=setting.budget if setting.budget.gaussian else None,
@@ -108,6 +119,12 @@ def synthesis_work(
 def cuts_told(setting: Setting) -> dict[str, int]:
     """Return by column the number of its coarse cells that hold a value."""
     return {column.name: column.cuts for column in setting.columns}
+
+
+def equal_cuts(setting: Setting) -> int:
+    """Return into how many equal parts ranges were cut, before the ends of what is impossible were added."""
+    numbers = [c for c in setting.columns if c.ordered]
+    return max([2, *(min(setting.equal_cuts, c.grid.cells.size) for c in numbers)])
 
 
 def told(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
