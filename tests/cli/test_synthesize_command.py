@@ -116,3 +116,35 @@ def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "marginals or mst" in told
+
+
+def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder: Path, run: Run) -> None:
+    declared = "city = Graz & age = 0..40; city = Linz & age = 41..120"
+    for method in ("marginals", "mst", "aim"):
+        out = f"{method}.csv"
+        words = [*WORDS[:5], out, "--ledger", f"{method}.sqlite", "--epsilon", "1", "--target", "city"]
+        assert run(*words, "--method", method, "--rows", "400", "--impossible", declared).code == 0
+        assert run("verify", out, "--ledger", f"{method}.sqlite").code == 0
+        rows = pl.read_csv(folder / out)
+        assert rows.filter((pl.col("city") == "Graz") & (pl.col("age") <= 40)).is_empty()
+        assert rows.filter((pl.col("city") == "Linz") & (pl.col("age") > 40)).is_empty()
+        asked = json.loads((folder / f"{out}.certificate.json").read_text("utf-8"))["request"]
+        assert asked["impossible"] == declared
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("city", "'city' is not COLUMN = VALUE (--impossible)"),
+        ("town = Graz", "the column 'town' is not one of the synthetic table's"),
+        ("city = Paris & age = 3", "'Paris' is not one of the public values of city"),
+        ("age = 30..20", "'30..20' is not one of the public values of age"),
+        ("age = a..b", "'a' is no end of a range of age"),
+        ("city = Graz & city = Linz", "names a column twice"),
+        ("age = 0..120", "no row at all is possible"),
+    ],
+)
+def test_what_cannot_be_read_as_impossible_is_refused(folder: Path, run: Run, declared: str, said: str) -> None:
+    before = names(folder)
+    assert said in run(*WORDS, "--epsilon", "1", "--impossible", declared).error()
+    assert names(folder) == before

@@ -109,7 +109,10 @@ _DELTA = RealField(help="chance that the guarantee fails; below 1/rows", symbol=
 
 def add_delta(parser: argparse.ArgumentParser) -> None:
     """Add ``--delta D``."""
-    told = "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian (default: none, delta = 0)"
+    told = (
+        "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
+        "for few (default: none, delta = 0)"
+    )
     parser.add_argument("--delta", metavar="δ", help=told)
 
 

@@ -48,6 +48,9 @@ MOST_CELLS = 1 << 16
 """Most cells of the model's cliques together: a fit then takes seconds, whatever is chosen."""
 
 ROUNDS = 25
+_TURNS = 3
+"""Where a target is named, one of so many choices is among all pairs, the others among those with the target."""
+
 _STRENGTH = 400.0
 """Rows in units of the noise of d − 1 equal tables at which d − 1 pairs are chosen; measured on diabetes."""
 
@@ -96,6 +99,10 @@ def _ask(questions: Questions) -> Tables:
         questions.emit(Progress(done, rounds, "choosing pairs of columns"))
         model = _expected(fit.marginals, setting, questions)
         open_pairs = _small_enough(tree, [*shapes])
+        if setting.target is not None and done % _TURNS:
+            # Pairs with the column that others are to predict have most of the turns: who may be chosen is public.
+            about = [pair for pair in open_pairs if setting.target in pair]
+            open_pairs = about or open_pairs
 
         def scored(rows: CodedRows, pair: tuple[int, int], model: dict[tuple[int, int], Doubles] = model) -> int:
             joins, _, penalty = shapes[pair]

@@ -25,6 +25,16 @@ def hindrance(session: Session) -> tuple[str, str]:
     return "", ""
 
 
+NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops it within a second"
+
+
+def needed(checked: Checked) -> str:
+    """Return how long it is expected to take, and its memory, in words."""
+    seconds = checked.seconds
+    time = "a second" if seconds < 2 else f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+    return f"{time}, {max(checked.bytes / 1e6, 1):.0f} MB"
+
+
 def counted(checked: Checked) -> str:
     """Return what is counted with noise, in words."""
     told = count(checked.tables, "noisy table")
