@@ -55,7 +55,8 @@ if stop:
     threading.Thread(target=later, daemon=True).start()
 started = time.monotonic()
 try:
-    synthesised(method, setting, CodedRows(codes, np.ones(n, bool)), n, StudyNoise(draw), SeededEntropy(1), cancel=cancel)
+    rows = CodedRows(codes, np.ones(n, bool))
+    synthesised(method, setting, rows, n, StudyNoise(draw), SeededEntropy(1), cancel=cancel)
 except CancelledError:
     told["cancelled"] = time.monotonic() - told["at"]
 seconds = time.monotonic() - started
@@ -78,8 +79,8 @@ def test_large_tables_stay_within_time_and_memory() -> None:
     lines = [
         "# Synthetic rows from large tables",
         "",
-        "ε = 1, 16 cuts, three columns of five are numbers; as many rows drawn as there are. Peak memory is that of the",
-        "whole process. Foreseen: what the command says before it starts. Cancelled: from the press to the end.",
+        "ε = 1, 16 cuts, three columns of five are numbers; as many rows drawn as there are. Peak memory is that of",
+        "the whole process. Foreseen: what the command says before it starts. Cancelled: from the press to the end.",
         "",
         "| method | rows × columns | seconds | foreseen | peak MB | beside the table | foreseen | cancelled after, s |",
         "|---|---|---|---|---|---|---|---|",

@@ -24,9 +24,10 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import central_verdict, check_central_values, release_central
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
 from workbench.release.table.before_release import destination
 from workbench.signals import Notice
+from workbench.synth.needs import needs_of
 from workbench.synth.parameters import SynthesisParameters
 
 _EPSILON = RealField(
@@ -53,9 +54,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     to = destination(options.output, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
-    work = synthesis_work(plan, epsilon, plan.rows_of(table).rows, to.format, chosen, delta)
+    rows = plan.rows_of(table).rows
+    work = synthesis_work(plan, epsilon, rows, to.format, chosen, delta)
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.asked["rows"])
+    context.emit(Notice("info", f"this takes about {needs.words()}"))
     with Ledger.open(options.ledger) as ledger:
         verdict = central_verdict(prepared, ledger)
         done = release_central(prepared, ledger, context.emit, context.cancel, account=verdict.account)

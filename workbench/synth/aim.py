@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.signals import Progress
 from workbench.synth.base import (
@@ -47,20 +48,21 @@ ALONE, CHOSEN, PAIRED = 0.6, 0.1, 0.3
 MOST_CELLS = 1 << 16
 """Most cells of the model's cliques together: a fit then takes seconds, whatever is chosen."""
 
-ROUNDS = 25
+ROUNDS = 12
 _TURNS = 3
 """Where a target is named, one of so many choices is among all pairs, the others among those with the target."""
 
+_MOST_ROUNDS = 64
 _STRENGTH = 400.0
 """Rows in units of the noise of d − 1 equal tables at which d − 1 pairs are chosen; measured on diabetes."""
 
 
 def rounds_of(setting: Setting) -> int:
-    """Return how many pairs are chosen: few where noise is large, up to two for each column; public."""
+    """Return how many pairs are chosen: few where noise is large, up to two for each column, and no more than 64; public."""
     d = len(setting.columns)
     strength = setting.rows * setting.budget.share(1 / max(d - 1, 1)).strength
     wanted = round((d - 1) * math.sqrt(strength / _STRENGTH))
-    return min(max(wanted, 1), 2 * (d - 1), d * (d - 1) // 2)
+    return min(max(wanted, 1), 2 * (d - 1), d * (d - 1) // 2, _MOST_ROUNDS)
 
 
 def _queries(setting: Setting) -> tuple[Query, ...]:
@@ -87,7 +89,7 @@ def _ask(questions: Questions) -> Tables:
         return Tables((), tuple(measured))
     alone = shares_alone(measured, setting.rows, cancel)
     shapes = expected_tables(setting, alone, _queries(setting)[-1].paid.strength, cancel)
-    exact: dict[tuple[int, int], Doubles] = {}
+    exact: dict[tuple[int, int], NDArray[np.int64]] = {}
     pairs: list[tuple[int, int]] = []
     groups = [columns for columns, _ in setting.impossible]
     tree = CliqueTree.of(setting.sizes, groups)

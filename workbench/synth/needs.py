@@ -38,6 +38,12 @@ class Needs:
     seconds: float
     bytes: int
 
+    def words(self) -> str:
+        """Return it as a person reads it."""
+        s = self.seconds
+        time = "a second" if s < 2 else f"{s:.0f} seconds" if s < 90 else f"{s / 60:.0f} minutes"
+        return f"{time} and {max(self.bytes / 1e6, 1):.0f} MB of memory"
+
 
 def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
     """Return what a synthesis of ``drawn`` rows takes.

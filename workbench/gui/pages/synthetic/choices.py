@@ -157,9 +157,8 @@ class ChoicesCard(Card):
             self.body.addWidget(part)
         line = row(label("ε", "muted"))
         line.addWidget(self.epsilon, 1)
-        line.addWidget(label("δ", "muted"))
-        line.addWidget(self.delta)
         self.body.addLayout(line)
+        self.body.addLayout(row(label("with δ =", "muted"), self.delta, None))
         self.body.addStretch(1)
         self._problem.hide()
 

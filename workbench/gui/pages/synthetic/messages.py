@@ -30,9 +30,7 @@ NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops
 
 def needed(checked: Checked) -> str:
     """Return how long it is expected to take, and its memory, in words."""
-    seconds = checked.seconds
-    time = "a second" if seconds < 2 else f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
-    return f"{time}, {max(checked.bytes / 1e6, 1):.0f} MB"
+    return checked.needs.words()
 
 
 def counted(checked: Checked) -> str:

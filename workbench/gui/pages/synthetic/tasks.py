@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
+    from workbench.synth.needs import Needs
     from workbench.synth.parameters import SynthesisParameters
 
 KEY_CHECK, KEY_PREVIEW, KEY_RELEASED = "synthetic-check", "synthetic-preview", "synthetic-released"
@@ -87,8 +88,7 @@ class Checked:
         selections: choices of a pair of columns that are paid for.
         cuts: most parts of the range of a column of numbers; 0 where there is none.
         delta: δ that is charged.
-        seconds: how long it is expected to take.
-        bytes: how much memory it is expected to need.
+        needs: time and memory that it is expected to take.
     """
 
     choice: Choice
@@ -96,9 +96,8 @@ class Checked:
     tables: int
     selections: int
     cuts: int
-    delta: Decimal = Decimal(0)
-    seconds: float = 0.0
-    bytes: int = 0
+    delta: Decimal
+    needs: Needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +143,7 @@ def check(
         needs = needs_of(method, setting, choice.rows)
         cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
         tables, selections = sum(counted), len(counted) - sum(counted)
-        return Checked(choice, cost.epsilon, tables, selections, cuts, cost.delta, needs.seconds, needs.bytes)
+        return Checked(choice, cost.epsilon, tables, selections, cuts, cost.delta, needs)
 
     job = Job("Checking the settings", work)
     return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
