@@ -24,11 +24,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 THEMES = ("light", "dark")
 SIZES = ("1280x800", "2560x1440")
-ROUTES = ("people", "diabetes", "iris")
+ROUTES = ("people", "worth", "diabetes", "iris")
 DIABETES = ROOT.parent / "shared" / "data" / "diabetes.csv"
 """The Pima table, which the program does not ship; its tour is left out where it is not beside the checkout."""
 
 README = {
+    "worth": {"what-to-release": "window-ways", "beside-the-original": "window-synthetic"},
     "people": {"lock": "window-protect", "preview": "window-preview", "verified": "window-release"},
     "diabetes": {"curve-whole": "window-utility", "training": "window-train"},
 }

@@ -33,6 +33,7 @@ from workbench.data.table import Table
 from workbench.gui.app import application, main_window
 from workbench.gui.project import open_table as opening
 from workbench.gui.shell.main_window import MainWindow
+from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs.mailbox import Mailbox
 from workbench.release.ledger import file as ledger_file
 from workbench.release.table import release_table as export
@@ -136,6 +137,12 @@ def press(qtbot: QtBot) -> Callable[[QWidget, str], None]:
     def press(within: QWidget, name: str) -> None:
         if name.startswith("train_model_"):
             choose_model(within, name.removeprefix("train_model_"))
+            return
+        if name in ("rail_synthetic", "rail_statistics"):  # these stand in the line of Release
+            name = name.removeprefix("rail_")
+            press(within, "rail_release")
+            bars = [bar for bar in within.findChildren(WayBar) if bar.isVisible()]
+            press(bars[0], f"{bars[0].page}_way_{name}")
             return
         widget = within.findChild(QWidget, name)
         assert widget is not None, f"there is no {name}"

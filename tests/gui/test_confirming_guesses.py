@@ -61,28 +61,29 @@ def test_every_guess_is_marked_where_it_stands(hands):
     assert told in hands.text("detail_notes")
     note = hands.see("note_data").accessibleName()
     assert note == "Guessed from the rows: dropping of person_id; kind and missing values of age, visits and town."
-    assert hands.see("to_protect").text() == BUTTON
+    assert hands.see("data_onward").text() == BUTTON
     assert misfits(hands.window) == []
 
 
 def test_one_click_confirms_all_of_it_and_the_path_goes_on(hands):
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert guessed(hands) == {}
     assert hands.cell("attribute_table", "person_id", "Role") == "identifier"
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
     assert hands.window.rail.buttons["data"].state == "ready"
-    assert hands.see("to_protect").text() == "Protect →"
+    assert hands.see("data_onward").text() == "What to release →"
     assert hands.see("note_data").accessibleName().startswith("Every public fact is declared.")
     assert plan(hands).plan().column("age").origin == "declared"
-    hands.click("to_protect")
-    assert hands.window.page.objectName() == "page_protect"
+    hands.click("data_onward")
+    assert hands.window.page.objectName() == "page_ways"
+    hands.idle()
 
 
 def test_the_confirmation_is_undone_and_redone(hands):
-    hands.click("to_protect")
+    hands.click("data_onward")
     hands.key(Qt.Key.Key_Z, CTRL)
     assert guessed(hands) == ALL
-    assert hands.see("to_protect").text() == BUTTON
+    assert hands.see("data_onward").text() == BUTTON
     hands.key(Qt.Key.Key_Z, CTRL | SHIFT)
     assert guessed(hands) == {}
 
@@ -101,7 +102,7 @@ def test_release_is_refused_with_the_sentence_of_the_rule(hands, tmp_path):
             release_table(plan(hands).plan(), session.opened.table, tmp_path / "out.csv", ledger)
         assert list(ledger.releases()) == []
     hands.click("rail_data")
-    hands.click("to_protect")
+    hands.click("data_onward")
     hands.click("rail_release")
     hands.idle()
     assert hands.see("release_now").isEnabled()
@@ -114,7 +115,7 @@ def test_training_leads_to_the_confirmation(hands):
     assert "guesses from the rows that nobody has confirmed" in hands.see("note_train").accessibleName()
     assert hands.see("train_start").text() == "Data →"
     hands.click("train_start")
-    assert hands.see("to_protect").text() == BUTTON
+    assert hands.see("data_onward").text() == BUTTON
 
 
 def test_previews_and_studies_take_a_guess(hands):
@@ -144,7 +145,7 @@ def test_what_is_edited_by_hand_is_confirmed_by_that(hands):
 
 def test_what_is_taken_from_the_data_is_a_guess_again(hands):
     session = hands.window.session
-    hands.click("to_protect")
+    hands.click("data_onward")
     session.edit_column("visits", "call it real", kind="real")
     hands.click_cell("attribute_table", "visits", "Attribute")
     hands.click("take_from_data")
@@ -160,7 +161,7 @@ def test_the_project_keeps_each_mark(hands, tmp_path):
     raw = tomllib.loads(file.read_text("utf-8"))
     assert [c.get("origin") for c in raw["column"]] == ["guess"] * 4
     assert read_project(file).plan == session.plan
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert "guess" not in project_text(session.opened, session.plan, tmp_path)
 
 
@@ -175,14 +176,15 @@ def test_a_project_is_opened_with_its_marks(hands, tmp_path):
     hands.window.project.open(file)
     hands.idle()
     assert guessed(hands) == before
-    assert hands.see("to_protect").text() == BUTTON
+    assert hands.see("data_onward").text() == BUTTON
 
 
-def test_a_sample_is_declared_and_asks_nothing(people, press):
+def test_a_sample_is_declared_and_asks_nothing(people, press, idle):
     assert people.session.plan.guesses() == ()
     assert people.rail.buttons["data"].state == "ready"
-    press(people, "to_protect")
-    assert people.page.objectName() == "page_protect"
+    press(people, "data_onward")
+    assert people.page.objectName() == "page_ways"
+    idle(people)
 
 
 def test_a_plan_without_a_table_has_no_guess(window):

@@ -46,7 +46,7 @@ def test_a_table_with_missing_values_and_ambiguous_dates_opens_with_what_is_open
 
 def test_the_button_leads_to_the_missing_values_once_the_bounds_stand(gaps, qtbot, press):
     gaps.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
-    press(gaps, "to_protect")
+    press(gaps, "data_onward")
     combo = gaps.findChild(QComboBox, "fact_missing")
     assert combo.hasFocus()
     qtbot.keyClick(combo, Qt.Key.Key_End)

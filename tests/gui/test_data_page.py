@@ -56,9 +56,9 @@ def test_open_facts_are_visibly_open_and_the_button_leads_to_them(opened, press)
     model = opened.page.table.attributes
     assert opened.rail.buttons["data"].state == "needs"
     assert model.index(0, LOWER).data() == "not declared"
-    button = opened.findChild(QAbstractButton, "to_protect")
+    button = opened.findChild(QAbstractButton, "data_onward")
     assert button.text() == "Fill the next →"
-    press(opened, "to_protect")
+    press(opened, "data_onward")
     assert editor(opened).isVisible()
 
 
@@ -72,9 +72,9 @@ def test_facts_are_filled_by_keys_alone(opened, qtbot):
     assert (income.lower, income.upper) == (0, 5000)
     assert town.domain == ("A", "B")
     assert opened.session.plan.ready
-    assert opened.findChild(QAbstractButton, "to_protect").text() == "These are right, and they are public knowledge"
+    assert opened.findChild(QAbstractButton, "data_onward").text() == "These are right, and they are public knowledge"
     qtbot.keyClick(opened, Qt.Key.Key_Return, CTRL)
-    assert opened.findChild(QAbstractButton, "to_protect").text() == "Protect →"
+    assert opened.findChild(QAbstractButton, "data_onward").text() == "What to release →"
 
 
 def test_what_is_no_number_stays_in_sight_with_its_reason(opened, qtbot):

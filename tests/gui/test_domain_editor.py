@@ -99,7 +99,7 @@ def test_escape_leaves_the_list_as_it_was(editing, qtbot):
     qtbot.keyClick(text(editing), Qt.Key.Key_Escape)
     assert editing.page.table.isVisible()
     assert editing.session.plan.column("town").domain is None
-    assert editing.findChild(QAbstractButton, "to_protect").isVisible()
+    assert editing.findChild(QAbstractButton, "data_onward").isVisible()
 
 
 def test_spaces_at_the_ends_are_trimmed_by_a_click(editing, qtbot, press):

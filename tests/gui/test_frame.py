@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QMessageBox, QPushButton, QToolTip
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QMessageBox,
+    QPushButton,
+    QToolTip,
+)
 
 import workbench.gui.project.open_table
 import workbench.release.table.release_table
@@ -83,14 +92,34 @@ def test_every_page_has_a_name_of_its_own_and_a_help():
     assert all(page.help and page.title for page in PAGES)
 
 
-@pytest.mark.parametrize("position", range(len(PAGES)))
-def test_every_page_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot, position):
-    window.show_page(PAGES[position - 1].name)
+LINES = [page.name for page in PAGES if not page.under]
+
+
+@pytest.mark.parametrize("position", range(len(LINES)))
+def test_every_line_of_the_rail_is_reached_by_ctrl_or_alt_and_its_number(window, qtbot, position):
+    window.show_page(LINES[position - 1])
     modifiers = Qt.KeyboardModifier
     modifier = modifiers.ControlModifier if position < 10 else modifiers.AltModifier
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10), modifier)
-    assert window.page.objectName() == f"page_{PAGES[position].name}"
-    assert window.rail.buttons[PAGES[position].name].isChecked()
+    assert window.page.objectName() == f"page_{LINES[position]}"
+    assert window.rail.buttons[LINES[position]].isChecked()
+
+
+def test_a_way_to_release_is_chosen_at_the_head_and_kept_by_the_line_of_release(people, press):
+    press(people, "rail_release")
+    for way in ("synthetic", "statistics", "release"):
+        shown = people.page.objectName().removeprefix("page_")
+        press(people, f"{shown}_way_{way}")
+        assert people.page.objectName() == f"page_{way}"
+        assert people.findChild(QAbstractButton, f"{way}_way_{way}").isChecked()
+        press(people, "rail_data")
+        press(people, "rail_release")
+        assert people.page.objectName() == f"page_{way}"
+        assert people.rail.buttons["release"].isChecked()
+    press(people, "release_way_train")
+    assert people.page.objectName() == "page_train"
+    press(people, "rail_release")
+    assert people.findChild(QAbstractButton, "release_way_release").isChecked()
 
 
 def test_the_theme_changes_while_the_window_is_open(window):

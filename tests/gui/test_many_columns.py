@@ -249,7 +249,7 @@ def test_another_table_is_shown_whole_and_in_its_order(wide, idle):
 def test_the_next_open_fact_is_shown_whatever_the_filter_hides(wide, qtbot, press):
     wide.session.edit_column("age", "bounds", lower=0.0, upper=99.0)
     qtbot.keyClicks(wide.findChild(QLineEdit, "attribute_table_filter"), "age")
-    press(wide, "to_protect")
+    press(wide, "data_onward")
     assert not wide.page.table.isRowHidden(TOWN)
     assert wide.page.table.currentIndex().row() == TOWN
 

@@ -19,7 +19,7 @@ def open_file(window, tmp_path, idle, content, encoding="utf-8"):
 
 def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, tmp_path, idle):
     open_file(window, tmp_path, idle, "id;size\n1;'25 m²'\n2;'30 €'\n", "cp1252")
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert hands.text("cells_encoding_cp1252") == "25 m²   ·   30 €"
     assert "25 m˛" in hands.text("cells_encoding_cp1250")
     assert hands.text("cells_quote_none").startswith("'25 m²'")
@@ -29,7 +29,7 @@ def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, t
     assert opened.options.encoding == "cp1250"
     assert opened.table.frame["size"][0] == "25 m˛"
     assert [doubt.name for doubt in opened.table.doubts] == ["quote"]
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert not hands.sees("cells_encoding_cp1252")
     hands.click("candidate_quote_none")
     hands.idle()
@@ -41,7 +41,7 @@ def test_each_candidate_shows_the_cells_and_a_click_chooses_one(window, hands, t
 
 def test_a_candidate_that_cannot_read_the_file_cannot_be_chosen(window, hands, tmp_path, idle):
     open_file(window, tmp_path, idle, 'a,b\n"x \\"y\\"",1\n')
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert hands.text("cells_escape_doubled") == "cannot read the file"
     assert not window.findChild(QWidget, "candidate_escape_doubled").isEnabled()
     hands.click("candidate_escape_backslash")
@@ -69,7 +69,7 @@ def test_lines_blanks_comments_and_names_are_stated_by_clicks(window, hands, tmp
 def test_the_form_fits_into_the_smallest_window(window, hands, tmp_path, idle):
     open_file(window, tmp_path, idle, "id;size\n1;'25 m²'\n2;'1,5'\n3;'2,5'\n", "cp1252")
     window.resize(1280, 800)
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert hands.see("dialect_form").sizeHint().height() < 640
     for name in ("dialect_encoding", "dialect_names", "dialect_comment", "dialect_skip_lines"):
         assert hands.see(name).width() > 150

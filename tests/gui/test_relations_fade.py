@@ -59,12 +59,12 @@ def test_protect_says_how_far_relations_shrink_with_a_way_out(diabetes, press, i
     said = at_glucose(diabetes, press, idle)
     assert "mostly noise" in said
     assert "Its relations with other columns shrink to about 13 %" in said
-    assert "train a private model" in said
+    assert "release synthetic rows or a private model" in said
     share(diabetes, idle, "1.8")  # nearer than a constant, and yet
     said = told(diabetes, "share_warning")
     assert "mostly noise" not in said
     assert said.startswith("⚠ Its relations with other columns shrink to about 4")
-    assert "train a private model" in said
+    assert "release synthetic rows or a private model" in said
     cell = diabetes.page.shares.index(0, ERROR)
     assert cell.data().endswith("⚠")
     share(diabetes, idle, "3.5")
@@ -78,7 +78,7 @@ def test_release_says_it_before_it_is_asked_for(diabetes, press, idle):
     assert told(diabetes, "release_noise").startswith("⚠ Mostly noise: Glucose.")
     relations = told(diabetes, "release_relations")
     assert "Glucose to about 13 %" in relations
-    assert "train a private model" in relations
+    assert "release synthetic rows or a private model" in relations
     share(diabetes, idle, "1.8")
     assert told(diabetes, "release_noise") == ""
     assert "Glucose to about 4" in told(diabetes, "release_relations")
@@ -95,7 +95,7 @@ def test_preview_shows_what_is_lost_with_the_target_as_private(diabetes, press, 
     assert lost.isVisible()
     said = lost.accessibleName()
     assert said.startswith("⚠ Lost with Outcome (private): Glucose 0.")
-    assert "train a private model" in said
+    assert "release synthetic rows or a private model" in said
     diabetes.session.set_target("Glucose")  # of the other one, the same pair is lost
     share(diabetes, idle, "4.5")
     assert "Outcome" not in told(diabetes, "preview_target_lost").split("private")[0]

@@ -141,7 +141,7 @@ def test_a_date_in_doubt_has_every_field_whole_in_a_small_window(doubtful):
 
 def test_the_button_opens_the_list_of_an_open_field(doubtful, press, qtbot):
     doubtful.session.edit_column("age", "bounds", lower=0.0, upper=120.0)
-    press(doubtful, "to_protect")
+    press(doubtful, "data_onward")
     combo = doubtful.findChild(QComboBox, "fact_missing")
     qtbot.waitUntil(lambda: combo.view().isVisible())
     assert combo.currentText() == "not declared"
@@ -248,7 +248,7 @@ def test_one_sentence_warns_of_noise_and_of_a_high_epsilon_and_offers_a_way_out(
     )
     assert "raise ε" not in said
     assert "drop columns" in said
-    assert "train a private model" in said
+    assert "release synthetic rows or a private model" in said
     protect.page.table.setCurrentIndex(protect.page.shares.index(5, SHARE))
     warning = protect.findChild(QLabel, "share_warning").text()
     assert "mostly noise" in warning

@@ -72,9 +72,9 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     assert ("semicolon" in told, "decimal mark ," in told) == ((True, True) if dialect else (False, False))
     if dialect:
         assert "encoding cp1252, decimal mark comma" in hands.see("note_data").accessibleName()
-        hands.click("to_protect")
+        hands.click("data_onward")
         assert "encoding cp1252, decimal mark comma" in hands.text("dialect_doubts")
-        hands.click("to_protect")
+        hands.click("data_onward")
         hands.idle()
         assert not hands.window.session.opened.table.doubts
         assert hands.window.session.opened.table.frame["name"][0] == "Zoé 0"
@@ -86,7 +86,7 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
         if hands.window.session.plan.column(name).action != "drop":
             hands.click_cell("attribute_table", name, "Attribute")
             hands.click("detail_drop")
-    hands.click("to_protect")
+    hands.click("data_onward")
     for fact in (*FACTS[:3], "", "", *FACTS[3:5]):  # zip is to be kept: it needs no bounds
         hands.keys(fact)
         hands.key(Qt.Key.Key_Tab)
@@ -113,9 +113,11 @@ def test_a_dropped_file_is_protected_released_and_verified_by_clicks(hands, tmp_
     hands.click("rail_data")
     assert "kind and missing values of age, sex" in hands.see("note_data").accessibleName()
     assert hands.cell("attribute_table", "age", "Kind") == "integer ?"
-    hands.click("to_protect")
+    hands.click("data_onward")
     assert hands.cell("attribute_table", "age", "Kind") == "integer"
-    hands.click("to_protect")
+    hands.click("data_onward")
+    hands.idle()
+    hands.click("way_rows_choose")
     hands.click("to_preview")
     hands.idle()
     assert hands.sees("preview_distribution")

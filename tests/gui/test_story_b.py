@@ -59,12 +59,12 @@ def ledger() -> list[tuple[str, str]]:
 def open_and_declare(hands: Hands, source: Path) -> None:
     """Drop a file on the window and declare what is publicly known of it."""
     hands.drop(source)
-    hands.click("to_protect")
+    hands.click("data_onward")
     for fact, end in (("0", Qt.Key.Key_Tab), ("100", Qt.Key.Key_Tab), ("a, b", Qt.Key.Key_Return)):
         hands.keys(fact)
         hands.key(end)
     assert hands.window.session.plan.ready
-    hands.click("to_protect")  # what was guessed is right, and public knowledge
+    hands.click("data_onward")  # what was guessed is right, and public knowledge
     assert hands.window.session.plan.guesses() == ()
 
 

@@ -178,7 +178,7 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
     press(ready, "synthetic_released_distribution")
     assert card.badge.isVisible()  # the original is not
     assert "of the rows stand in another cell" in text_of(ready, "synthetic_released_words")
-    assert ready.rail.buttons["synthetic"].state == "ready"
+    assert ready.rail.buttons["release"].state == "ready"
 
 
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
@@ -191,7 +191,7 @@ def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
 
 def test_the_release_page_lists_it_and_offers_no_model_of_it(ready, press, idle, release):
     release()
-    press(ready, "rail_release")
+    press(ready, "synthetic_way_release")
     idle(ready)
     press(ready, "released_1_verify")
     idle(ready)

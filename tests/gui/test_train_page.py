@@ -101,7 +101,7 @@ def test_a_guess_of_how_the_file_is_written_is_confirmed_before_a_model_is_made(
     assert window.page.objectName() == "page_data"
     idle(window)
     while session.opened.table.doubts:
-        press(window, "to_protect")
+        press(window, "data_onward")
         idle(window)
     press(window, "rail_train")
     retype(window, qtbot, "train_folder", str(tmp_path / "model"))

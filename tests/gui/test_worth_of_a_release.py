@@ -67,13 +67,29 @@ def test_what_is_mostly_noise_is_said_on_the_page_in_the_question_and_after(
     told = release(people, qtbot, idle, press, answer, tmp_path / "out.csv")
     noise = text(people, "release_noise")
     assert noise.startswith("⚠ Mostly noise: age, zip, income.")
-    assert "train a private model instead" in noise
+    assert "synthetic rows, statistics or a model instead" in noise
     assert "more ε" not in noise
     assert "Mostly noise: age" in told[0]
     assert "A recipient can learn" in told[0]
     assert "Mostly noise: age" in text(people, "released_1_worth")
     press(people, "release_to_protect")
     assert people.page.objectName() == "page_protect"
+
+
+def test_where_most_of_it_is_noise_the_highlighted_button_pays_nothing(people, idle, press):
+    people.session.set_epsilon(Decimal("0.01"))
+    people.show_page("release")
+    idle(people)
+    assert highlighted(people) == ["release_to_ways"]
+    assert people.findChild(QAbstractButton, "release_now").isEnabled()
+    people.session.set_epsilon(Decimal(3))
+    idle(people)
+    assert highlighted(people) == ["release_now"]
+    people.session.set_epsilon(Decimal("0.01"))
+    idle(people)
+    press(people, "release_to_ways")
+    idle(people)
+    assert people.page.objectName() == "page_ways"
 
 
 def test_a_table_that_is_opened_again_shows_what_was_released_of_it(people, qtbot, idle, press, answer, tmp_path):

@@ -21,7 +21,7 @@ from workbench.sanitize.usefulness import (
 MOST_NAMED = 4
 """Columns that a sentence names one by one."""
 
-RELATIONS_WAYS_OUT = "Drop columns, so that the others get more of ε, or train a private model instead."
+RELATIONS_WAYS_OUT = "Drop columns, so that the others get more of ε, or release synthetic rows or a private model instead."
 """What gives a column stronger relations, or needs none in the released table; true at every ε."""
 
 
@@ -57,6 +57,11 @@ def mostly_noise(column: ColumnForecast, rows: int) -> bool:
 def noisy_columns(forecast: Forecast, rows: int) -> tuple[str, ...]:
     """Return the names of the columns that are mostly noise, in the plan's order."""
     return tuple(c.name for c in forecast.columns if mostly_noise(c, rows))
+
+
+def is_mostly_noise(forecast: Forecast, rows: int) -> bool:
+    """Return whether more than half of the released columns are mostly noise."""
+    return 2 * len(noisy_columns(forecast, rows)) > len(forecast.columns)
 
 
 def faded_columns(forecast: Forecast) -> tuple[ColumnForecast, ...]:

@@ -167,14 +167,14 @@ class StudyData:
 
     def sanitised(self, regime: Regime, epsilon: float, seed: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return one seeded draw of the whole table, as (X, y) on the public grid."""
-        return self._values(self.sanitised_cells(regime, epsilon, seed))
+        return self.values(self.sanitised_cells(regime, epsilon, seed))
 
     def synthetic(
         self, regime: Regime, epsilon: float, seed: int, training: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return seeded synthetic rows made of the training rows, as many as these, as (X, y) on the public grid."""
         method = synthesiser(regime.mechanism)
-        return self._values(synthetic_cells((*self.columns, self.target), self.cells[training], method, epsilon, seed))
+        return self.values(synthetic_cells((*self.columns, self.target), self.cells[training], method, epsilon, seed))
 
     def require_synthesis(self, regime: Regime, epsilon: float) -> None:
         """Refuse, before any work, an ε that is too small or tables that are too large for synthetic rows.
@@ -184,7 +184,7 @@ class StudyData:
         """
         require_possible((*self.columns, self.target), synthesiser(regime.mechanism), len(self.y), epsilon)
 
-    def _values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def values(self, cells: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return (n, d + 1) cells as (X, y)."""
         drawn = np.empty(cells.shape)
         for j, column in enumerate((*self.columns, self.target)):

@@ -33,6 +33,8 @@ class Page:
         state: the dot in the rail: ``empty`` (nothing here yet), ``needs`` (needs you) or ``ready``.
         icon: drawn beside its title in the rail: the path of an SVG in a square of 16 by 16; a plain sheet by default.
         step: whether it is a step of the main job, above the line; else a tool, below it.
+        under: the page in whose line of the rail this one stands, where it has none of its own: another way to do the
+            same step, chosen at the head of the page.
     """
 
     name: str
@@ -44,6 +46,12 @@ class Page:
     icon: str = "M3.5 2.5h6l3 3v8h-9z"
     state: Callable[[Session], State] = lambda session: "empty"
     step: bool = True
+    under: str = ""
+
+    @property
+    def line(self) -> str:
+        """The name of the line of the rail that it stands in."""
+        return self.under or self.name
 
     def widget(self, session: Session, jobs: JobCenter) -> PageFrame:
         """Make the page's widget."""

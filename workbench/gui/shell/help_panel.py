@@ -10,7 +10,7 @@ from workbench.gui.pages.base import Page
 from workbench.gui.widgets.basic import Card, Elided, button, label, row
 
 EVERYWHERE = (
-    "Ctrl+1 to Ctrl+0, then Alt+1 to Alt+3: the pages. Ctrl+Return: the blue button. Ctrl+Z: undo. "
+    "Ctrl+1 to Ctrl+0, then Alt+1, Alt+2 and so on: the pages. Ctrl+Return: the blue button. Ctrl+Z: undo. "
     "Ctrl+E: what ε means. Esc: back."
 )
 

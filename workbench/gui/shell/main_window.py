@@ -69,9 +69,10 @@ class MainWindow(QMainWindow):
             self.theme.set_scale(int(size))
         self._pages = {page.name: page for page in pages}
         self._made: dict[str, PageFrame] = {}
+        self._last: dict[str, str] = {}
         self._closing = self._left_behind = False
         self.rail = Rail(pages, self.session)
-        self.rail.chosen.connect(self.show_page)
+        self.rail.chosen.connect(self._show_line)
         self._stack = QStackedWidget()
         self._stack.setObjectName("pages")
         self._banner = Banner()
@@ -116,7 +117,12 @@ class MainWindow(QMainWindow):
             self.messages.drop()  # what it says was about the page that is left
         self._stack.setCurrentWidget(self._made[name])
         self.rail.select(name)
+        self._last[self._pages[name].line] = name
         self.jobs_panel.show_cancels()
+
+    def _show_line(self, name: str) -> None:
+        """Show the page of a line of the rail that was shown last."""
+        self.show_page(self._last.get(name, name))
 
     def open(self, source: str) -> None:
         """Open a path or ``sample:NAME`` and show the first page; a ``.toml`` file is a project."""
@@ -127,8 +133,8 @@ class MainWindow(QMainWindow):
         open_table(self.session, self.jobs, source)
 
     def page_names(self) -> list[str]:
-        """Return the names of the pages in the order of the rail."""
-        return list(self.rail.buttons)
+        """Return the names of the pages, the steps first."""
+        return list(self.rail.pages)
 
     # -- arrangement ----------------------------------------------------------------------------------------------
 

@@ -132,10 +132,11 @@ class Menus:
 
     def _view(self) -> None:
         menu = self._window.menuBar().addMenu("&View")
-        for position, name in enumerate(self._shell.rail.buttons, start=1):
-            title = self._shell.rail.buttons[name].text()
+        lines = list(self._shell.rail.buttons)
+        for name, page in self._shell.rail.pages.items():
+            position = lines.index(name) + 1 if name in lines else len(lines) + 20  # a line's number is its key
             key = QKeySequence(f"{'Ctrl' if position <= 10 else 'Alt'}+{position % 10}" if position <= 20 else "")
-            self._add(menu, f"page_{name}", title, partial(self._shell.show_page, name), key)
+            self._add(menu, f"page_{name}", page.title, partial(self._shell.show_page, name), key)
         menu.addSeparator()
         gauges = self._add(menu, "gauges", "&Gauges", self._toggle_gauges, QKeySequence("F9"))
         gauges.setCheckable(True)
@@ -254,7 +255,7 @@ class Menus:
 
     def _show_page_help(self) -> None:
         name = self._shell.page.objectName().removeprefix("page_")
-        page = self._shell.rail.buttons[name].page
+        page = self._shell.rail.pages[name]
         self._shell.explain_panel.hide()
         self._shell.help_panel.show_page(page)
         self._show_gauges()

@@ -17,6 +17,7 @@ from workbench.render.palette import Theme
 
 WIDTH = 200
 HEIGHT = 31
+TIGHT = 25  # the height of a line in a window that has not room for all of them
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
@@ -27,9 +28,11 @@ LEGEND_LINE = 20
 class RailButton(QAbstractButton):
     """One line of the rail; the dot's shape says what its colour says: ring, half, full."""
 
-    def __init__(self, page: Page, session: Session) -> None:
+    def __init__(self, page: Page, session: Session, others: Sequence[Page] = ()) -> None:
+        """Make the line of ``page``, in which ``others`` stand, too."""
         super().__init__()
         self.page = page
+        self._others = others
         self._session = session
         self._state = "empty"
         self.setText(page.title)
@@ -37,7 +40,7 @@ class RailButton(QAbstractButton):
         self.setAutoExclusive(True)
         self.setObjectName(f"rail_{page.name}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self.refresh()
 
     @property
@@ -48,6 +51,8 @@ class RailButton(QAbstractButton):
     def refresh(self) -> None:
         """Ask the page for its state."""
         self._state = self.page.state(self._session)
+        if any(other.state(self._session) == "ready" for other in self._others):
+            self._state = "ready"
         self.setAccessibleName(f"{self.page.title}, {WORDS[self._state]}" if self.page.step else self.page.title)
         dot = f"\n{SHAPES[self._state].capitalize()} dot: {WORDS[self._state]}" if self.page.step else ""
         self.setToolTip(f"{self.page.help}{dot}")
@@ -56,6 +61,10 @@ class RailButton(QAbstractButton):
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of a line."""
         return QSize(WIDTH - 24, HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of a line where the window is low and the pages are many."""
+        return QSize(WIDTH - 24, TIGHT)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Let Return choose the page as Space does."""
@@ -134,6 +143,10 @@ class Legend(QWidget):
 class Rail(QWidget):
     """The list of pages. Arrow keys move along it; Ctrl and a number go to a page from anywhere.
 
+    Attributes:
+        pages: every page by its name, steps first; also those that stand in the line of another.
+        buttons: the lines by the name of their page.
+
     Signals:
         chosen: (name) the person wants to see that page.
     """
@@ -159,13 +172,16 @@ class Rail(QWidget):
         head.addWidget(self._table)
         layout.addLayout(head)
         self.buttons: dict[str, RailButton] = {}
-        tools = [p for p in pages if not p.step]
-        for page in [*(p for p in pages if p.step), *tools]:
+        self.pages = {page.name: page for page in sorted(pages, key=lambda page: not page.step)}
+        lines = [p for p in self.pages.values() if not p.under]
+        tools = [p for p in lines if not p.step]
+        for page in lines:
             if tools and page is tools[0]:
                 layout.addSpacing(8)
                 layout.addWidget(rule())
                 layout.addSpacing(8)
-            line = RailButton(page, session)
+            others = [other for other in self.pages.values() if other.under == page.name]
+            line = RailButton(page, session, others)
             line.clicked.connect(lambda _checked, name=page.name: self.chosen.emit(name))
             layout.addWidget(line)
             self.buttons[page.name] = line
@@ -188,7 +204,7 @@ class Rail(QWidget):
 
     def select(self, name: str) -> None:
         """Show which page is shown."""
-        self.buttons[name].setChecked(True)
+        self.buttons[self.pages[name].line].setChecked(True)
 
     def refresh(self) -> None:
         """Ask every page for its state."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
 
 EVERY = "Every public fact is declared."
-ONWARD_TIP = "Choose how each attribute is protected"
+ONWARD_TIP = "Choose what is released: noisy rows, synthetic rows, statistics or a model"
 CONFIRM = "These are right, and they are public knowledge"
 CONFIRM_TIP = (
     "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
@@ -88,7 +88,7 @@ class DataPage(PageFrame):
         self._views.setObjectName("data_views")
         self._arrange()
         self.table.selectionModel().currentRowChanged.connect(self._choose_row)
-        self._next = self.set_primary("Protect →", "to_protect", self._go_on, ONWARD_TIP)
+        self._next = self.set_primary("What to release →", "data_onward", self._go_on, ONWARD_TIP)
         session.opening_failed.connect(self._opening_failed)
         session.table_changed.connect(self._show_table)
         session.plan_changed.connect(self.in_sight(self.refresh))
@@ -263,7 +263,7 @@ class DataPage(PageFrame):
             taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
             said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
             self.set_note(f"{said}{told}")
-            self._next.setText("Protect →")
+            self._next.setText("What to release →")
         self._next.setAccessibleName(self._next.text())
         self._next.setToolTip(CONFIRM_TIP if self._next.text() == CONFIRM else ONWARD_TIP)
 
@@ -294,7 +294,7 @@ class DataPage(PageFrame):
                 self.table.setCurrentIndex(place)
                 self.detail.reading.focus_on(column.unfilled[0])
         else:
-            self.session.go("protect")
+            self.session.go("ways")
 
     def _confirm(self) -> None:
         """Take the person's word that what was guessed is right and public."""

@@ -16,6 +16,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
 from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.way_bar import WayBar
 
 if TYPE_CHECKING:
     from workbench.gui.pages.preview.tasks import PreviewColumn, PreviewRows
@@ -42,6 +43,7 @@ class PreviewPage(PageFrame):
 
         self._again = button("Another draw", "another_draw", tip=AGAIN)
         self._again.clicked.connect(self.draw_again)
+        self.header.insertWidget(1, WayBar(session, PAGE.name, "release", only=("release", "synthetic")))
         self.header.addWidget(badge())  # one of the whole page: everything on it is private
         self.header.addWidget(self._again)
         self.draw = 1

@@ -11,6 +11,9 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.draft_edits import FROM_DATA
 from workbench.gui.widgets.formatting import at_most, count, listed
 
+OTHER_WAY = "release synthetic rows or a private model"
+"""What serves where noisy rows do not."""
+
 
 def why(column: DraftColumn, outlook: Outlook | None, share: Decimal | None) -> str:
     """Return what is done with a column, by which mechanism, and how far off it will be."""
@@ -84,7 +87,7 @@ def _ways(outlook: Outlook, *, high: bool) -> str:
     statistics = [] if outlook.for_statistics or not outlook.statistics_help else ["choose “means and counts” below"]
     more = [] if high else ["raise ε"]
     steps = ["round it to fewer steps"] if outlook.for_statistics and outlook.column.numeric else []
-    return f"{_either(['Drop columns', *statistics, *steps, *more, 'train a private model'])}."
+    return f"{_either(['Drop columns', *statistics, *steps, *more, OTHER_WAY])}."
 
 
 def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
@@ -92,7 +95,7 @@ def note(useless: Sequence[Outlook], epsilon: Decimal, *, high: bool) -> str:
     names = listed([outlook.column.name for outlook in useless])
     helped = any(o.statistics_help and not o.for_statistics for o in useless)
     statistics = ["choose “means and counts” for what you need the average of"] if helped else []
-    ways = _either(["drop columns", *statistics, *([] if high else ["raise ε"]), "train a private model"])
+    ways = _either(["drop columns", *statistics, *([] if high else ["raise ε"]), OTHER_WAY])
     weak = f"At ε = {at_most(epsilon)} the guarantee says little about any one row"
     if high and useless:
         return f"⚠ {weak}, and {names} would still be mostly noise: {ways}."

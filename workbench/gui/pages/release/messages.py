@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import listed, plain
 from workbench.sanitize.forecast import Forecast
-from workbench.sanitize.recipient import MOST_NAMED, Learnt, learnt, noisy_columns, relations_words
+from workbench.sanitize.recipient import MOST_NAMED, Learnt, is_mostly_noise, learnt, noisy_columns, relations_words
 
-WAYS_OUT = "Drop columns, round numbers to fewer steps, or train a private model instead."
+WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
 
 
 def noise_words(forecast: Forecast, rows: int) -> str:
@@ -19,6 +20,12 @@ def noise_words(forecast: Forecast, rows: int) -> str:
     if len(names) == len(forecast.columns) > 1:
         return "Every protected column will be mostly noise."
     return f"Mostly noise: {listed(names, MOST_NAMED)}."
+
+
+def says_little(session: Session, forecast: Forecast | None) -> bool:
+    """Return whether most of what would be released is noise: another way is better, or more ε."""
+    opened = session.opened
+    return opened is not None and forecast is not None and is_mostly_noise(forecast, opened.rows_under(session.plan))
 
 
 def learn_words(forecast: Forecast, rows: int) -> str:

@@ -16,7 +16,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.messages import outside_words, worth_words
+from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
 from workbench.gui.pages.release.sections import Sections
 from workbench.gui.pages.release.standing import is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
@@ -38,6 +38,7 @@ from workbench.gui.widgets.formatting import at_most, exactly
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
+from workbench.gui.widgets.way_bar import WayBar
 from workbench.params import BudgetRefusedError, WorkbenchError
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ ENDING, SUFFIX = "released", ".csv"
 SHOWN = 10
 """Releases that have a card: the newest."""
 
+LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
+
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
 
@@ -59,6 +62,7 @@ class ReleasePage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
+        self.header.addWidget(WayBar(session, PAGE.name))
         self._forecast: Forecast | None = None
         self._failure: WorkbenchError | None = None
         self._running: JobHandle | None = None
@@ -83,7 +87,10 @@ class ReleasePage(PageFrame):
         )
         self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
         self._onward.clicked.connect(lambda: session.go("ledger"))
-        self.foot.addWidget(self._onward)
+        self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
+        self._better.clicked.connect(lambda: session.go("ways"))
+        for way in (self._onward, self._better):
+            self.foot.addWidget(way)
         self._cancel = button("Cancel the release", "release_cancel", tip="Stop before anything is published")
         self._cancel.clicked.connect(self._stop)
         self._cancel.hide()
@@ -224,11 +231,13 @@ class ReleasePage(PageFrame):
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
-        had_keys = self.has_keys(self._release, self._cancel, self._onward)
-        # What is highlighted, and what Ctrl+Return presses, must not be to pay twice.
-        self.primary = self._onward if (released or short or model) and not running else self._release
+        had_keys = self.has_keys(self._release, self._cancel, self._onward, self._better)
+        # What is highlighted, and what Ctrl+Return presses, must not be to pay twice, nor to pay for noise.
+        better = self._better if says_little(self.session, self._forecast) else self._release
+        self.primary = self._release if running else self._onward if released or short or model else better
         look(self._release, "primary" if self.primary is self._release else "")
-        self._onward.setVisible(self.primary is self._onward and opened is not None)
+        for way in (self._onward, self._better):
+            way.setVisible(self.primary is way and opened is not None)
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())

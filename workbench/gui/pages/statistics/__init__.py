@@ -17,7 +17,7 @@ PAGE = Page(
     make="workbench.gui.pages.statistics.page:StatisticsPage",
     icon="M2 13.5h12 M3.5 13.5v-4.5h2.5v4.5 M6.8 13.5v-9h2.5v9 M10.1 13.5v-6.5h2.5v6.5 M8 2v2.5",
     state=_state,
-    step=False,
+    under="release",
     about=(
         "Release histograms, means, quantiles and sums instead of rows: each with noise and with the interval that "
         "allows for it. For the same ε a figure is far nearer than one computed from noisy rows. What to expect is "

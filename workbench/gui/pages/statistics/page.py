@@ -33,6 +33,7 @@ from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, in_full
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.way_bar import WayBar
 from workbench.params import WorkbenchError
 
 KIND, ENDING, SUFFIX = "statistics", "statistics", ".csv"
@@ -45,6 +46,7 @@ class StatisticsPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
+        self.header.addWidget(WayBar(session, PAGE.name))
         from workbench.gui.pages.statistics.choices import ChoicesCard
         from workbench.gui.pages.statistics.results import ResultsPart
 

@@ -17,7 +17,7 @@ PAGE = Page(
     make="workbench.gui.pages.synthetic.page:SyntheticPage",
     icon="M2.5 3h11v10h-11z M2.5 6.3h11 M2.5 9.7h11 M6.2 3v10 M9.8 3v10",
     state=_state,
-    step=False,
+    under="release",
     about=(
         "Release a new table of the same shape, drawn from noisy counts of yours. For the same ε it keeps means, "
         "shares and strong relationships better than noise in every cell does. The private preview is free and never "

@@ -13,10 +13,12 @@ from workbench.data.table import Table
 from workbench.gui.widgets.compared import Pairs, Spread
 from workbench.gui.widgets.formatting import plain
 from workbench.privacy.local.cells import CellArray
+from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.studies.association import associations, variable
+from workbench.studies.learned_from import LearnedFrom, learned_from
 from workbench.studies.table_quality import TableQuality, table_quality
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coded
 
@@ -36,6 +38,7 @@ class Compared:
         spreads: each column's rows by coarse cell.
         pairs: how columns go together.
         rows: rows that were drawn.
+        learned: what a model of the target learns from them; ``None`` without a target.
     """
 
     quality: TableQuality
@@ -43,6 +46,7 @@ class Compared:
     spreads: tuple[Spread, ...]
     pairs: Pairs
     rows: int
+    learned: LearnedFrom | None = None
 
     @property
     def words(self) -> str:
@@ -87,6 +91,7 @@ def compared(
     table: Table,
     fine: Callable[[CoarseColumn], CellArray],
     target: str | None,
+    plan: Plan,
     emit: Emit,
     cancel: CancelToken,
 ) -> Compared:
@@ -96,7 +101,8 @@ def compared(
         columns: the columns with the cuts that both are counted on, which do not depend on how the rows were made.
         table: the original rows.
         fine: the (m,) fine cells of a column of the synthetic rows.
-        target: is among the columns whose correlations are compared.
+        target: is among the columns whose correlations are compared, and is what a model of the rows predicts.
+        plan: the public facts of the columns.
         emit: receives progress.
         cancel: looked at between tables.
 
@@ -126,6 +132,7 @@ def compared(
         tuple(spreads),
         _pairs(columns, table, cells, target, cancel),
         len(drawn),
+        learned_from(plan, table, target, {c.name: one for c, one in zip(columns, cells, strict=True)}, cancel),
     )
 
 

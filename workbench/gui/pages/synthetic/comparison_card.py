@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QSizePolicy, QStackedWidget
 
 from workbench.gui.session.session import Session
@@ -34,6 +35,18 @@ LOOKS = {
 }
 
 
+class _Pictures(QStackedWidget):
+    """As high as it must be, and as the page has room for: no picture asks for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.MinimumExpanding)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the least height; a policy that ignores this would count as nothing where labels are wrapped."""
+        return self.minimumSize()
+
+
 class ComparisonCard(Card):
     """The figure and the pictures of one synthetic table; of a released one its rows, too."""
 
@@ -58,15 +71,15 @@ class ComparisonCard(Card):
         line = row(self.figure)
         line.addWidget(self.words, 1)
         self.body.addLayout(line)
+        self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
+        self.body.addWidget(self.learned)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
         self.correlations = Correlations(session, name, "Synthetic", ADVICE)
         self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
         self._choice.setMaximumWidth(WIDEST_CHOICE)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._choice.textActivated.connect(self._choose)
-        self._pictures = QStackedWidget()
-        # As high as it must be, and as the page has room for: no picture asks for more.
-        self._pictures.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._pictures = _Pictures()
         self._views = {SPREAD: self.distribution, PAIRS: self.correlations}
         self._model = RowsModel(session)
         if rows:
@@ -100,6 +113,7 @@ class ComparisonCard(Card):
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)
         self.words.setVisible(key != ROWS)
+        self.learned.setVisible(key != ROWS and bool(self.learned.text()))
 
     def show_compared(self, found: Compared | None, told: str = "") -> None:
         """Show another comparison, or none; ``told`` says of which draw."""
@@ -119,7 +133,12 @@ class ComparisonCard(Card):
 
             self.figure.setText(percent(found.quality.mean))
             self.words.setText(found.words)
+            self.learned.setText("" if found.learned is None else found.learned.words)
+            self.learned.setVisible(bool(self.learned.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._told[key] for key, one in self._segments.items() if one.isChecked()))
+
+    def _segments_checked(self, key: str) -> bool:
+        return key in self._segments and self._segments[key].isChecked()
 
     def show_rows(self, frame: pl.DataFrame | None, rows: int = 0) -> None:
         """Show the first rows of a released table of ``rows`` rows, or none."""

@@ -34,6 +34,7 @@ from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import at_most, count, in_full
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.gui.widgets.path_field import PathField
+from workbench.gui.widgets.way_bar import WayBar
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class SyntheticPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
+        self.header.addWidget(WayBar(session, PAGE.name))
         from workbench.gui.pages.synthetic.choices import ChoicesCard
         from workbench.gui.pages.synthetic.comparison_card import ComparisonCard
         from workbench.gui.pages.synthetic.released import ReleasedPart

@@ -197,7 +197,7 @@ def drawn_preview(
         return setting.columns[place].draw(drawn.codes[:, place], entropy)
 
     columns = coarse_columns([column.facts() for column in plan.protected])
-    return compared(columns, table, fine, choice.target, emit, cancel)
+    return compared(columns, table, fine, choice.target, plan, emit, cancel)
 
 
 def look_at_released(
@@ -245,6 +245,7 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
         plan.rows_of(opened.table),
         lambda column: released_cells(column.grid, released),
         document["request"]["target"],
+        plan,
         emit,
         cancel,
     )

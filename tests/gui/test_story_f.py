@@ -1,0 +1,90 @@
+"""Story F: a release worth having, by clicks from what is advised to figures from what remains of the budget."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hands import Hands
+from mishaps import statuses
+from PySide6.QtWidgets import QLabel, QTableView
+
+from workbench.release.verify_any import verify_any
+
+
+@pytest.fixture
+def hands(people, qtbot) -> Hands:
+    return Hands(people, qtbot)
+
+
+def test_synthetic_rows_are_advised_looked_at_released_and_read_then_statistics(hands, tmp_path):
+    hands.click("rail_ledger")
+    hands.idle()
+    hands.type_into("ledger_cap_field", "2")
+    hands.answer("yes")
+    hands.click("ledger_set_cap")
+    hands.idle()
+
+    hands.click("rail_data")
+    hands.click("data_onward")
+    hands.idle()
+    hands.type_into("ways_epsilon_field", "1")
+    hands.idle()
+    assert "noisy rows" in hands.text("ways_reason")
+    assert "draw synthetic rows" in hands.text("ways_reason")
+    assert hands.sees("way_synthetic_advised")
+    assert not hands.sees("way_rows_advised")
+    foreseen = hands.window.page._found
+    hands.click("ways_go")
+    hands.idle()
+
+    hands.click("synthetic_preview_start")
+    hands.idle()
+    told = hands.text("synthetic_preview_words")
+    assert "for one column" in told
+    assert "for two" in told
+    assert "by one trained on original rows" in hands.text("synthetic_preview_learned")
+    assert hands.see("synthetic_preview").badge.isVisible()
+    assert statuses() == []
+
+    target = tmp_path / "new.csv"
+    hands.type_into("synthetic_output", str(target))
+    asked = hands.answer("yes")
+    hands.click("synthetic_release")
+    hands.until(lambda: hands.sees("synthetic_release_1_verify"))
+    hands.idle()
+    assert "ε = 1" in asked[0]
+    assert statuses() == ["charged"]
+    assert verify_any(target) == []
+    hands.click("synthetic_release_1_verify")
+    hands.idle()
+    assert hands.text("synthetic_release_1_result").startswith("✓")
+    table = hands.see("synthetic_released_table")
+    assert isinstance(table, QTableView)
+    assert table.model().rowCount() == 2000
+    hands.click("synthetic_released_distribution")
+    assert "by one trained on original rows" in hands.text("synthetic_released_learned")
+
+    original = hands.window.session.opened.table.frame
+    released = pl.read_csv(target)
+    (question,) = [q for q in foreseen.questions if q.asked == "mean"]
+    answer = foreseen.way("synthetic").answers[foreseen.questions.index(question)]
+    (column,) = question.columns
+    # The interval foreseen has 95 %; three times as much, and the draw of the rows, leave no doubt.
+    drawn = 5 * released[column].std() / released.height**0.5
+    assert abs(released[column].mean() - original[column].cast(float).mean()) < 3 * answer.half_length + drawn
+
+    hands.click("synthetic_way_statistics")
+    hands.idle()
+    assert hands.window.session.account.remaining == Decimal(1)
+    hands.type_into("statistics_output", str(tmp_path / "figures.csv"))
+    hands.answer("yes")
+    hands.click("statistics_release")
+    hands.until(lambda: hands.sees("statistics_release_1_verify"))
+    hands.idle()
+    assert statuses() == ["charged", "charged"]
+    assert verify_any(tmp_path / "figures.csv") == []
+    assert hands.window.session.account.remaining == 0
+    told = [part.text() for part in hands.window.findChildren(QLabel) if part.isVisible()]
+    assert not any("δ" in text for text in told)  # nothing here needs it

@@ -1,0 +1,108 @@
+"""What an ordinary model learns from released rows, asked about the original ones. Computed from rows: private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.table import Table
+from workbench.learners import learner
+from workbench.learners.tasks import CLASSIFICATION, REGRESSION
+from workbench.privacy.local.cells import CellArray
+from workbench.sanitize.plan import Plan
+from workbench.signals.cancel import CancelToken
+from workbench.studies.held_out import HeldOut
+from workbench.studies.metrics import measured
+from workbench.studies.regimes import StudyData
+from workbench.studies.splits import seed_of, stratified_split
+
+MODELS = {CLASSIFICATION: "naive-bayes", REGRESSION: "linear-regression"}
+SPLITS = 5
+MOST_ROWS = 100_000
+"""Rows, evenly spaced, that a model is trained on: more change the second decimal of no figure here."""
+
+
+@dataclass(frozen=True)
+class LearnedFrom:
+    """One figure of a model trained on released rows, and of the same model trained on original ones. Private.
+
+    Attributes:
+        target: the column that is predicted.
+        model: the title of the model.
+        metric: the title of the figure.
+        released: its mean, trained on the released rows.
+        original: its mean, trained on other original rows than it is asked about.
+        level: its mean for the one best answer to all rows.
+    """
+
+    target: str
+    model: str
+    metric: str
+    released: float
+    original: float
+    level: float
+
+    @property
+    def words(self) -> str:
+        """The figures in a sentence."""
+        return (
+            f"{self.metric} for {self.target}, on original rows: {self.released:.3f} by a model ({self.model}) trained "
+            f"on these rows, {self.original:.3f} by one trained on original rows, {self.level:.3f} by the same answer "
+            "for every row."
+        )
+
+
+def learned_from(
+    plan: Plan, table: Table, target: str | None, released: Mapping[str, CellArray], cancel: CancelToken
+) -> LearnedFrom | None:
+    """Train an ordinary model on released rows and one on original rows, and ask both about held-out original rows.
+
+    Args:
+        plan: the public facts of the columns.
+        table: the original rows.
+        target: the column to predict; nothing is trained without one among the released columns.
+        released: the (m,) cells of each released column on the plan's grids.
+        cancel: looked at between models.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    if target is None or target not in released or len(released) < 2:
+        return None
+    columns = tuple(c if c.name in released else replace(c, action="drop") for c in plan.columns)
+    task = REGRESSION if plan.column(target).numeric else CLASSIFICATION
+    data = StudyData.read(table, replace(plan, columns=columns), target, task)
+    cells = np.column_stack([released[c.name] for c in (*data.columns, data.target)])
+    cells = cells[np.less(cells[:, -1], data.target.grid().cells.size)]  # a row with nothing to predict teaches nothing
+    X, y = data.values(_spaced(cells))
+    figures = measured(task)
+    model = learner(MODELS[task])
+    if not len(y) or len(data.y) < SPLITS or model.ordinary is None or figures.constant is None:
+        return None
+    classes = 0 if data.target.numeric else len(data.target.values())
+
+    def asked(X: NDArray[np.float64], y: NDArray[Any], held_out: NDArray[np.int64]) -> float:
+        assert model.ordinary is not None
+        cancel.check()
+        fitted = model.ordinary(data.columns, data.target)
+        fitted.fit(X, y)
+        told = HeldOut.ask(fitted, data.columns, classes, data.X[held_out], data.y[held_out])
+        return figures.measure(told, data.target)[figures.main.name]
+
+    found = []
+    for repeat in range(SPLITS):
+        training, held_out = stratified_split(figures.strata(data.y), seed_of("learned from a release", repeat))
+        always = np.full(len(held_out), figures.constant(data.y[training]))
+        level = figures.measure(HeldOut(data.y[held_out], always), data.target)[figures.main.name]
+        training = _spaced(training)
+        found.append((asked(X, y, held_out), asked(data.X[training], data.y[training], held_out), level))
+    on_release, on_rows, level = (float(mean) for mean in np.mean(found, axis=0))
+    return LearnedFrom(target, model.title, figures.main.title, on_release, on_rows, level)
+
+
+def _spaced(rows: NDArray[Any]) -> NDArray[Any]:
+    return rows[:: max(1, -(-len(rows) // MOST_ROWS))]
