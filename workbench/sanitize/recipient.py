@@ -21,7 +21,9 @@ from workbench.sanitize.usefulness import (
 MOST_NAMED = 4
 """Columns that a sentence names one by one."""
 
-RELATIONS_WAYS_OUT = "Drop columns, so that the others get more of ε, or release synthetic rows or a private model instead."
+RELATIONS_WAYS_OUT = (
+    "Drop columns, so that the others get more of ε, or release synthetic rows or a private model instead."
+)
 """What gives a column stronger relations, or needs none in the released table; true at every ε."""
 
 

@@ -58,7 +58,7 @@ _STRENGTH = 400.0
 
 
 def rounds_of(setting: Setting) -> int:
-    """Return how many pairs are chosen: few where noise is large, up to two for each column, and no more than 64; public."""
+    """Return how many pairs are chosen: few where noise is large, up to two for each column, at most 64; public."""
     d = len(setting.columns)
     strength = setting.rows * setting.budget.share(1 / max(d - 1, 1)).strength
     wanted = round((d - 1) * math.sqrt(strength / _STRENGTH))
