@@ -142,6 +142,7 @@ def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder:
         ("age = a..b", "'a' is no end of a range of age"),
         ("city = Graz & city = Linz", "names a column twice"),
         ("age = 0..120", "no row at all is possible"),
+        ("city = Graz; city = Linz | Wien", "no row at all is possible"),
     ],
 )
 def test_what_cannot_be_read_as_impossible_is_refused(folder: Path, run: Run, declared: str, said: str) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.params import ParameterError
-from workbench.synth.base import Impossible
+from workbench.synth.base import BARRIER, Impossible
+from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn
 
 _MOST_CELLS = 1 << 20
@@ -155,11 +156,22 @@ def _number(column: CoarseColumn, text: str) -> float:
         raise ParameterError(f"{text!r} is no end of a range of {column.name}", "--impossible") from None
 
 
-def require_some_row(impossible: Sequence[Impossible]) -> None:
-    """Refuse a statement that leaves no value of its columns.
+def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impossible]) -> None:
+    """Refuse statements that together leave no row at all.
 
     Raises:
-        ParameterError: one does.
+        ParameterError: they do, or they join so many columns that it cannot be found out.
     """
-    if any(mask.all() for _, mask in impossible):
+    sizes = [column.size for column in columns]
+    tree = CliqueTree.of(sizes, [places for places, _ in impossible])
+    if tree.cells > _MOST_CELLS:
+        told = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
+        raise ParameterError(told, "--impossible", "declare less")
+    potentials = tree.flat()
+    for places, mask in impossible:
+        home = tree.home(places)
+        potentials[home] = potentials[home] + spread(np.where(mask, BARRIER, 0.0), places, tree.cliques[home])
+    found = tree.marginals(potentials)
+    # Where every row breaks a statement, all of them together still get the whole chance.
+    if any(found.of(places)[mask].sum() > 0 for places, mask in impossible):
         raise ParameterError("no row at all is possible", "--impossible", "leave a value of each column")

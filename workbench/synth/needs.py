@@ -19,11 +19,11 @@ from workbench.synth.tree_fit import ROUNDS
 MOST_CELLS = 1 << 22
 """Most cells of all tables of a model: some 300 MB while it is fitted."""
 
-_SECONDS_OF_A_COUNT, _SECONDS_OF_A_TABLE = 6e-9, 2.5e-4
+_SECONDS_OF_A_COUNT, _SECONDS_OF_A_TABLE = 1.5e-8, 5e-4
 _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5
 _SECONDS_OF_A_VALUE, _SECONDS_OF_A_DEALT = 4e-7, 8e-6
 _TRIES = 2
-_BYTES_OF_A_CELL, _BYTES_OF_A_VALUE = 80, 40
+_BYTES_OF_A_CELL, _BYTES_OF_A_VALUE = 80, 12
 
 
 @dataclass(frozen=True)

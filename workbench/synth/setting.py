@@ -47,5 +47,5 @@ def setting_for(
     declared = statements(impossible)
     columns = cut_for(columns, declared)
     found = masks(columns, declared)
-    require_some_row(found)
+    require_some_row(columns, found)
     return Setting(columns, target, rows, epsilon, delta, found, cuts)
