@@ -63,6 +63,7 @@ def test_a_delta_is_charged_certified_and_verified(folder: Path, run: Run, more:
     assert (entry["epsilon"], entry["delta"]) == (0.7, 1e-6)
     human = run(*WORDS[:5], "two.csv", "--ledger", "other.sqlite", "--epsilon", "0.7", "--delta", "1e-6")
     assert "charged epsilon = 0.7 and delta = 1e-06, " in human.out
+    assert "this takes about a second and " in human.err
 
 
 def test_the_first_release_sets_the_cap_and_the_second_is_refused(folder: Path, run: Run) -> None:
@@ -115,7 +116,7 @@ def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path
 def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "marginals or mst" in told
+    assert "marginals, mst or aim" in told
 
 
 def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder: Path, run: Run) -> None:

@@ -59,9 +59,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
     needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.asked["rows"])
-    context.emit(Notice("info", f"this takes about {needs.words()}"))
     with Ledger.open(options.ledger) as ledger:
         verdict = central_verdict(prepared, ledger)
+        if verdict.refusal is None and not verdict.waiting:
+            context.emit(Notice("info", f"this takes about {needs.words()}"))
         done = release_central(prepared, ledger, context.emit, context.cancel, account=verdict.account)
     for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
