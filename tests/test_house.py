@@ -112,6 +112,7 @@ def test_an_import_against_the_layers_is_found(tmp_path, file, line, contract):
         "deep",
         "synth",
         "statistics",
+        "rappor",
         "studies",
     ):
         (tmp_path / "workbench" / package).mkdir(parents=True)

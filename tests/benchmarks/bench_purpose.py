@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from workbench.privacy.entropy import SeededEntropy
 from workbench.privacy.local import mechanisms
 from workbench.privacy.local.cells import Cells
+from workbench.privacy.local.error_profile import usual_shapes
 from workbench.privacy.local.mechanisms import Mechanism
+from workbench.privacy.local.unbiased import direct
 from workbench.sanitize.calibrated import candidates
 from workbench.sanitize.estimates import estimate_names, estimate_numbers
 
@@ -74,7 +76,7 @@ def test_what_the_advisor_takes_for_statistics_gives_the_shortest_intervals() ->
     lines = ["# Purpose statistics: widths of 95 % intervals", "", _INTRODUCTION]
     lines += _section("Mean of income", "", INCOME, incomes, mean_width)
     lines += _section("Shares of household sizes", "%", dataclasses.replace(SIZES, values=None), sizes, share_width)
-    lines += ["", _READING]
+    lines += [*_of_shapes(), "", _READING]
     RESULTS.write_text("\n".join([*lines, ""]), "utf-8")
 
 
@@ -84,12 +86,34 @@ _INTRODUCTION = (
 )
 
 _READING = """\
-No wider than under the best single mechanism: met up to ε = 0.6 of the column, where Duchi's is taken, and for shares
-within 1.5 %. Above, the interval of the mean is up to 5 % wider than the shortest on this table, whose incomes lie
-near the lower bound. The advisor reads no rows: Duchi's noise is least at the bounds and
-largest in the middle, that of piecewise the other way round, so that no rule without data is the best for every table.
-Tried: the mean of the variance over all values (takes piecewise at ε = 1: 10 % wider here), and the largest variance,
-which is used (takes hybrid: 4 %). No one mechanism for both columns is as good as `auto` in both sections."""
+No wider than under the best single mechanism: met at every ε but 2 for the mean (2.6 % wider), and within 1.5 % for
+shares. The advisor reads no rows. Duchi's noise is least at the bounds and largest in the middle, that of piecewise the
+other way round, so that no rule without data is the best for every table; the advisor takes the least geometric mean
+of the variances in ten public shapes. Tried before: the mean of the variance over all values (takes piecewise at ε = 1:
+10 % wider here), and the largest variance (takes hybrid from 0.6 on: 4, 1 and 5 % wider here at 1, 2 and 4, and up to
+half as wide again on ordinary shapes: last column above). Taking Duchi's at ε = 2 would be the best for this table and
+53 % wider for values about the middle. No one mechanism for both columns is as good as `auto` in both sections."""
+
+
+def _of_shapes() -> list[str]:
+    """How much wider than the best intervals of a mean are, at worst over the public shapes, from the tables alone."""
+    values = np.asarray(INCOME.values)
+    shapes = usual_shapes(values)
+    out = ["", "## Mean of columns of ten public shapes: width beside the best mechanism of each shape, largest", ""]
+    out += ["| ε | advisor's choice | its largest | that of hybrid |", "|---" * 4 + "|"]
+    for epsilon in EPSILONS:
+        widths = {}
+        for name in ("duchi", "hybrid", "piecewise", "square-wave"):
+            channel = mechanisms.mechanism(name).build(INCOME, epsilon).channel()
+            found = direct(channel, values)
+            assert found is not None
+            widths[name] = np.sqrt(shapes @ found.variance(channel))
+        best = np.min(list(widths.values()), axis=0)
+        auto = advised(INCOME, epsilon).name
+        largest = {name: float((w / best).max()) for name, w in widths.items()}
+        out.append(f"| {epsilon:g} | {auto} | {largest[auto]:.3f} | {largest['hybrid']:.3f} |")
+        assert largest[auto] <= 1.15
+    return out
 
 
 def _section(
@@ -110,5 +134,5 @@ def _section(
         best, stairs = widths[auto] / min(widths.values()), widths[auto] / widths["staircase"]
         out.append(f"| {epsilon:g} | " + " | ".join(cellular) + f" | {best:.3f} | {stairs:.3f} |")
         assert stairs <= 0.5, (title, epsilon, stairs)
-        assert best <= (1.001 if epsilon <= 0.5 else 1.05), (title, epsilon, best)
+        assert best <= (1.03 if epsilon == 2 else 1.015), (title, epsilon, best)
     return out

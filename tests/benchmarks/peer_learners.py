@@ -1,4 +1,4 @@
-"""Run by a peer environment's Python: diffprivlib's models on splits from standard input, predictions to output."""
+"""Run by a peer environment's Python: diffprivlib's models on splits from standard input, what they say to output."""
 
 import json
 import sys
@@ -41,7 +41,9 @@ def main() -> None:
         told = []
         for repeat, (train, test) in enumerate(task["splits"]):
             model = fitted(task["kind"], epsilon, task, X[train], y[train], repeat)
-            told.append(np.asarray(model.predict(X[test]), float).tolist())
+            said = np.asarray(model.predict(X[test]), float).tolist()
+            centres = model.cluster_centers_.tolist() if task["kind"] == "kmeans" else None
+            told.append({"said": said, "centres": centres})
         out.append(told)
     json.dump(out, sys.stdout)
 

@@ -217,7 +217,7 @@ DRAFT = ["plan", "people.csv", "--epsilon", "1", "-o"]
 FORECAST = ["forecast", "--plan", "plan.toml", "--rows"]
 WORDS: dict[str, tuple[list[str], str]] = {
     "an unknown command": (["sanitise"], "the command 'sanitise' is not known, did you mean 'sanitize'?; see"),
-    "a command of later": (["rappor"], "`workbench rappor` is not in this version"),
+    "a command of later": (["grid"], "`workbench grid` is not in this version"),
     "an option before the command": (["--json", "samples"], "the command '--json' is not known"),
     "an empty command": ([""], "the command '' is not known"),
     "no argument": (["sanitize"], "the following arguments are required: DATA, --plan, -o/--output"),
@@ -230,7 +230,22 @@ WORDS: dict[str, tuple[list[str], str]] = {
     "an engine of later": ([*SANITIZE, "--engine", "dask"], "--engine dask is not in this version"),
     "an unknown engine": ([*SANITIZE, "--engine", "spark"], "--engine spark is not known"),
     "a scheduler": ([*SANITIZE, "--scheduler", "tcp://x"], "--scheduler is not in this version"),
-    "a bundle": ([*SANITIZE, "--bundle", "x"], "--bundle is not in this version"),
+    "a bundle in a missing folder": ([*SANITIZE, "--bundle", "no/x"], "the folder of the bundle cannot be made there"),
+    "a PDF by another name": ([*SANITIZE, "--pdf", "x.doc"], "--pdf writes a .pdf file (x.doc)"),
+    "HTML in a missing folder": ([*SANITIZE, "--html", "no/x.html"], "the document cannot be written there"),
+    "a signature without a key": ([*SANITIZE, "--sign"], "there is no signing key"),
+    "no document": (["certificate", "x.csv"], "nothing was asked for; give --pdf FILE"),
+    "a document of no release": (["certificate", "x.csv", "--html", "x.html"], "the file does not exist (x.csv)"),
+    "a key without a name": (["key", "trust", "x"], "`key trust` needs --name"),
+    "a name without a key": (["key", "trust", "--name", "x"], "`key trust` needs a public key"),
+    "a key that is none": (["key", "trust", "x", "--name", "y"], "this is no Ed25519 public key"),
+    "a key to forget": (["key", "forget", "--name", "y"], "no key is trusted as 'y'"),
+    "a key too many": (["key", "make", "x"], "`key make` takes neither a key nor a name"),
+    "an answer of nobody": (
+        ["explain", "--reader", "everyon"],
+        "the answer 'everyon' is not known, did you mean 'everyone'?",
+    ),
+    "an epsilon to explain": (["explain", "--epsilon", "0"], "--epsilon"),
     "an unknown suffix": (
         sanitize(output="out.xlsx"),
         "the output's suffix '.xlsx' is not known (out.xlsx); use one of",

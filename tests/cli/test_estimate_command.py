@@ -109,19 +109,21 @@ def test_purpose_decides_what_auto_chooses_and_forecast_says_both_errors(release
         assert isinstance(found, dict)
         return found
 
+    plan = PLAN.replace("epsilon = 3.0", "epsilon = 1.6")
+    (released / "plan.toml").write_text(plan, "utf-8")
     many = column()
-    assert (many["purpose"], many["mechanism"], many["advised"]) == ("statistics", "hybrid", "hybrid")
-    (released / "plan.toml").write_text(PLAN.replace("upper = 120", 'upper = 120\npurpose = "values"'), "utf-8")
+    assert (many["purpose"], many["mechanism"], many["advised"]) == ("statistics", "duchi", "duchi")
+    (released / "plan.toml").write_text(plan.replace("upper = 120", 'upper = 120\npurpose = "values"'), "utf-8")
     near = column()
     assert (near["purpose"], near["mechanism"], near["advised"]) == ("values", "piecewise", "piecewise")
     assert many["expected_absolute_error"] > near["expected_absolute_error"]
-    assert many["statistic_sd"] == many["statistic_candidates"]["hybrid"] < many["statistic_candidates"]["piecewise"]
-    (released / "plan.toml").write_text(PLAN, "utf-8")
+    assert many["statistic_sd"] == many["statistic_candidates"]["duchi"] < many["statistic_candidates"]["piecewise"]
+    (released / "plan.toml").write_text(plan, "utf-8")
     assert many["mean_error"] == pytest.approx(many["statistic_sd"] / 100)
     assert many["statistic_candidates"]["staircase"] is None
     assert run(*sanitize(output="other.csv", ledger="other.sqlite")).code == 0
     (age, _) = run("estimate", "other.csv", "--json").json["columns"]
-    assert (age["mechanism"], age["biased"]) == ("hybrid", False)
+    assert (age["mechanism"], age["biased"]) == ("duchi", False)
     (released / "plan.toml").write_text(PLAN.replace("upper = 120", 'upper = 120\npurpose = "fun"'), "utf-8")
     assert "purpose" in run("forecast", "--plan", "plan.toml").error()
 

@@ -29,6 +29,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     cells = [f'{20 + i % 50},"{(GRAZ, LINZ)[i % 2]}"' for i in range(60)]
     (tmp_path / "t.csv").write_text("\n".join([f'"{AGE}","{CITY}"', *cells]) + "\n", "utf-8", newline="")
+    (tmp_path / "r.csv").write_text("k,h,m,p,q,f\n32,2,2,0.5,0.75,0\n", "utf-8")
+    (tmp_path / "cand.txt").write_text(f'"{GRAZ}"\n"{LINZ}"\n', "utf-8", newline="")
+    (tmp_path / "bad.txt").write_text(f'"{GRAZ}"\n"{GRAZ}"\n', "utf-8", newline="")
     write_plan("plan.toml")
     return tmp_path
 
@@ -63,6 +66,7 @@ NETWORK = [
     "1",
 ]
 STATISTICS = ["--plan", "plan.toml", "--epsilon", "1"]
+RAPPOR, LEDGER_R, BITS = ["--params", "r.csv"], ["--ledger", "r.sqlite"], ["--k=32", "--m=2"]
 WALK: list[tuple[list[str], int]] = [
     (["describe", "t.csv", *READING], 0),
     (["plan", "t.csv", "--epsilon", "1", "--from-data", "-o", "made.toml", *READING], 0),
@@ -79,6 +83,11 @@ WALK: list[tuple[list[str], int]] = [
     (["synthesize", "t.csv", *SYNTHESIS, "--method", f"mst{CLEAR}", "-o", "no.csv", *READING], 2),
     (["verify", f"out{CLEAR}.csv", *LEDGER], 0),
     (["verify", f"made{CLEAR}.csv"], 0),
+    (["certificate", f"out{CLEAR}.csv", "--html", f"out{CLEAR}.html"], 0),
+    (["certificate", f"made{CLEAR}.csv", "--html", f"made{C1}.html"], 0),
+    (["certificate", f"no{CLEAR}.csv", "--html", "no.html"], 2),
+    (["key", "show"], 0),
+    (["key", "forget", "--name", f"a{CLEAR}"], 2),
     (["estimate", f"out{CLEAR}.csv", "--certificate", f"out{CLEAR}.csv.certificate.json"], 0),
     (["statistics", "t.csv", *STATISTICS, "-o", f"sta{CLEAR}.csv", "--ledger", "f.sqlite", *READING], 0),
     (["statistics", *STATISTICS, "--forecast", "--rows", "50", "--mean", AGE, "--by", CITY], 0),
@@ -98,8 +107,19 @@ WALK: list[tuple[list[str], int]] = [
     (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
+    (["explain", "--epsilon", "1"], 0),
+    (["explain", "--reader", f"a{CLEAR}"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
+    (["rappor", "encode", "t.csv", *RAPPOR, "--column", CITY, "-o", f"rep{CLEAR}.csv", *LEDGER_R, *READING], 0),
+    (["rappor", "encode", "t.csv", *RAPPOR, "--column", f"no{CLEAR}", "-o", "no.csv", *LEDGER_R, *READING], 2),
+    (["rappor", "encode", "t.csv", *RAPPOR, "-o", "no.csv", *LEDGER_R, *READING], 2),
+    (["rappor", "sum", f"rep{CLEAR}.csv", *RAPPOR, "-o", f"sum{CLEAR}.csv"], 0),
+    (["rappor", "map", "cand.txt", *RAPPOR, "-o", f"map{CLEAR}.csv"], 0),
+    (["rappor", "map", "bad.txt", *RAPPOR, "-o", f"no{CLEAR}.csv"], 2),
+    (["rappor", "decode", "--counts", f"sum{CLEAR}.csv", "--map", f"map{CLEAR}.csv", *RAPPOR, "-o", "res.csv"], 0),
+    (["rappor", "simulate", "--data", "t.csv", "--column", CITY, "--f=0", "--reports=20000", *BITS], 0),
+    (["rappor", "simulate", "--preset", f"no{CLEAR}"], 2),
     (["ledger", "show", *LEDGER], 0),
     (["ledger", "show", "--ledger", f"{CLEAR}"], 2),
     (["samples"], 0),

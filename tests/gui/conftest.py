@@ -31,6 +31,7 @@ from workbench.data.columns import profile
 from workbench.data.samples import sample_tables
 from workbench.data.table import Table
 from workbench.gui.app import application, main_window
+from workbench.gui.pages.protect.share_edits import evenly
 from workbench.gui.project import open_table as opening
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets.way_bar import WayBar
@@ -171,7 +172,7 @@ def people(
     monkeypatch: pytest.MonkeyPatch,
 ) -> MainWindow:
     """A window in which the people sample was opened by a click, planned as a table of one's own: evenly, at ε = 1."""
-    monkeypatch.setattr(opening, "with_first_plan", lambda plan, described: plan)
+    monkeypatch.setattr(opening, "with_first_plan", lambda plan, described: evenly(plan))
     press(window, "sample_people")
     idle(window)
     assert window.session.opened is not None

@@ -49,14 +49,15 @@ class ScriptedNoise:
         return list(values) if self._script is None else list(self._script[len(self.asked) - 1])
 
 
-def fit(rows: Sequence[Record], noise: ScriptedNoise, epsilon: float) -> ScriptedNoise:
-    parameters = KMeansParameters(epsilon=epsilon)
+def fit(rows: Sequence[Record], noise: ScriptedNoise, epsilon: float, groups: int) -> ScriptedNoise:
+    parameters = KMeansParameters(epsilon=epsilon, groups=groups)
     KMeans(ATTRIBUTES, TARGET, parameters, noise).fit([r[:2] for r in rows], [r[2] for r in rows])
     return noise
 
 
-# At 5 the start is a line, and for one row nothing else is asked; at 5,000 it is a figure, chosen by report-noisy-max.
-@pytest.mark.parametrize("epsilon", [5.0, 5000.0])
+# At 5 the start is a line, and for one row nothing else is asked (of two groups only where they part); at 5,000 it is
+# a figure, chosen by report-noisy-max.
+@pytest.mark.parametrize(("epsilon", "groups"), [(5.0, 2), (5.0, 3), (5000.0, 2)])
 @pytest.mark.parametrize(
     ("rows", "records"),
     [
@@ -66,13 +67,13 @@ def fit(rows: Sequence[Record], noise: ScriptedNoise, epsilon: float) -> Scripte
     ],
 )
 def test_every_zero_out_pair_of_tiny_tables_stays_within_epsilon(
-    rows: int, records: list[Record], epsilon: float
+    rows: int, records: list[Record], epsilon: float, groups: int
 ) -> None:
     whole = [*records, EMPTY_ROW]
     # What every table is told: the answers of one of them.
-    script = [values for values, *_ in fit([records[0]] * rows, ScriptedNoise(), epsilon).asked]
+    script = [values for values, *_ in fit([records[0]] * rows, ScriptedNoise(), epsilon, groups).asked]
     tables = {
-        chosen: fit([whole[i] for i in chosen], ScriptedNoise(script), epsilon).asked
+        chosen: fit([whole[i] for i in chosen], ScriptedNoise(script), epsilon, groups).asked
         for chosen in itertools.product(range(len(whole)), repeat=rows)
     }
     largest = 0.0
@@ -110,7 +111,7 @@ def found(data: Table, epsilon: float | None, repeat: int) -> float:
 
 # diffprivlib 0.6.6 on iris, 20 splits: .49, .46, .51, .55, .66; .72 without privacy.
 @pytest.mark.parametrize(
-    ("epsilon", "least"), [(0.1, 0.4), (0.3, 0.46), (1.0, 0.51), (3.0, 0.57), (10.0, 0.62), (None, 0.66)]
+    ("epsilon", "least"), [(0.1, 0.44), (0.3, 0.46), (1.0, 0.51), (3.0, 0.57), (10.0, 0.62), (None, 0.66)]
 )
 def test_groups_of_iris(epsilon: float | None, least: float) -> None:
     data = iris()

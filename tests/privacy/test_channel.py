@@ -7,7 +7,7 @@ import pytest
 
 from workbench.privacy.local.cells import Cells
 from workbench.privacy.local.channel import DENSE_UPTO, DenseTable, DistanceTable, TwoChances, channel_of
-from workbench.privacy.local.error_profile import error_profile
+from workbench.privacy.local.error_profile import error_profile, usual_shapes
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import (
     BOUNDED_LAPLACE,
@@ -172,8 +172,18 @@ def test_the_variance_of_the_unbiased_mean_is_that_of_simulated_ones() -> None:
     random = np.random.default_rng(2)
     draws = np.stack([random.choice(11, 200_000, p=row) for row in table.probabilities()])
     squares = (linear.values[draws] - np.asarray(grid.values)[:, None]) ** 2
-    worst = int(np.argmax(squares.mean(axis=1)))
+    shapes = usual_shapes(np.asarray(grid.values))
     known = error_profile(table, grid).statistic_variance
-    # The forecast is for the value with the most noise: six standard errors of 200,000 squares of bounded noise.
-    assert known == pytest.approx(squares[worst].mean(), abs=6 * squares[worst].std() / 200_000**0.5)
-    assert known == pytest.approx(linear.variance(table.channel()).max())
+    # Six standard errors of 200,000 squares of bounded noise, for the value where they vary most.
+    usual = np.exp(np.log(shapes @ squares.mean(axis=1)).mean())
+    assert known == pytest.approx(usual, abs=6 * squares.std(axis=1).max() / 200_000**0.5)
+    assert known == pytest.approx(np.exp(np.log(shapes @ linear.variance(table.channel())).mean()))
+
+
+def test_the_usual_shapes_are_shares_and_mirror_each_other() -> None:
+    for values in (np.arange(2.0), np.arange(11.0), np.array([0.0, 1.0, 5.0, 100.0])):
+        shapes = usual_shapes(values)
+        assert shapes.sum(axis=1) == pytest.approx(np.ones(len(shapes)))
+        assert (shapes >= 0).all()
+    even = usual_shapes(np.arange(11.0))
+    assert even.mean(axis=0) == pytest.approx(even.mean(axis=0)[::-1])

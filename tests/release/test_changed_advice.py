@@ -49,7 +49,7 @@ def test_advice_that_changed_does_not_change_what_a_release_is_read_with(
     advice = calibrated.candidates
     monkeypatch.setattr(calibrated, "candidates", lambda *given: advice(*given)[::-1])
     (after,) = read_release(file).columns
-    assert after.mechanism.name == before.mechanism.name == "hybrid"
+    assert after.mechanism.name == before.mechanism.name == "duchi"
     assert after.randomiser.digest() == before.randomiser.digest()
     assert verify_release(file) == []
 

@@ -28,6 +28,7 @@ from workbench.release.verify_any import ledger_claims, verify_any
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
+from workbench.synth import SYNTHESISERS
 from workbench.synth.parameters import SynthesisParameters
 
 WHOLE = {"out.csv", "out.csv.certificate.json"}
@@ -94,6 +95,31 @@ def test_several_rows_of_a_person_multiply_the_charge(tmp_path: Path) -> None:
     told = certificate_of(tmp_path / "out.csv")["guarantee"]
     assert (told["epsilon"], told["epsilon_row"]) == ("0.3", "0.1")
     assert verify_any(tmp_path / "out.csv") == []
+
+
+@pytest.mark.parametrize("method", [method.name for method in SYNTHESISERS])
+def test_three_releases_of_a_tenth_fit_a_cap_of_three_tenths(tmp_path: Path, method: str) -> None:
+    """Shares and their sums are decimals: no last bit makes the budget insufficient."""
+    with Ledger.open(tmp_path / "l.sqlite") as opened:
+        opened.set_cap(opened.identify(table_of(60)), Decimal("0.3"))
+    for name in ("a.csv", "b.csv", "c.csv"):
+        chosen = {"target": "city", "method": method}
+        done = release(tmp_path / "l.sqlite", tmp_path / name, epsilon="0.1", chosen=chosen)
+    assert done.epsilon_remaining == 0
+    with pytest.raises(BudgetRefusedError):
+        release(tmp_path / "l.sqlite", tmp_path / "d.csv", epsilon="0.001", chosen=chosen)
+
+
+@pytest.mark.parametrize("method", [method.name for method in SYNTHESISERS])
+def test_a_value_that_one_row_alone_has_is_in_no_file(tmp_path: Path, method: str) -> None:
+    """The domain is the plan's: whoever has a value of their own is in the table as if the cell were empty."""
+    frame = table_of(60).frame
+    cities = pl.Series("city", ["Atlantis", *frame["city"].to_list()[1:]])
+    told = Table(frame.with_columns(cities), "people.csv")
+    chosen = {"target": "city", "method": method}
+    release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan_of(invalid="replace"), told, chosen=chosen)
+    for file in tmp_path.iterdir():
+        assert b"Atlantis" not in file.read_bytes(), file.name
 
 
 def test_invalid_values_may_be_replaced_and_empty_rows_contribute_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -53,6 +54,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust-code", action="store_true", default=None, help="(not in this version)")
     add_output(parser, "a new folder for the network, its card and its private metrics")
     add_ledger(parser)
+    add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -66,6 +68,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
+    check_documents(options, options.data, options.bounds, options.ledger, options.test)
     facts = load_confirmed(options.bounds)
     features = network_features(facts, options.target)
     table = read_data(options, context, facts)
@@ -99,7 +102,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             emit=context.emit,
             cancel=context.cancel,
         )
-    return _result(done)
+    return {**_result(done), **write_documents(options, options.output, context)}
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
@@ -161,7 +164,7 @@ def _text(result: Mapping[str, Any]) -> str:
         accuracy + badge,
         f"{Path(result['output']) / 'private'} is not for release: leave it out when you copy the folder",
     ]
-    return "\n".join(line for line in lines if line)
+    return "\n".join(line for line in lines if line) + documents_text(result)
 
 
 COMMAND = Command(

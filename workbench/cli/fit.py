@@ -11,6 +11,13 @@ from workbench import learners
 from workbench.cli import fit_on_release
 from workbench.cli.command import Command, Context
 from workbench.cli.models import TARGET_HELP, add_parameters, one_of, read_parameters
+from workbench.cli.release_documents import (
+    add_documents,
+    asks_for_documents,
+    check_documents,
+    documents_text,
+    write_documents,
+)
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, read_data
 from workbench.cli.training import stopped_words
 from workbench.learners import Learner, learner
@@ -38,6 +45,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
     add_output(parser, "a new folder for the model and its card")
     add_ledger(parser)
+    add_documents(parser)
     fit_on_release.add_release(parser)
     add_parameters(parser)
 
@@ -48,6 +56,9 @@ def _has_delta(model: Learner) -> bool:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if fit_on_release.asks_for_release(options):
+        if asks_for_documents(options):
+            what = "documents of a model that learns from a release are made afterwards"
+            raise ParameterError(what, mend="see `workbench certificate --help`")
         return fit_on_release.run(options, context)
     chosen = learner(options.model)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
@@ -57,6 +68,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError(f"the model {chosen.name} has delta = 0", mend="leave --delta out")
         given["delta"] = chosen.parameters.declared()["delta"].parse(options.delta, "--delta")
     parameters = read_parameters(options, chosen, **given)
+    check_documents(options, options.data, options.bounds, options.ledger)
     plan = load_confirmed(options.bounds)
     features, target = columns_of(plan, options.target)
     table = read_data(options, context, plan)
@@ -89,6 +101,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         **({"uses": done.uses} if done.uses else {}),
         **({"predictions": found.predictions, "made_of": found.made_of} if found.made_of else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -99,7 +112,9 @@ def _text(result: Mapping[str, Any]) -> str:
     return (
         f"released {result['model']} to {result['output']}\n"
         f"charged epsilon = {charge(result['epsilon_charged'])}{of}, {charge(result['epsilon_remaining'])} remain "
-        f"(release {result['release_id']})" + (f"\n{result['uses']}" if "uses" in result else "")
+        f"(release {result['release_id']})"
+        + (f"\n{result['uses']}" if "uses" in result else "")
+        + documents_text(result)
     )
 
 

@@ -85,7 +85,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         dictionary=dictionary,
     )
     _keep_filled(options.output, made.unfilled)
-    for note in made.notes:
+    notes = [*made.notes, *filter(None, (made.on_target,))]
+    for note in notes:
         context.emit(Notice("info", note))
     write_output(options.output, made.toml.encode())
     if options.from_data:
@@ -94,7 +95,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "plan": str(options.output),
         "unfilled": list(made.unfilled),
         "guesses": places(made.guesses),
-        "notes": list(made.notes),
+        "notes": notes,
         "guessed": [str(guess) for guess in made.guesses],
     }
 

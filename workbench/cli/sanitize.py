@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
     add_ledger,
@@ -32,7 +33,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_ledger(parser)
     parser.add_argument("--engine", default="local", metavar="local|dask", help="where the work runs (default local)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="scheduler of the dask engine")
-    parser.add_argument("--bundle", metavar="DIR", help="folder for plan, certificate, checksums and data together")
+    add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -40,8 +41,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         raise ParameterError("--engine dask is not in this version", mend="use --engine local")
     if options.engine != "local":
         raise ParameterError(f"--engine {options.engine} is not known", mend="use --engine local")
-    not_here(options, "scheduler", "bundle")
+    not_here(options, "scheduler")
     to = destination(options.output, options.data, options.plan, options.ledger)
+    check_documents(options, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
     prepared = prepared_release(plan, table, to)
@@ -65,6 +67,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -74,7 +77,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"released {result['rows']} rows to {result['output']}",
             f"certificate {result['certificate']}",
             f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-            f"(release {result['release_id']})",
+            f"(release {result['release_id']}){documents_text(result)}",
         ]
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
     add_delta,
@@ -60,6 +61,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_delta(parser)
     add_output(parser, "the released figures; .csv or .json", required=False)
     add_ledger(parser)
+    add_documents(parser)
     for name in STATISTICS:
         what, told = _OPTIONS[name]
         parser.add_argument(f"--{name}", action="append", metavar=what, help=f"{told}; may be repeated")
@@ -91,6 +93,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.rows is not None:
         raise ParameterError("--rows is for --forecast", mend="leave it out: the rows of the table count")
     to = destination(options.output, options.data, options.plan, options.ledger, options.request, formats=FORMATS)
+    check_documents(options, options.data, options.plan, options.ledger, options.request)
     plan = load_confirmed(options.plan)
     request = _request(options, plan)
     table = read_data(options, context, plan)
@@ -113,6 +116,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -152,7 +156,8 @@ def _text(result: Mapping[str, Any]) -> str:
     if "forecast" in result:
         cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
         return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
-    return f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n{charged_words(result)}"
+    done = f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
+    return f"{done}{charged_words(result)}{documents_text(result)}"
 
 
 COMMAND = Command(

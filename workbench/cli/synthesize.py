@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
     add_delta,
@@ -45,6 +46,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, SynthesisParameters)
     add_output(parser, "the synthetic table; .csv, .tsv or .parquet")
     add_ledger(parser)
+    add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -52,6 +54,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     chosen = read_options(options, SynthesisParameters)
     to = destination(options.output, options.data, options.plan, options.ledger)
+    check_documents(options, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
     rows = plan.rows_of(table).rows
@@ -79,6 +82,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(done.output),
         "certificate": str(done.certificate),
         **({"published_earlier": True} if done.published_earlier else {}),
+        **write_documents(options, done.output, context),
     }
 
 
@@ -87,7 +91,7 @@ def _text(result: Mapping[str, Any]) -> str:
         [
             f"released {result['rows']} synthetic rows to {result['output']} (method {result['method']})",
             f"certificate {result['certificate']}",
-            charged_words(result),
+            f"{charged_words(result)}{documents_text(result)}",
         ]
     )
 

@@ -9,14 +9,21 @@ from typing import Any
 
 from workbench.cli.command import Command, Context
 from workbench.cli.tables import add_ledger, existing_ledger
+from workbench.release.bundle.manifest import is_bundle, released_in
+from workbench.release.bundle.verify_bundle import BUNDLE_CANNOT_KNOW
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import CANNOT_KNOW_ORIGIN, MADE_FROM, is_model, read_card
 from workbench.release.table.verify import CANNOT_KNOW, verify_in_ledger
-from workbench.release.verify_any import ledger_claims, verify_any
+from workbench.release.verify_any import ledger_claims, signatures, verify_any
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("release", type=Path, metavar="RELEASE", help="a released file, its certificate, or its folder")
+    parser.add_argument(
+        "release", type=Path, metavar="RELEASE", help="a released file, its certificate, its folder, or a bundle"
+    )
+    parser.add_argument(
+        "--known", action="store_true", help="a fault unless it is signed with your own key or a trusted one"
+    )
     add_ledger(parser)
 
 
@@ -24,18 +31,27 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     path = existing_ledger(options.ledger)
     problems = verify_any(options.release, context.cancel)
     cannot_know = CANNOT_KNOW
-    if is_model(options.release) and not problems and MADE_FROM in read_card(options.release):
+    bundle = is_bundle(options.release)
+    if bundle:
+        cannot_know += f"; {BUNDLE_CANNOT_KNOW}"
+    release = released_in(options.release) if bundle and not problems else options.release
+    if is_model(release) and not problems and MADE_FROM in read_card(release):
         cannot_know += f"; {CANNOT_KNOW_ORIGIN}"
+    signature = None if problems else signatures(options.release)
+    if options.known and not problems and not (signature is not None and signature.known):
+        problems = [f"it was signed with {signature.issuer}" if signature is not None else "it has no signature"]
     if path is not None and not problems:
         document = ledger_claims(options.release)
         with Ledger.read(path) as ledger:
             problems = verify_in_ledger(document, ledger)
-    return {"ok": not problems, "problems": problems, "cannot_know": cannot_know}
+    told = {"signature": signature.to_plain()} if signature is not None else {}
+    return {"ok": not problems, "problems": problems, **told, "cannot_know": cannot_know}
 
 
 def _text(result: Mapping[str, Any]) -> str:
     if result["ok"]:
-        return f"ok: the release is what its certificate says\n{result['cannot_know']}"
+        by = f"signed with {result['signature']['issuer']}\n" if "signature" in result else ""
+        return f"ok: the release is what its certificate says\n{by}{result['cannot_know']}"
     return "\n".join(["NOT what the certificate says:", *(f"  {p}" for p in result["problems"]), result["cannot_know"]])
 
 

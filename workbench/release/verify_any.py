@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from workbench.params import WorkbenchError
+from workbench.release.bundle.manifest import MANIFEST, is_bundle, released_in
+from workbench.release.bundle.verify_bundle import bundle_problems
 from workbench.release.central.certificate import is_central, read_central
 from workbench.release.central.verify import verify_central
-from workbench.release.model.card import is_model, ledger_facts, read_card, verify_model
+from workbench.release.model.card import CARD, is_model, ledger_facts, read_card, verify_model
+from workbench.release.signature.signature_file import Signature, signature_of
 from workbench.release.table.certificate import read_certificate
 from workbench.release.table.open_release import located
 from workbench.release.table.verify import verify_release
@@ -16,12 +20,37 @@ from workbench.signals.cancel import CancelToken
 
 
 def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
-    """Return a sentence for every fault of the release at ``path``: a file, its certificate or its folder.
+    """Return a sentence for every fault of the release at ``path``: a file, its certificate, its folder or a bundle.
+
+    A signature beside the certificate, or of the bundle, is checked too; who holds its key, :func:`signatures` says.
 
     Raises:
         InputError: there is nothing to check: no file or no certificate.
         CancelledError: ``cancel`` was set.
     """
+    if is_bundle(path):
+        return bundle_problems(path) or verify_any(released_in(path), cancel)
+    problems = _verify_one(path, cancel)
+    try:
+        signatures(path)
+    except WorkbenchError as error:
+        problems.append(str(error))
+    return problems
+
+
+def signatures(path: Path) -> Signature | None:
+    """Return the signature of the release or bundle at ``path``, or ``None`` where it has none.
+
+    Raises:
+        InputError: there is a file in its place that is no signature.
+        CheckFailedError: it is not that of the certificate, or of the manifest.
+    """
+    if is_bundle(path):
+        return signature_of(path / MANIFEST)
+    return signature_of(path / CARD if is_model(path) else located(path)[1])
+
+
+def _verify_one(path: Path, cancel: CancelToken | None) -> list[str]:
     if is_model(path):
         return verify_model(path)
     certificate = located(path)[1]
@@ -32,6 +61,8 @@ def verify_any(path: Path, cancel: CancelToken | None = None) -> list[str]:
 
 def ledger_claims(path: Path) -> dict[str, Any]:
     """Return what a ledger can confirm of the release at ``path``, whose certificate or card was verified."""
+    if is_bundle(path):
+        path = released_in(path)
     if is_model(path):
         return ledger_facts(read_card(path))
     certificate = located(path)[1]

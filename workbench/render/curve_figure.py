@@ -66,6 +66,7 @@ def curve_figure(result: CurveResult, source: str, metric: str = "") -> CurveFig
         series=tuple(series),
         baselines=tuple(baselines),
         span=(values[0], values[-1]) if against else (plan.epsilons[0], plan.epsilons[-1]),
+        against=against,
     )
 
 

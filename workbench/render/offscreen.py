@@ -60,13 +60,6 @@ def write_figure(
         "scale": scale,
         "theme": theme,
     }
-    package = str(Path(__file__).resolve().parents[2])
-    environment = {
-        **os.environ,
-        "QT_QPA_PLATFORM": "offscreen",
-        "PYQTGRAPH_QT_LIB": "PySide6",
-        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
-    }
     part = _part(path)
     try:
         # -P: a file that happens to be named like a module in the working folder is not imported.
@@ -74,7 +67,7 @@ def write_figure(
             [sys.executable, "-P", "-m", "workbench.render.offscreen"],
             input=json.dumps(request).encode(),
             capture_output=True,
-            env=environment,
+            env=qt_environment(),
             timeout=PATIENCE,
             check=False,
         )
@@ -92,6 +85,18 @@ def write_figure(
     if child.returncode == InputError.exit_code:
         raise InputError(last, str(path), "choose another place")
     raise WorkbenchError(f"the figure could not be drawn: {last}", str(path), "report this with the figure's data")
+
+
+def qt_environment() -> dict[str, str]:
+    """Return the environment of a child that draws without a screen."""
+    package = str(Path(__file__).resolve().parents[2])
+    return {
+        **os.environ,
+        "QT_QPA_PLATFORM": "offscreen",
+        "PYQTGRAPH_QT_LIB": "PySide6",
+        "QT_HASH_SEED": "0",  # Qt writes the fonts of a PDF in the order of a table that is seeded at each start
+        "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
+    }
 
 
 def check_plot_path(path: Path) -> None:
@@ -136,17 +141,15 @@ def main() -> int:
 
 
 def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> None:
-    from PySide6.QtCore import QBuffer, QRect, QRectF, QSize
-    from PySide6.QtGui import QImage, QImageWriter, QPainter
+    from PySide6.QtCore import QBuffer, QRect, QSize
+    from PySide6.QtGui import QImage, QImageWriter
     from PySide6.QtSvg import QSvgGenerator
 
     width, height = request["width"], request["height"]
     vector = path.suffix.lower() == ".svg"
     scale = 1.0 if vector else request["scale"]
     view = module.view(figure, THEMES[request["theme"]], scale)
-    view.resize(width, height)
-    view.show()
-    whole, memory = QRectF(0, 0, width, height), QBuffer()
+    memory = QBuffer()
     memory.open(QBuffer.OpenModeFlag.WriteOnly)
     if vector:
         drawing = QSvgGenerator()
@@ -155,11 +158,11 @@ def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> N
         drawing.setViewBox(QRect(0, 0, width, height))
         drawing.setTitle(figure.title)
         drawing.setDescription(figure.badge)
-        _paint(view, QPainter(drawing), whole)
+        paint(view, drawing, width, height)
     else:
         image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
-        _paint(view, QPainter(image), whole)
+        paint(view, image, width, height)
         writer = QImageWriter(memory, b"png")
         if not writer.write(image):
             raise OSError(writer.errorString())
@@ -174,7 +177,14 @@ def _draw(module: Any, figure: Figure, request: dict[str, Any], path: Path) -> N
     part.replace(path)
 
 
-def _paint(view: Any, painter: Any, whole: Any) -> None:
+def paint(view: Any, device: Any, width: int, height: int) -> None:
+    """Paint the widget of a figure on ``device``, at ``width`` by ``height`` logical pixels."""
+    from PySide6.QtCore import QRectF
+    from PySide6.QtGui import QPainter
+
+    view.resize(width, height)
+    view.show()
+    whole, painter = QRectF(0, 0, width, height), QPainter(device)
     painter.setRenderHint(painter.RenderHint.Antialiasing)
     painter.fillRect(whole, view.backgroundBrush())
     view.scene().render(painter, whole, whole)

@@ -94,7 +94,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class CurveFigure:
-    """A metric against ε on a logarithmic axis.
+    """A metric against ε, or a parameter of the model, on a logarithmic axis.
 
     Attributes:
         title: what the figure shows, in a few words.
@@ -105,6 +105,7 @@ class CurveFigure:
         baselines: the levels beside them.
         badge: the provenance, top right; empty for public figures.
         span: ends of the horizontal axis if wider than the points, for a figure that is still being filled.
+        against: the parameter that the horizontal axis has in place of ε; empty where it is ε.
     """
 
     title: str
@@ -115,6 +116,7 @@ class CurveFigure:
     subtitle: str = ""
     badge: str = PRIVATE_BADGE
     span: tuple[float, float] | None = None
+    against: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""

@@ -13,6 +13,7 @@ from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST
 
 _DIGITS = Decimal("1e-12")
+_ENOUGH = 1.0  # ε at which a few hundred randomised labels still show which class is the largest
 _EXACT_DIGITS = 400  # enough for sums of any shares as written; the usual 28 digits could lose the smallest
 
 
@@ -30,6 +31,23 @@ class Claim(Protocol):
     @property
     def weight(self) -> float:
         """Its weight if no share is fixed."""
+
+
+def target_weight(epsilon: float | Decimal, others: int) -> float:
+    """Return the weight that a first plan gives the classes that are to be predicted, beside columns of weight 1.
+
+    It is half of ε until that is ε = 1, and never less than an equal share: labels that show the wrong class as the
+    largest one cannot be corrected by anything that is learnt from the other columns (measured by
+    ``tests/benchmarks/bench_corrected.py``). It depends on public figures alone.
+
+    Args:
+        epsilon: ε of one row's whole record.
+        others: how many other columns are protected.
+    """
+    if not others:
+        return 1.0
+    part = min(0.5, _ENOUGH / float(epsilon))
+    return max(1.0, float(f"{part / (1 - part) * others:.4g}"))
 
 
 def shares(epsilon: float | Decimal, claims: Sequence[Claim]) -> dict[str, Decimal]:

@@ -27,8 +27,8 @@ from workbench.sanitize.plan import AUTO, STATISTICS, VALUES, Column, Plan
 
 USELESS = "one constant in every row would be as accurate, at no privacy cost: give it a larger share of ε, or drop it"
 
-NEARLY = 1.05
-"""Variances up to so many times the least count as equal: an interval is longer by at most 2.5 %."""
+NEARLY = 1.02
+"""Variances up to so many times the least count as equal: an interval is longer by at most 1 %."""
 
 
 @dataclass(frozen=True, eq=False)

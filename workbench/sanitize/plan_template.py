@@ -14,6 +14,7 @@ from workbench.params import InputError, ParameterError
 from workbench.params.codec import write_toml
 from workbench.params.field import did_you_mean
 from workbench.privacy.local.mechanisms import mechanism
+from workbench.sanitize.budget_split import target_weight
 from workbench.sanitize.data_dictionary import IDENTIFIER, Entry
 from workbench.sanitize.dictionary_changes import changes, not_in_table
 from workbench.sanitize.origin import Guess, raw_guesses
@@ -28,7 +29,7 @@ Bounds and domains are public facts: declare them from what everybody may know, 
 origin = "guess": this was guessed from the rows, where one row can change it. Nothing is released before you have
 checked it and run  workbench plan --confirm  on this file.
 Numbers are written without quotes (lower = 0), names and dates with them (domain = ["yes", "no"]).
-A line such as  epsilon = 1  in a column fixes its share; the others divide what is left.
+A line such as  epsilon = 1  in a column fixes its share; the others divide what is left by weight (1 if none stands).
 auto chooses for means and counts over many rows; purpose = "values" in a column makes it choose for values that are
 each near the truth."""
 
@@ -46,12 +47,14 @@ class Draft:
         unfilled: ``KEY of COLUMN`` for each ``"?"``.
         guesses: facts that were taken from the rows and are to be confirmed.
         notes: sentences on automatic choices.
+        on_target: a sentence on the share of the column to predict; empty where it has an equal one.
     """
 
     toml: str
     unfilled: tuple[str, ...]
     guesses: tuple[Guess, ...]
     notes: tuple[str, ...]
+    on_target: str
 
 
 def draft(
@@ -101,6 +104,7 @@ def draft(
         tables.append(table)
         notes += [note] if note else []
     notes += filter(None, (not_in_table(dictionary, names),))
+    on_target = _weighed(tables, epsilon)
     raw: dict[str, Any] = {"version": 1, "epsilon": epsilon}
     raw |= {"reading": reading.to_plain()} if reading is not None else {}
     raw["column"] = tables
@@ -108,7 +112,7 @@ def draft(
     if not still_open:
         Plan.from_plain(raw, where="the draft")
     text = write_toml(raw, _HEADER + (_OPEN if still_open else ""))
-    return Draft(text, still_open, raw_guesses(raw), tuple(notes))
+    return Draft(text, still_open, raw_guesses(raw), tuple(notes), on_target)
 
 
 def _column(
@@ -156,6 +160,20 @@ def _column(
             table["date_order"] = UNFILLED
     table |= {"origin": GUESS, **({"role": entry.role} if entry is not None and entry.role else {})}
     return _completed(table, name == target, mechanism_name), note
+
+
+def _weighed(tables: Sequence[dict[str, Any]], epsilon: float) -> str:
+    """Give the classes to predict the weight that they need, and say so; empty where it is an equal share."""
+    protected = [table for table in tables if table["action"] == "protect"]
+    target = next((table for table in protected if table.get("role") == "target"), None)
+    if target is None or target["kind"] not in ("category", "boolean"):
+        return ""
+    weight = target_weight(epsilon, len(protected) - 1)
+    if weight == 1:
+        return ""
+    target["weight"] = weight
+    part = weight / (weight + len(protected) - 1)
+    return f"{target['name']}, the target, gets {part:.0%} of epsilon (its weight is {weight:g}): models need it most"
 
 
 def _one_target(target: str | None, dictionary: Sequence[Entry], names: Sequence[str]) -> str | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # these load numpy and pyqtgraph, which the first paint does 
     from workbench.gui.widgets.curve_plot import CurvePlot
     from workbench.render.values import CurveFigure
 
-CURVE_FILES = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv)"
+CURVE_FILES = "Picture (*.png);;Vector picture (*.svg);;Figures (*.csv);;Report (*.pdf)"
 PRIVATELY = ": private, not for release"
 
 
@@ -55,7 +55,7 @@ def copy_curve(session: Session, plot: CurvePlot) -> None:
 def save_curve(
     session: Session, jobs: JobCenter, figure: CurveFigure, figures: Callable[[], str], path: Path
 ) -> JobHandle:
-    """Save the picture (.png, .svg) or the figures (.csv), each with its badge, for the eyes of its owner alone.
+    """Save picture (.png, .svg), figures (.csv) or both (.pdf), with their badge, for the eyes of their owner alone.
 
     Args:
         session: hears of it.
@@ -69,6 +69,11 @@ def save_curve(
     def work(emit: Emit, cancel: CancelToken) -> Path:
         if path.suffix.lower() == ".csv":
             _write_csv(figures(), figure.badge, path)
+        elif path.suffix.lower() == ".pdf":
+            from workbench.release.documents.study_report import study_report
+            from workbench.release.documents.written_document import write_document
+
+            write_document(study_report(figure, figures()), path)
         else:
             from workbench.render.offscreen import write_figure
 

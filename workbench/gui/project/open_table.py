@@ -145,6 +145,8 @@ def load(
 def with_first_plan(plan: DraftPlan, described: Sample) -> DraftPlan:
     """Return the draft with what the first plan of a sample says."""
     first = described.first_plan
+    if first.columns:  # its shares are its own
+        plan = plan.with_columns({c.name: {"weight": 1.0} for c in plan.columns if c.weight != 1})
     for name, changes in first.columns.items():
         plan = plan.with_column(name, **changes)
     return plan.with_(epsilon=Decimal(repr(first.epsilon)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
@@ -13,6 +13,8 @@ FROM_DATA = (
     "Read off the rows: a release publishes these values outside the guarantee, and its certificate will say so. "
     "Declare them from public knowledge instead, if you can."
 )
+
+CLASSES = ("category", "boolean")
 
 GUESSED_FACTS = {"action": "dropping", "missing": "missing values", "date_order": "order of day and month"}
 """What the window calls the facts that a draft takes from the rows."""
@@ -26,6 +28,51 @@ def scaled_to(draft: DraftPlan, epsilon: Decimal) -> DraftPlan:
         for c in draft.columns
     )
     return draft.with_(epsilon=epsilon, columns=columns)
+
+
+def in_step(before: DraftPlan, after: DraftPlan) -> DraftPlan:
+    """Return ``after`` with the share that a first plan gives the target, where nobody has moved a share so far.
+
+    A change of ε alone moves no share: a curve against ε is of one split.
+
+    Args:
+        before: the plan before an edit.
+        after: the plan after it; it stays as it is where a person has moved a share, or moves one by the edit.
+    """
+    if [*_asked(before)] == [*_asked(after)]:
+        return after
+    moved = any(c.epsilon is not None for c in after.columns)
+    moved |= [(c.name, c.weight) for c in before.columns] != [(c.name, c.weight) for c in after.columns]
+    return after if moved or not _as_drafted(before) else with_target_share(after)
+
+
+def _as_drafted(draft: DraftPlan) -> bool:
+    """Return whether the weights can be those of a first plan, at whatever ε it was made."""
+    drafted = with_target_share(draft)
+    pairs = [(c, d) for c, d in zip(draft.columns, drafted.columns, strict=True) if c.protected]
+    return all((c.weight > 1) == (d.weight > 1) if c.role == "target" else c.weight == 1 for c, d in pairs)
+
+
+def _asked(draft: DraftPlan) -> Iterator[tuple[str, bool, bool]]:
+    """Yield what the share of the target follows."""
+    return ((c.name, c.role == "target", c.kind in CLASSES) for c in draft.protected)
+
+
+def with_target_share(draft: DraftPlan) -> DraftPlan:
+    """Return the draft with the weights of a first plan: 1, but more for the classes that are to be predicted."""
+    from workbench.sanitize.budget_split import target_weight
+
+    def weight(column: DraftColumn) -> float:
+        if column.role != "target" or column.kind not in CLASSES:
+            return 1.0
+        return target_weight(draft.epsilon, len(draft.protected) - 1)
+
+    new = {c.name: weight(c) for c in draft.protected}
+    columns = tuple(
+        replace(c, weight=new.get(c.name, c.weight)) if new.get(c.name, c.weight) != c.weight else c
+        for c in draft.columns
+    )
+    return draft if columns == draft.columns else draft.with_(columns=columns)
 
 
 def protect_changes(column: DraftColumn, guessed: str) -> dict[str, Any]:

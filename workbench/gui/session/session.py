@@ -15,6 +15,7 @@ from PySide6.QtGui import QUndoStack
 
 from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.draft_edits import in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
@@ -195,6 +196,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self._to_learn_from: Path | None = None
         self._to_estimate_from: Path | None = None
+        self._explained: tuple[Decimal, Decimal] | None = None
 
     # -- what is open ---------------------------------------------------------------------------------------------
 
@@ -231,6 +233,7 @@ class Session(QObject):
             plan: the plan after it.
             merge: steps in a row with the same non-empty key become one (a slider that is dragged).
         """
+        plan = in_step(self._plan, plan)
         if plan != self._plan:
             self.undo_stack.push(PlanEdit(text, self._plan, plan, self._show_plan, merge))
 
@@ -356,4 +359,10 @@ class Session(QObject):
 
     def explain(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
         """Show what ``epsilon`` means, of whole rows or of the attribute ``about``."""
+        self._explained = epsilon, delta
         self.explain_asked.emit(epsilon, delta, about)
+
+    @property
+    def explained(self) -> tuple[Decimal, Decimal] | None:
+        """The (ε, δ) that was asked about last."""
+        return self._explained

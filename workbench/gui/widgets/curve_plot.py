@@ -48,7 +48,7 @@ class _View(CurveView):
     def mark(self, epsilon: Decimal) -> None:
         """Draw the line of the plan's ε, where it is in sight."""
         low, high = x_range(self.figure)
-        inside = low <= float(epsilon) <= high
+        inside = not self.figure.against and low <= float(epsilon) <= high
         for part in (self._mark, self._mark_text):
             part.setVisible(inside)
         if not inside:
@@ -108,7 +108,8 @@ class CurvePlot(QWidget):
     The arrow keys go from point to point and from line to line, Return takes the ε of the point.
 
     Signals:
-        chosen: (ε, style) the ε of the point that was clicked, and the style of its line: what was trained there.
+        chosen: (ε, style) the ε of the point that was clicked, and the style of its line: what was trained there. A
+            figure against something other than ε has none to take.
     """
 
     chosen = Signal(float, str)
@@ -140,8 +141,8 @@ class CurvePlot(QWidget):
 
     @property
     def epsilon(self) -> Decimal | None:
-        """The ε of the point that is looked at."""
-        if self._view is None or self._at is None:
+        """The ε of the point that is looked at; ``None`` where the axis is of something else, too."""
+        if self._view is None or self._at is None or self._view.figure.against:
             return None
         return Decimal(repr(float(self._view.figure.series[self._at[0]].x[self._at[1]])))
 
@@ -200,7 +201,7 @@ class CurvePlot(QWidget):
         self._take()
 
     def _take(self) -> None:
-        if self._view is not None and self._at is not None:
+        if self._view is not None and self._at is not None and not self._view.figure.against:
             series, index = self._at
             line = self._view.figure.series[series]
             self.chosen.emit(line.x[index], line.style)
@@ -217,7 +218,8 @@ class CurvePlot(QWidget):
         spread = line.high[index] - line.mean[index]
         band = f" ± {spread:.3f}" if spread else ""
         marker = SIGNS[STYLES[line.style].marker]
-        self._callout.setText(f"{marker} {line.name}\nε = {at_most(line.x[index])}:  {line.mean[index]:.3f}{band}")
+        of = self._view.figure.against or "ε"
+        self._callout.setText(f"{marker} {line.name}\n{of} = {at_most(line.x[index])}:  {line.mean[index]:.3f}{band}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
         self._place_callout(self._view.place(*point))
 

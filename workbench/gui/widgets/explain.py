@@ -128,7 +128,10 @@ class ExplainPanel(Card):
         for key, other in self._others.items():
             other.clicked.connect(lambda _checked, key=key: session.explain(self._amounts[key]))
         head = QWidget()
-        line = row(close)
+        tip = "Examples, δ, several releases, and what others publish: the page What ε means"
+        more = button("More →", "explain_more", "link", tip=tip)
+        more.clicked.connect(lambda: session.go("explain"))
+        line = row(more, close)
         line.insertWidget(0, self._title, 1)
         head.setLayout(line)
         for part in (head, self._text, self._facts, self._curve):

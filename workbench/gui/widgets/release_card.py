@@ -8,15 +8,20 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from workbench.gui.session.document_tasks import Save, save_bundle, save_certificate
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import ReleasedStep
 from workbench.gui.session.verify_task import verify
 from workbench.gui.widgets.basic import Card, Elided, button, label, look, row
+from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, entered, exactly
 from workbench.params import WorkbenchError
+
+PAPERS = "PDF (*.pdf);;Web page (*.html)"
+_FAULT = "A fault of the program; its trace is logged."
 
 
 class ReleasedCard(Card):
@@ -80,6 +85,16 @@ class ReleasedCard(Card):
             "Verify", f"{name}_{number}_verify", tip="Recompute bytes, values, mechanisms, ε and the ledger's entry"
         )
         self._verify.clicked.connect(self._check)
+        self._paper = button(
+            "Certificate…", f"{name}_{number}_paper", tip="Save the certificate as PDF or HTML, to read and to print"
+        )
+        self._paper.clicked.connect(self._save_paper)
+        self._bundle = button(
+            "Bundle…",
+            f"{name}_{number}_bundle",
+            tip="A folder with data, certificate, plan, the ledger's entry, and a script that checks them",
+        )
+        self._bundle.clicked.connect(self._save_bundle)
         folder = button("Open folder", f"{name}_{number}_folder", tip=str(step.folder))
         folder.clicked.connect(lambda: self._open(step.folder))
         model = button(
@@ -96,12 +111,15 @@ class ReleasedCard(Card):
         seen.clicked.connect(lambda: estimate is not None and estimate(self._output))
         self._result = label("", "muted", wrap=True, name=f"{name}_{number}_result")
         foot = QWidget()
-        foot.setLayout(row(self._verify, folder, model, seen, None))
+        foot.setLayout(row(self._verify, self._paper, self._bundle, folder, None))
+        onward = QWidget()
+        onward.setLayout(row(model, seen, None))
         self.body.addWidget(foot)
+        self.body.addWidget(onward)
         self.body.addWidget(self._result)
         self._result.setVisible(False)
-        for part in (self._verify, folder, model, seen):
-            part.setVisible(bool(step.files) and not (part in (model, seen) and (step.model or step.central)))
+        foot.setVisible(bool(step.files))
+        onward.setVisible(bool(step.files) and not (step.model or step.central))
 
     @property
     def result(self) -> QLabel:
@@ -113,6 +131,33 @@ class ReleasedCard(Card):
         if not open_folder(folder):
             self._tell(f"⚠ No file manager opened it. The folder is {folder}", "warn")
             self._result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+
+    def _save_paper(self) -> None:
+        """Ask where, and save the certificate as a document."""
+        path = ask_where_to_save(self, "Save the certificate", f"{self._output}.pdf", PAPERS)
+        if path:
+            self._write(self._paper, Path(path), save_certificate)
+
+    def _save_bundle(self) -> None:
+        """Ask where, and write the bundle."""
+        path = ask_where_to_save(self, "Make a bundle: name a new folder", f"{self._output}.bundle", "Folder (*)")
+        if path:
+            self._write(self._bundle, Path(path), save_bundle)
+
+    def _write(self, pressed: QPushButton, path: Path, save: Save) -> None:
+        pressed.setEnabled(False)
+        self._tell("Verifying and writing…", "muted")
+
+        def ended(told: str, kind: str) -> None:
+            pressed.setEnabled(True)
+            self._tell(told, kind)
+
+        def failed(error: BaseException) -> None:
+            known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
+            ended(f"✕ It could not be written. {known}", "danger")
+
+        handle = save(self._jobs, self._output, path, lambda: ended(f"✓ Saved {path}", "accent"), failed)
+        handle.cancelled.connect(lambda: ended("", "muted"))
 
     def _check(self) -> None:
         self._verify.setEnabled(False)
@@ -142,7 +187,7 @@ class ReleasedCard(Card):
 
     def _failed(self, error: BaseException) -> None:
         self._verify.setEnabled(True)
-        known = sentence(error) if isinstance(error, WorkbenchError) else "A fault of the program; its trace is logged."
+        known = sentence(error) if isinstance(error, WorkbenchError) else _FAULT
         self._tell(f"✕ It could not be verified. {known}", "danger")
 
 

@@ -3,7 +3,8 @@
 What is asked (pure ε, zero-out neighbours, discrete Laplace noise on whole numbers; a row is encoded within [−K, K]^D):
 
 * where the centres start. With little n·ε they start on a line along the diagonal of the declared bounds: asked are the
-  sum of the rows' mean heights and how far these scatter, two single numbers. With more it is the sum of the rows, how
+  sum of the rows' mean heights and how far these scatter, two single numbers. With the least they stay there; then of
+  two groups, which part at the middle of the line, the scatter is not asked. With more it is the sum of the rows, how
   far they scatter about the noisy mean, and which of the public figures of :mod:`workbench.learners.kmeans.places`,
   moved there, fits best, by report-noisy-max;
 * each round, the number of rows next to each centre and the sum of these rows, as one vector. A row lies next to one
@@ -48,7 +49,7 @@ from workbench.privacy.central import CentralNoise, NoNoise
 Doubles = NDArray[np.float64]
 Answers = dict[str, list[int]]
 
-_FORMAT = 1
+_FORMAT = 2
 _HANDICAP = 1.5  # deviations by which another figure must be better than the diagonal
 _USUAL_SCATTER, _USUAL_WIDTH = 0.4, 0.25
 # Prior variances, in half-ranges²: of a mean or scatter, of a width on the diagonal, and of what a centre moves.
@@ -78,11 +79,13 @@ def _centres(setting: Setting, answer: Callable[[str, list[Doubles]], list[int]]
         starts = [moved(figure, mean, scatter) for figure in figures(k, width)]
         centres = starts[answer(CHOICE, starts)[0]]
     else:
-        error = setting.deviation(PLACE) / n
-        place = np.clip(answer(PLACE, [])[0] / (n * UNIT), -1, 1) * _kept(_SPREAD, error)
-        error = setting.deviation(WIDTH) / n
-        seen = float(np.clip(answer(WIDTH, [np.array([place])])[0] / (n * UNIT), 0.02, 0.6))
-        wide = _USUAL_WIDTH + (seen - _USUAL_WIDTH) * _kept(_NARROW, error)
+        error, reach = setting.deviation(PLACE) / n, setting.reach(PLACE)
+        place = np.clip(answer(PLACE, [])[0] / (n * UNIT), -1, 1) * reach * _kept(_SPREAD, error)
+        wide = _USUAL_WIDTH
+        if WIDTH in setting.labels:
+            error, reach = setting.deviation(WIDTH) / n, setting.reach(WIDTH)
+            seen = float(np.clip(answer(WIDTH, [np.array([place])])[0] / (n * UNIT), 0.05, 1)) * reach
+            wide += (seen - _USUAL_WIDTH) * _kept(_NARROW, error)
         centres = np.clip(place + diagonal(k, width) * (2 * wide), -1, 1)
     for label in setting.labels[len(setting.labels) - setting.rounds :]:
         released = np.array(answer(label, [centres]), dtype=np.float64) / size
@@ -109,9 +112,10 @@ class _Rows:
         if label == MEAN:
             return [int(v) for v in self._encoded.sum(axis=0)]
         if label == PLACE:
-            return [int(np.trunc(self._height * UNIT).astype(np.int64).sum())]
+            reach = self._setting.reach(PLACE)
+            return [int(np.trunc(np.clip(self._height / reach, -1, 1) * UNIT).astype(np.int64).sum())]
         if label == WIDTH:
-            far = np.minimum(np.abs(self._height - places[0]), 1.0)
+            far = np.minimum(np.abs(self._height - places[0]) / self._setting.reach(WIDTH), 1.0)
             return [int((far * UNIT).astype(np.int64).sum())]
         if label == SCATTER:
             far = np.minimum(mean_deviation(self._place, places[0]), 1.0)

@@ -20,6 +20,9 @@ _FIGURE_FROM = 50.0  # n·ε for each coordinate of a centre from which the star
 _ROUNDS_WITHOUT_NOISE = 50
 PLACE, WIDTH, MEAN, SCATTER, CHOICE = "place on the diagonal", "width on the diagonal", "mean", "scatter", "choice"
 _LINE = {PLACE: 0.2, WIDTH: 0.2}
+_STILL = {PLACE: 0.75, WIDTH: 0.25}  # where the centres stay on the line; two groups part at its middle, however wide
+_REACH = {PLACE: 0.6, WIDTH: 0.4}
+"""What a row can add at most to these two, in half-ranges: means of several columns seldom lie further out."""
 _SINGLE = (PLACE, WIDTH, SCATTER, CHOICE)  # one number, to which a row adds at most UNIT
 _FIGURE = {MEAN: 0.24, SCATTER: 0.06, CHOICE: 0.1}
 
@@ -45,8 +48,9 @@ class Setting(FitSetting[KMeansParameters]):
     @cached_property
     def _start(self) -> dict[str, float]:
         """The shares of ε of the queries for the start; all of ε where the centres do not move."""
-        start = _FIGURE if self.chooses_figure else _LINE
-        return start if self.rounds else dict.fromkeys(start, 1 / len(start))
+        if not self.rounds:
+            return _STILL if self.groups > 2 else {PLACE: 1.0}
+        return _FIGURE if self.chooses_figure else _LINE
 
     @cached_property
     def rounds(self) -> int:
@@ -94,6 +98,11 @@ class Setting(FitSetting[KMeansParameters]):
         whole = math.floor(self.limit * self.size)
         return whole if label == MEAN else whole + self.size
 
+    @staticmethod
+    def reach(label: str) -> float:
+        """Return what a row adds at most to a query that releases one number, which is then ``UNIT`` of it."""
+        return _REACH.get(label, 1.0)
+
     def length(self, label: str) -> int:
         """Return how many whole numbers a query releases."""
         if label in _SINGLE:
@@ -105,5 +114,5 @@ class Setting(FitSetting[KMeansParameters]):
         epsilon = self.budget(label)
         if epsilon == math.inf:
             return 0.0
-        unit = UNIT if label in _SINGLE else self.size
+        unit = UNIT / self.reach(label) if label in _SINGLE else self.size
         return math.sqrt(discrete_laplace_variance(self.sensitivity(label), epsilon)) / unit

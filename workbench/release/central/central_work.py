@@ -46,6 +46,10 @@ It asks exactly the queries that :attr:`CentralWork.events` names, and writes no
 """
 
 
+Check = Callable[[Table, CancelToken], None]
+"""Refuses values of the rows, as the plan reads them, before anything is reserved or charged."""
+
+
 @dataclass(frozen=True, eq=False)
 class CentralWork:
     """A central release as its kind describes it, before a row is read.
@@ -59,6 +63,7 @@ class CentralWork:
         room: bytes that the released file and its certificate may need on the disk.
         make: computes it.
         budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε says it all.
+        check: refuses invalid values; where there is none, those that are not on their column's grid.
     """
 
     kind: str
@@ -68,6 +73,7 @@ class CentralWork:
     room: int
     make: Make
     budget: Budget | None = None
+    check: Check | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +115,12 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
         ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds,
             or δ is not below 1/rows.
     """
-    kind(work.kind)
+    needed = require_unpublished if kind(work.kind).any_text else require_protected
     require_confirmed(plan)
     check_columns(plan, table)
     table.require_certain()
     for name in work.columns:
-        require_protected(plan, name)
+        needed(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", mend="name a figure")
     budget = budget_of(work.events, work.budget)
@@ -164,6 +170,12 @@ def require_protected(plan: Plan, name: str) -> None:
     if action != "protect":
         told = {"drop": "drops", "keep": "publishes as it is"}[action]
         raise ParameterError(f"the plan {told} the column {name!r}", mend='write action = "protect" for it')
+
+
+def require_unpublished(plan: Plan, name: str) -> None:
+    """Raise :class:`ParameterError` unless the plan has a column ``name`` and does not publish it as it is."""
+    if plan.column(name).action == "keep":
+        require_protected(plan, name)
 
 
 def cost_of(events: tuple[QueryEvent, ...], rows_per_person: int, budget: Budget | None = None) -> Cost:

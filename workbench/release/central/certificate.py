@@ -32,7 +32,6 @@ ACCOUNTING = (
     "zero-concentrated differential privacy: the shares of rho add up, and (epsilon, delta) follow by Canonne, Kamath "
     "and Steinke 2020, Proposition 12"
 )
-_RANDOMNESS = "operating-system entropy; exact discrete noise on whole numbers"
 
 
 def central_certificate(
@@ -103,21 +102,20 @@ def central_guarantee(
     """
     row = budget_of(events, budget)
     cost = cost_of(events, plan.rows_per_person, budget)
-    epsilon, delta = cost.replace_one()
+    known = kind(kind_name)
+    epsilon, delta = (float(cost.epsilon), 0.0) if known.local else cost.replace_one()
+    statement = central_statement(
+        known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
+    )
     told = {
         "relation": RELATION,
-        "statement": central_statement(
-            kind(kind_name).released,
-            plan.rows_per_person,
-            replaces_invalid=plan.replaces_invalid,
-            delta=row.gaussian,
-        ),
+        "statement": f"{statement} {known.note}".strip(),
         "epsilon": decimal_text(cost.epsilon),
         "delta": decimal_text(cost.delta),
         "epsilon_row": decimal_text(row.epsilon),
         "rows_per_person": plan.rows_per_person,
         "replace_one": {"epsilon": epsilon, "delta": delta},
-        "randomness": _RANDOMNESS,
+        "randomness": known.randomness,
     }
     if row.gaussian:
         told |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}

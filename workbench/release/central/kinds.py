@@ -28,12 +28,20 @@ class Kind:
         released: what is released, as the guarantee says it: ``statistics``.
         module: the module whose function ``recomputed`` is the kind's :data:`Recompute`.
         gives: what its file holds, for the message where another kind of release was expected.
+        randomness: where its random bits come from and how they are used, for certificates.
+        any_text: whether it reads its columns as text, whatever they hold, so that they need no declared domain.
+        local: whether each row is randomised by itself, so that replacing one costs no more than emptying it.
+        note: a sentence on what the guarantee takes for granted, beside what it always does.
     """
 
     name: str
     released: str
     module: str
     gives: str
+    randomness: str = "operating-system entropy; exact discrete noise on whole numbers"
+    any_text: bool = False
+    local: bool = False
+    note: str = ""
 
     def recompute(self) -> Recompute:
         """Return the function that recomputes what only this kind can."""
@@ -44,6 +52,20 @@ class Kind:
 KINDS: tuple[Kind, ...] = (
     Kind("synthetic", "synthetic tables", "workbench.release.synthetic.verify_synthesis", "synthetic rows"),
     Kind("statistics", "statistics", "workbench.release.statistics.recompute", "figures with intervals"),
+    Kind(
+        "rappor",
+        "RAPPOR reports",
+        "workbench.release.rappor.verify_rappor",
+        "reports of clients",
+        randomness="operating-system entropy; every bit drawn exactly from its integer of 2^64",
+        any_text=True,
+        local=True,
+        note=(
+            "A row stands for a client with all its reports, all of one value: a client with two values, here or in "
+            "the kept answers, is refused. How often a client reports, and a cohort that the table names, are public. "
+            "Each release is charged by itself."
+        ),
+    ),
 )
 
 

@@ -90,6 +90,9 @@ def check_central_values(prepared: PreparedCentral, cancel: CancelToken) -> None
     Raises:
         InputError: there is such a value; its column and row are named.
     """
+    if prepared.work.check is not None:
+        prepared.work.check(prepared.rows, cancel)
+        return
     for name in prepared.work.columns:
         cancel.check()
         prepared.plan.column(name).grid().encode(prepared.rows)

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.central.central_work import budget_of, cost_of, require_epsilon, require_protected
+from workbench.release.central.central_work import (
+    budget_of,
+    cost_of,
+    require_epsilon,
+    require_protected,
+    require_unpublished,
+)
 from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central, stated_budget
 from workbench.release.central.kinds import kind
 from workbench.release.delta_limit import require_small_delta
@@ -74,8 +80,9 @@ def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     if budget.gaussian:
         delta = cost_of(events, plan.rows_per_person, stated).delta
         require_small_delta(delta, document["rows"], rows_per_person=plan.rows_per_person)
+    needed = require_unpublished if kind(document["kind"]).any_text else require_protected
     for name in document["columns"]:
-        require_protected(plan, name)
+        needed(plan, name)
     if document["outside_guarantee"] != outside(plan, document["columns"]):
         yield "the certificate does not name what its plan leaves outside the guarantee"
     if document.get("account", {}).get("name") != plan.account:

@@ -15,6 +15,7 @@ from workbench.privacy.accounting.neighbours import group, replace_one
 from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.parts import PRIVATE
+from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
 from workbench.release.table.certificate import VERSION, account_problems, checksum, other_version
 
 CARD = "card.json"
@@ -65,7 +66,7 @@ def verify_model(folder: Path) -> list[str]:
             problems.append(f"the file {name} is missing")
         elif sha256_of(file) != digest:
             problems.append(f"the file {name} was changed after its release: its SHA-256 differs")
-    known = {*card["files"], CARD, PRIVATE}
+    known = {*card["files"], CARD, CARD + SIGNATURE, PRIVATE}
     problems += [f"the file {p.name} is not on the card" for p in sorted(folder.iterdir()) if p.name not in known]
     guarantee = card["guarantee"]
     epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])

@@ -39,6 +39,7 @@ KEPT = "Published as it is: no ε covers it, and the certificate will say so. Pr
 USELESS = "Mostly noise: writing the same value in every row would be about as close, at no privacy cost."
 NOISE = "Even over all rows a mean or a count would be mostly noise."
 BARE = "Nearly every value leaves as it is: the mechanism hides almost nothing at this share."
+TARGET_NEEDS = "The target starts with more than the others: a model needs its classes most. Split evenly undoes that"
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -329,7 +330,8 @@ class ShareModel(QAbstractTableModel):
         if index.column() == ERROR and outlook is not None and outlook.faded:
             return outlook.faded_words
         if index.column() == SHARE and column.name in self._split:
-            return f"{entered(self._split[column.name])} exactly"
+            more = f". {TARGET_NEEDS}" if column.role == "target" and column.weight > 1 else ""
+            return f"{entered(self._split[column.name])} exactly{more}"
         return column.name if index.column() == NAME else HELP[index.column()]
 
 

@@ -33,8 +33,15 @@ AS_PLANNED = (
 _LISTS = "0.1, 1, 10 or 0.1:100:13 for 13 in equal ratios"
 OF_A_ROW = f"Privacy losses of a whole row: {_LISTS}"
 OF_EACH = f"Privacy losses of a whole row, of the private model for each prediction: {_LISTS}"
+ONLY_PRIVATE = "a sanitised table has no blocks to draw the figures against"
 NO_ORDINARY = "This model has no ordinary counterpart without privacy"
 NO_CORRECTED = "This model cannot learn from a sanitised table knowing the public tables it went through"
+
+BLOCKS = "blocks"
+AGAINST_BLOCKS = (
+    "Numbers of blocks that the rows are dealt into, such as 5, 10, 20: the figures are drawn against them, with a "
+    "line for each ε. Empty: against ε"
+)
 
 LEAST_LETTERS, WIDEST_LIST = {"curve_model": 13, "regime_mechanism": 11}, 260
 """Letters that a list of models or mechanisms has room for at least; its width at most."""
@@ -81,6 +88,8 @@ class CurveSetup(Card):
             QLineEdit(str(FIRST.repeats)), "curve_repeats", "Repeats", "How many 80/20 splits the figures are means of"
         )
         self.repeats.setFixedWidth(56)
+        self.blocks = named(QLineEdit(), "curve_blocks", "Numbers of blocks", AGAINST_BLOCKS)
+        self.blocks.setPlaceholderText("against blocks: 5, 10, 20")
         self.measure = named(ChoiceBox(), "curve_metric", "Metric", "Which figure is drawn; all are computed")
         self.bands = _check("bands", "curve_bands", "One standard deviation over the repeats, above and below")
         self.baselines = _check("baselines", "curve_baselines", "No privacy, and always giving the same answer")
@@ -95,7 +104,7 @@ class CurveSetup(Card):
             combo.currentIndexChanged.connect(self._edited)
         for box in self._regimes.values():
             box.toggled.connect(self._edited)
-        for line in (self.epsilons, self.repeats):
+        for line in (self.epsilons, self.repeats, self.blocks):
             line.textEdited.connect(self._edited)
         self.measure.currentIndexChanged.connect(self.look_changed)
         self.bands.toggled.connect(self.look_changed)
@@ -117,7 +126,7 @@ class CurveSetup(Card):
         titles = {text: label(text, "muted") for text in words}
         for text, field in words.items():
             titles[text].setBuddy(field)
-        line = row(titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, 8, self.measure)
+        line = row(titles["ε"], self.epsilons, 8, titles["repeats"], self.repeats, 8, self.blocks, self.measure)
         line.addSpacing(8)
         line.addWidget(self.bands)
         line.addWidget(self.baselines)
@@ -137,6 +146,7 @@ class CurveSetup(Card):
         self.measure.setCurrentIndex(max(self.measure.findData(metric), 0))
         self.measure.blockSignals(False)
         self.epsilons.setToolTip(OF_EACH if chosen.each_prediction else OF_A_ROW)
+        self.blocks.setVisible(BLOCKS in chosen.parameters.declared())
         for key, there, refusal in (
             ("none", chosen.ordinary is not None, NO_ORDINARY),
             ("sanitized", chosen.ordinary is not None, NO_ORDINARY),
@@ -166,6 +176,7 @@ class CurveSetup(Card):
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
                 problem = problem or sentence(error)
+        against = self._against()
         if not problem:
             by = self.mechanism.currentData()
             regimes = tuple(
@@ -174,11 +185,19 @@ class CurveSetup(Card):
             try:
                 if not regimes:
                     raise ParameterError("no way of training is chosen", mend="tick at least one")
-                plan = CurvePlan(model=self.model.currentData(), regimes=regimes, **values)
+                if against and any(regime not in ("none", "private") for regime in regimes):
+                    raise ParameterError(ONLY_PRIVATE, mend="tick only no privacy and private")
+                plan = CurvePlan(model=self.model.currentData(), regimes=regimes, against=against, **values)
             except ParameterError as error:
                 problem = sentence(error)
+        mark_wrong(self.blocks, wrong=bool(against and problem and plan is None))
         self._show_problem(problem or self._misfit)
         return plan
+
+    def _against(self) -> str | None:
+        """Return what the figures are drawn against in place of ε, as a curve's plan says it."""
+        text = self.blocks.text().strip()
+        return f"{BLOCKS}={text}" if text and not self.blocks.isHidden() else None
 
     def fill_in(self, model: str, regimes: Sequence[str], epsilons: str, repeats: int) -> None:
         """Fill in every field that says what to compute, as a person would type it."""
@@ -189,6 +208,7 @@ class CurveSetup(Card):
         for way in ways:
             if way.on_a_table:
                 self.mechanism.setCurrentIndex(self.mechanism.findData(way.mechanism))
+        self.blocks.clear()
         self.epsilons.setText(epsilons)
         self.repeats.setText(str(repeats))
         self._edited()

@@ -41,7 +41,7 @@ def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> floa
 
     A corrected model is one of a sanitised table, so that its lines count as such.
     """
-    if not predictable(figure, metric):
+    if figure.against or not predictable(figure, metric):
         return None
     level, constant = _level(figure, "no-privacy"), _level(figure, "majority")
     if level is None:
@@ -72,7 +72,18 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
     """Return what the curve says about getting near no privacy, the one constant answer, and the plan's ε."""
     if not predictable(figure, metric):
         return f"{metric.hopeless} than {metric.beats}."
+    if figure.against:
+        return _best(figure, metric)
     return " ".join(filter(None, (_near(figure, metric), _constant(figure, metric), at_epsilon(figure, epsilon))))
+
+
+def _best(figure: CurveFigure, metric: Metric) -> str:
+    """Return where each line is best, of a figure against something other than ε."""
+    told = []
+    for series in figure.series:
+        best = (max if metric.higher else min)(series.mean)
+        told.append(f"{best:.3f} at {figure.against} = {at_most(series.x[series.mean.index(best)])} ({series.name})")
+    return f"Best: {', '.join(told)}."
 
 
 def at_epsilon(figure: CurveFigure, epsilon: Decimal) -> str:

@@ -60,9 +60,11 @@ class ResultsModel(QAbstractTableModel):
     def __init__(self) -> None:
         super().__init__()
         self._rows: tuple[Result, ...] = ()
+        self.headings: tuple[str, ...] = HEADINGS
 
-    def show_rows(self, rows: tuple[Result, ...]) -> None:
-        """Show ``rows``; lines that are already there keep their place and their selection."""
+    def show_rows(self, rows: tuple[Result, ...], against: str = "") -> None:
+        """Show ``rows``, by ε or by what they are ``against``; lines that are there keep their place and selection."""
+        self.headings = tuple(against if against and heading == "ε" else heading for heading in HEADINGS)
         former = [(r.name, r.epsilon) for r in self._rows]
         if former == [(r.name, r.epsilon) for r in rows]:
             self._rows = rows
@@ -104,9 +106,9 @@ class ResultsModel(QAbstractTableModel):
             return None
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return HEADINGS[section]
+                return self.headings[section]
             case Qt.ItemDataRole.ToolTipRole:
-                return TIPS[section]
+                return TIPS[section] if self.headings[section] == HEADINGS[section] else "What differs along the line"
             case Qt.ItemDataRole.TextAlignmentRole:
                 side = Qt.AlignmentFlag.AlignRight if section else Qt.AlignmentFlag.AlignLeft
                 return side | Qt.AlignmentFlag.AlignVCenter
@@ -137,7 +139,10 @@ class ResultsTable(QTableView):
     def show_figure(self, figure: CurveFigure | None) -> None:
         """Show the figures of ``figure``, or nothing."""
         self._badge = "" if figure is None else figure.badge
-        self._model.show_rows(() if figure is None else results(figure))
+        if figure is None:
+            self._model.show_rows(())
+        else:
+            self._model.show_rows(results(figure), figure.against)
 
     def lines(self) -> list[list[str]]:
         """Return the texts in the order in which they are shown."""
@@ -152,5 +157,5 @@ class ResultsTable(QTableView):
         lines = self.lines()
         kept = [lines[row] for row in chosen] if chosen else lines
         head = [f"# {self._badge}"] if self._badge else []
-        text = "\n".join([*head, "\t".join(HEADINGS), *("\t".join(line) for line in kept)])
+        text = "\n".join([*head, "\t".join(self._model.headings), *("\t".join(line) for line in kept)])
         QGuiApplication.clipboard().setText(text + "\n")

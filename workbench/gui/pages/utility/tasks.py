@@ -96,7 +96,7 @@ def run_study(session: Session, jobs: JobCenter, plan: CurvePlan, live: LiveCurv
     assert opened is not None
     assert target is not None
     bounds = session.plan.plan()
-    title = f"{plan.measured.main.title} against ε"
+    title = f"{plan.measured.main.title} against {plan.compared[0].replace('_', ' ') or 'ε'}"
 
     def apply(snapshot: Snapshot) -> None:
         if session.opened is opened:
@@ -142,7 +142,7 @@ def study(
         for row in fresh:
             tally.add(row)
         done += 1
-        if time.monotonic() - drawn >= EVERY:
+        if time.monotonic() - drawn >= EVERY and (not plan.against or any(row.regime != "none" for row in rows)):
             so_far = CurveResult(plan, tuple(rows), tally.points(), levels, len(data.y))
             live.put(_snapshot(so_far, source, done, total))
             drawn = time.monotonic()
@@ -178,10 +178,11 @@ def _snapshot(result: CurveResult, source: str, done: int, total: int) -> Snapsh
 
     plan = result.plan
     seen = {point.regime for point in result.points}
-    present = tuple(name for name in plan.regimes if name in seen)
     # Workers end in any order: a line is drawn from left to right.
-    points = tuple(sorted(result.points, key=lambda point: (present.index(point.regime), point.epsilon)))
-    result = dataclasses.replace(result, plan=dataclasses.replace(plan, regimes=present), points=points)
+    points = tuple(sorted(result.points, key=lambda point: (plan.names.index(point.regime), point.epsilon)))
+    if not plan.against:  # else there are always the same ways
+        plan = dataclasses.replace(plan, regimes=tuple(name for name in plan.regimes if name in seen))
+    result = dataclasses.replace(result, plan=plan, points=points)
     known = {point.metric for point in points}
     names = (metric.name for metric in plan.measured.metrics)
     figures = {name: curve_figure(result, source, name) for name in names if name in known}

@@ -1,0 +1,89 @@
+"""The page What ε means follows the ε that was asked about anywhere, and its own fields."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QScrollArea, QWidget
+
+from workbench.gui.pages.explain.guide_card import DEFAULTS
+from workbench.gui.pages.explain.trust_picture import MODELS, SPOKEN, TrustPicture
+from workbench.privacy.explain.guide import QUESTIONS, advice
+from workbench.privacy.explain.sections import sections
+from workbench.render.palette import DARK, LIGHT
+
+
+def shown(window, section: str) -> list[str]:
+    """Return the paragraphs of a section that are in sight or above and below it."""
+    found = [window.page.findChild(QLabel, f"explain_{section}_{place}") for place in range(5)]
+    return [label.text() for label in found if label is not None and not label.isHidden()]
+
+
+def told(epsilon: float, delta: float, name: str) -> list[str]:
+    return list(next(s for s in sections(epsilon, delta) if s.name == name).text)
+
+
+def test_the_panel_beside_every_page_leads_to_the_page_with_its_epsilon(people, press):
+    press(people, "rail_protect")
+    press(people, "protect_explain")
+    press(people, "explain_more")
+    assert people.page.objectName() == "page_explain"
+    assert people.findChild(QLineEdit, "explain_epsilon_field").text() == "1"
+    assert shown(people, "belief") == told(1.0, 0.0, "belief")
+    people.session.explain(Decimal("2.5"), Decimal("1e-6"))
+    assert people.findChild(QLineEdit, "explain_delta").text() == "1e-6"
+    for name in ("belief", "insurance", "delta", "composition", "group", "trust", "anonymity"):
+        assert shown(people, name) == told(2.5, 1e-6, name)
+
+
+def test_everything_follows_the_fields_and_a_refused_delta_is_told(window, press, qtbot):
+    press(window, "rail_explain")
+    for name, text in (("explain_epsilon_field", "0.7"), ("explain_delta", "1e-5")):
+        field = window.findChild(QLineEdit, name)
+        field.selectAll()
+        qtbot.keyClicks(field, text)
+    assert shown(window, "group") == told(0.7, 1e-5, "group")
+    table = window.page.cards["group"].table
+    section = next(s for s in sections(0.7, 1e-5) if s.name == "group")
+    assert section.table is not None
+    assert [table.text(row, 1) for row in range(4)] == [line[1] for line in section.table.rows]
+    delta = window.findChild(QLineEdit, "explain_delta")
+    delta.selectAll()
+    qtbot.keyClicks(delta, "2")
+    problem = window.findChild(QLabel, "explain_problem")
+    assert problem.isVisible()
+    assert "δ" in problem.text()
+    assert shown(window, "group") == told(0.7, 1e-5, "group")
+
+
+def test_three_questions_lead_to_a_range_and_its_ends_are_explained(window, press, qtbot):
+    press(window, "rail_explain")
+    first = advice(**DEFAULTS)
+    assert window.findChild(QLabel, "guide_range").text() == f"ε from {first.low:g} to {first.high:g}"
+    reader = window.findChild(QComboBox, "guide_reader")
+    reader.setFocus()
+    qtbot.keyClick(reader, Qt.Key.Key_End)
+    assert reader.currentData() == QUESTIONS[0].answers[-1].name
+    found = advice(**{**DEFAULTS, "reader": reader.currentData()})
+    assert window.findChild(QLabel, "guide_range").text() == f"ε from {found.low:g} to {found.high:g}"
+    for reason in found.reasons:
+        assert reason in window.findChild(QLabel, "guide_reasons").text()
+    assert "Apple" in window.findChild(QLabel, "guide_published").text()
+    area = window.findChild(QScrollArea, "explain_area")
+    area.ensureWidgetVisible(window.findChild(QWidget, "guide_high"))
+    press(window, "guide_high")
+    assert shown(window, "belief") == told(found.high, 0.0, "belief")
+
+
+def test_the_picture_of_trust_is_spoken_and_drawn_in_both_themes(window, press):
+    press(window, "rail_explain")
+    picture = window.findChild(TrustPicture)
+    assert picture.accessibleName() == SPOKEN
+    drawn = []
+    for theme in (LIGHT, DARK):
+        window.session.set_theme(theme)
+        drawn.append(picture.grab().toImage())
+    assert drawn[0] != drawn[1]
+    sees = {name: [stage.words for stage in stages if stage.sees] for name, stages in MODELS}
+    assert sees == {"Local": ["Each person"], "Shuffled": ["Each person"], "Central": ["Each person", "Steward"]}

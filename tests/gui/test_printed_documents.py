@@ -1,0 +1,125 @@
+"""Documents are the same in JSON, HTML and PDF; nothing in them runs, and a badge stands across every page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor, QImage, QPainter
+
+from workbench.params import InputError
+from workbench.release.documents.study_report import study_report
+from workbench.release.documents.written_document import check_document_path
+from workbench.render.document import Bullets, Document, FactList, Grid, Paragraph, Picture, Section
+from workbench.render.document_html import page_html
+from workbench.render.document_pdf import dated, laid_out, paint_page, pdf_bytes
+from workbench.render.values import CurveFigure, Series
+
+LINE = Series("private model", "private", (0.1, 1.0), (0.5, 0.7), (0.4, 0.6), (0.6, 0.8))
+FIGURE = CurveFigure("Accuracy against ε", "ε (log scale)", "accuracy", (LINE,), subtitle="made up")
+HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e & \"city\" 'x'"
+LONG = Section("Lines", tuple(Paragraph(f"line {i}") for i in range(90)))
+PUBLIC = Document(
+    "Certificate",
+    HOSTILE,
+    (
+        Section("One", (Paragraph(HOSTILE), Paragraph("a = 1\n[[b]]", "code"), Bullets((HOSTILE, "two")))),
+        Section("Two", (FactList((("ε", "1"), (HOSTILE, HOSTILE))), Grid(("a", "b"), (("x", "1"), ("y", "2")), (1,)))),
+        LONG,
+    ),
+    foot="release 1",
+    time="2026-11-22T20:31:18.492+00:00",
+)
+
+
+def test_a_document_survives_json():
+    for document in (PUBLIC, study_report(FIGURE, "regime,value\nnone,0.5\n")):
+        assert Document.from_plain(document.to_plain()) == document
+
+
+def test_no_name_of_a_file_becomes_markup_or_a_command():
+    text = page_html(PUBLIC)
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", text)
+    assert "default-src 'none'" in text
+    assert not re.search(r"(src|href)\s*=", text)
+
+
+def test_a_figure_is_printed_and_never_published():
+    with pytest.raises(ValueError, match="printed, not published"):
+        page_html(study_report(FIGURE, "a\n1\n"))
+
+
+def test_the_same_document_gives_the_same_pdf_dated_as_the_release():
+    first, again = pdf_bytes(PUBLIC), pdf_bytes(PUBLIC)
+    assert first == again
+    assert first.startswith(b"%PDF-")
+    assert set(re.findall(rb"/(?:Creation|Mod)Date \(D:(\d{14})Z", first)) == {b"20261122203118"}
+    assert len(re.findall(rb"/Type\s*/Page\b", first)) >= 3
+
+
+def test_another_date_takes_as_many_bytes():
+    data = b"1 0 obj /CreationDate (D:20990101000000+02'00') /ModDate (D:20990101000000Z) endobj"
+    changed = dated(data, "2026-01-02T03:04:05")
+    assert len(changed) == len(data)
+    assert changed.count(b"D:20260102030405Z") == 2
+    assert b"2099" not in changed
+
+
+def pages(document: Document) -> list[QImage]:
+    """Return every page as it is painted, on a small sheet."""
+    images = []
+    probe = QImage(10, 10, QImage.Format.Format_RGB32)
+    probe.setDotsPerMeterX(2835)
+    probe.setDotsPerMeterY(2835)
+    text = laid_out(document, probe, 500, 600)
+    for page in range(text.pageCount()):
+        image = QImage(500, 700, QImage.Format.Format_RGB32)
+        image.fill(QColor("white"))
+        with QPainter(image) as painter:
+            paint_page(document, text, painter, page, (500, 700))
+        images.append(image)
+    return images
+
+
+def reddish(image: QImage) -> int:
+    """Return how many points in the middle of a page have the colour of the watermark."""
+    count = 0
+    for x in range(150, 350, 6):
+        for y in range(200, 500, 6):
+            colour = image.pixelColor(x, y)
+            count += colour.red() - colour.blue() > 15
+    return count
+
+
+def test_a_private_report_is_marked_on_every_page(qapp):
+    report = study_report(FIGURE, "regime,value\n" + "none,0.5\n" * 60)
+    assert report.badge == FIGURE.badge != ""
+    marked = pages(report)
+    assert len(marked) >= 3
+    assert all(reddish(page) > 25 for page in marked)
+    assert all(reddish(page) == 0 for page in pages(PUBLIC))
+
+
+def test_a_report_shows_the_figure_and_its_figures():
+    report = study_report(FIGURE, "regime,epsilon,value\nnone,,0.75\nsanitized,1,0.5\n")
+    status, picture, figures = report.sections
+    assert "must not leave the house" in str(status)
+    assert picture.blocks == (Picture(FIGURE),)
+    assert figures.blocks == (
+        Grid(("regime", "epsilon", "value"), (("none", "", "0.75"), ("sanitized", "1", "0.5")), (2,)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("a.doc", "a .pdf or .html"), ("no/a.pdf", "cannot be written"), ("a.html", "")]
+)
+def test_a_document_has_a_name_that_says_what_it_is(tmp_path, monkeypatch, name, told):
+    monkeypatch.chdir(tmp_path)
+    if not told:
+        check_document_path(Path(name))
+        return
+    with pytest.raises(InputError, match=re.escape(told)):
+        check_document_path(Path(name))

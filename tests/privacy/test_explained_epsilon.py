@@ -1,0 +1,110 @@
+"""Every number of an explanation follows from ε and δ; the guided choice and the published values are in order."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from workbench.params import ParameterError
+from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
+from workbench.privacy.explain.guide import QUESTIONS, advice
+from workbench.privacy.explain.sections import PRIORS, Section, factor, percent, sections, small
+
+
+def named(epsilon: float, delta: float = 0.0) -> dict[str, Section]:
+    return {section.name: section for section in sections(epsilon, delta)}
+
+
+def share(text: str) -> float:
+    return float(text.removesuffix(" %").removesuffix("%")) / 100
+
+
+def test_the_belief_table_is_bayes_rule():
+    table = named(1.3)["belief"].table
+    assert table is not None
+    for prior, line in zip(PRIORS, table.rows, strict=True):
+        odds = prior / (1 - prior)
+        low, high = odds * math.exp(-1.3), odds * math.exp(1.3)
+        assert share(line[1]) == pytest.approx(low / (1 + low), rel=5e-3)
+        assert share(line[2]) == pytest.approx(high / (1 + high), rel=5e-3)
+
+
+def test_the_best_guess_is_that_of_the_worst_mechanism():
+    """Kairouz, Oh and Viswanath's mechanism attains (ε, δ): its best test is right as often as the text says."""
+    epsilon, delta = 0.8, 0.05
+    keep = (1 - delta) * math.exp(epsilon) / (1 + math.exp(epsilon))
+    yes = np.array([delta, keep, 1 - delta - keep, 0.0])
+    no = yes[::-1]
+    right = np.maximum(yes, no).sum() / 2
+    assert f"is right in at most {percent(right)} of such games" in named(epsilon, delta)["belief"].text[2]
+
+
+def test_the_insurer_pays_by_e_to_the_epsilon():
+    assert "you pay at most 2,718 on average: e^ε = 2.718 times" in named(1.0)["insurance"].text[0]
+    assert "δ times the highest premium" in named(1.0, 1e-6)["insurance"].text[0]
+    assert "δ" not in named(1.0)["insurance"].text[0]
+
+
+def test_a_row_in_each_release_with_probability_one_over_n_is_out_in_63_percent():
+    for rows in (1000, 10**6):
+        assert f"{100 * (1 - (1 - 1 / rows) ** rows):.0f} %" in named(1.0)["delta"].text[2]
+
+
+def test_several_releases_and_several_rows_are_counted():
+    several, group = named(0.5, 1e-7)["composition"].table, named(0.5, 1e-7)["group"].table
+    assert several is not None
+    assert group is not None
+    assert [line[1] for line in several.rows] == ["0.5, δ = 1e-7", "1, δ = 2e-7", "2.5, δ = 5e-7", "5, δ = 1e-6"]
+    k, fails = 5, 5 * math.exp(4 * 0.5) * 1e-7
+    assert group.rows[2][:2] == ("5", f"{k * 0.5:g}, δ = {small(fails)}")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 0.1, 1.0, 3.0, 20.0, 1000.0])
+def test_any_epsilon_is_explained_without_a_false_certainty(epsilon):
+    told = "\n".join(
+        "\n".join((*s.text, *(" ".join(r) for r in s.table.rows if s.table))) if s.table else "\n".join(s.text)
+        for s in sections(epsilon)
+    )
+    assert "inf" not in told.replace("information", "")
+    assert "nan" not in told
+    if epsilon:
+        assert "100%" not in told
+
+
+def test_numbers_are_written_as_people_read_them():
+    assert (factor(1.0), factor(9.21), factor(12.0), factor(20.0)) == ("2.718", "9,997", "162,755", "10^8.7")
+    assert (small(1e-6), small(0.25), small(5.4366e-6)) == ("1e-6", "0.25", "5.44e-6")
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(-1.0, 0.0), (math.nan, 0.0), (1001.0, 0.0), (1.0, 1.0), (1.0, -0.1)])
+def test_what_is_no_guarantee_is_not_explained(epsilon, delta):
+    with pytest.raises(ParameterError):
+        sections(epsilon, delta)
+
+
+def test_every_choice_leads_to_a_range_and_a_careful_answer_never_to_a_higher_one():
+    for given in itertools.product(*([a.name for a in q.answers] for q in QUESTIONS)):
+        found = advice(*given)
+        assert 0 < found.low <= found.high <= 10
+        for place, question in enumerate(QUESTIONS):
+            careful = list(given)
+            careful[place] = question.answers[0].name
+            assert advice(*careful).high <= found.high
+
+
+def test_published_values_ascend_and_each_has_a_source():
+    assert [d.low for d in DEPLOYMENTS] == sorted(d.low for d in DEPLOYMENTS)
+    assert all(d.source and d.unit and d.low <= d.high and d.trust in ("central", "local") for d in DEPLOYMENTS)
+    assert published_between(3, 10) == tuple(d for d in DEPLOYMENTS if d.what.startswith(("RAPPOR", "emoji")))
+
+
+def test_the_rappor_values_are_those_of_its_parameters():
+    f, p, q, hashes = 0.5, 0.5, 0.75, 2
+    permanent = 2 * hashes * math.log((1 - f / 2) / (f / 2))
+    high, low = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+    once = hashes * math.log(high * (1 - low) / (low * (1 - high)))
+    rappor = next(d for d in DEPLOYMENTS if d.what.startswith("RAPPOR"))
+    assert (rappor.low, rappor.high) == (round(once, 2), round(permanent, 2))

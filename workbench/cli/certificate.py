@@ -1,0 +1,55 @@
+"""``workbench certificate``: the certificate of a release as PDF and HTML, a signature, and the bundle."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.release_documents import (
+    add_documents,
+    asks_for_documents,
+    check_documents,
+    documents_of,
+    documents_text,
+)
+from workbench.cli.tables import add_ledger
+from workbench.params import ParameterError
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "release", type=Path, metavar="RELEASE", help="a released file, its certificate, a model's folder, or a bundle"
+    )
+    add_documents(parser)
+    add_ledger(parser)
+    parser.set_defaults(output=None)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    from workbench.release.documents.verified_release import verified
+
+    if not asks_for_documents(options):
+        raise ParameterError("nothing was asked for", mend="give --pdf FILE, --html FILE, --sign or --bundle DIR")
+    check_documents(options, options.release)
+    release = verified(options.release, context.cancel)
+    check_documents(options, release.path, release.release)
+    made = documents_of(release, options, context)
+    return {"release": str(release.release), "certificate": str(release.path), **made}
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    return f"verified {result['release']}{documents_text(result)}"
+
+
+COMMAND = Command(
+    name="certificate",
+    help="write the certificate of a release as PDF or HTML, sign it, or bundle it with everything that checks it",
+    example="workbench plan sample:iris --epsilon 3 -o trial.toml && workbench sanitize sample:iris --plan trial.toml "
+    "-o released.csv --ledger certificate.sqlite && workbench certificate released.csv --html released.html",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,102 @@
+"""``workbench explain``: what an ε means, what others have published, and a guided choice of one."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import columns_text
+from workbench.params.field import IntegerField, RealField
+from workbench.privacy.accounting.neighbours import group
+from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
+from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, advice
+from workbench.privacy.explain.sections import MOST_EPSILON, sections
+
+_EPSILON = RealField(help="the privacy loss to explain", symbol="ε", above=0.0, upto=MOST_EPSILON)
+_DELTA = RealField(help="δ beside it (default 0)", symbol="δ", at_least=0.0, below=1.0)
+_ROWS = IntegerField(help="maximum rows per person (default 1): the ε of a person is as many times as much", at_least=1)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--epsilon", metavar="ε", default="1", help=f"{_EPSILON.help} (default 1)")
+    parser.add_argument("--delta", metavar="δ", default="0", help=_DELTA.help)
+    parser.add_argument("--rows-per-person", metavar="K", default="1", help=_ROWS.help)
+    group_of = parser.add_argument_group("a guided choice of ε")
+    for question in QUESTIONS:
+        names = ", ".join(answer.name for answer in question.answers)
+        group_of.add_argument(f"--{question.name}", metavar="ANSWER", help=f"{question.title} {names}")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    row, row_delta = _EPSILON.parse(options.epsilon, "--epsilon"), _DELTA.parse(options.delta, "--delta")
+    rows = _ROWS.parse(options.rows_per_person, "--rows-per-person")
+    epsilon, delta = group(row, row_delta, rows)
+    given = {q.name: getattr(options, q.name) or q.answers[0].name for q in QUESTIONS}
+    chosen = advice(**given)
+    return {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rows_per_person": rows,
+        "sections": [
+            {
+                "name": s.name,
+                "title": s.title,
+                "text": list(s.text),
+                **({"header": list(s.table.header), "rows": [list(r) for r in s.table.rows]} if s.table else {}),
+            }
+            for s in sections(epsilon, delta)
+        ],
+        "published": [
+            {"who": d.who, "what": d.what, "trust": d.trust, "low": d.low, "high": d.high, "delta": d.delta}
+            | {"unit": d.unit, "source": d.source}
+            for d in DEPLOYMENTS
+        ],
+        "advice": {
+            "answers": chosen.answers,
+            "low": chosen.low,
+            "high": chosen.high,
+            "reasons": [*chosen.reasons, CAVEAT],
+            "published": [d.who for d in published_between(chosen.low, chosen.high)],
+            "source": SOURCE,
+        },
+    }
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    parts = [f"ε = {result['epsilon']:.6g}, δ = {result['delta']:.3g}"]
+    for section in result["sections"]:
+        parts += ["", section["title"], *map(_wrapped, section["text"])]
+        if "rows" in section:
+            parts += ["", columns_text(section["header"], section["rows"])]
+    told = [
+        [d["who"], d["what"], _range(d["low"], d["high"]), d["delta"] or "0", d["unit"]] for d in result["published"]
+    ]
+    parts += ["", "What others have published", columns_text(["who", "what", "ε", "δ", "of"], told), ""]
+    parts += [_wrapped(f"{d['who']}: {d['source']}.") for d in result["published"]]
+    chosen = result["advice"]
+    answers = ", ".join(f"{name}: {answer}" for name, answer in chosen["answers"].items())
+    parts += ["", f"A range to begin with: ε = {_range(chosen['low'], chosen['high'])} ({answers})"]
+    parts += [*map(_wrapped, chosen["reasons"]), _wrapped(f"Source of the ranges: {chosen['source']}.")]
+    return "\n".join(parts)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100)
+
+
+COMMAND = Command(
+    name="explain",
+    help="what an epsilon means, what others have published, and a guided choice of one",
+    example="workbench explain --epsilon 1 --reader everyone --knowledge some --purpose statistics",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    reads_only=True,
+)

@@ -1,0 +1,74 @@
+"""``workbench key``: the key that signs releases, and the keys of others that are trusted."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context
+from workbench.params import ParameterError
+from workbench.params.codec import read_text
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("act", choices=("make", "show", "trust", "forget"), help="what to do")
+    parser.add_argument("key", nargs="?", help="trust: a public key, or a file that holds one")
+    parser.add_argument("--name", help="trust, forget: the name of who holds the key")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    from workbench.release.signature import signing_key, trusted_keys
+
+    if options.act in ("make", "show") and (options.key is not None or options.name is not None):
+        raise ParameterError(f"`key {options.act}` takes neither a key nor a name", mend="leave it out")
+    if options.act in ("trust", "forget") and options.name is None:
+        raise ParameterError(f"`key {options.act}` needs --name", mend="give the name of who holds the key")
+    if options.act == "make":
+        signing_key.make_key()
+    elif options.act == "trust":
+        if options.key is None:
+            raise ParameterError("`key trust` needs a public key", mend="give it, or a file that holds it")
+        path = Path(options.key)
+        text = read_text(path, "public key") if path.is_file() else options.key
+        trusted_keys.trust(signing_key.public_key_in(text), options.name)
+    elif options.act == "forget":
+        if options.key is not None:
+            raise ParameterError("`key forget` takes a name alone", mend="give --name NAME")
+        trusted_keys.forget(options.name)
+    own = signing_key.own_public_key()
+    trusted = [{"name": name, **_told(key)} for key, name in trusted_keys.trusted_keys().items()]
+    return {
+        "key": None if own is None else {**_told(own), "pem": signing_key.public_pem(own)},
+        "file": str(signing_key.signing_key_path()),
+        "trusted": sorted(trusted, key=lambda entry: entry["name"]),
+    }
+
+
+def _told(public: bytes) -> dict[str, str]:
+    from workbench.release.signature.signing_key import fingerprint
+
+    return {"public_key": base64.b64encode(public).decode(), "fingerprint": fingerprint(public)}
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    own = result["key"]
+    if own is None:
+        lines = ["no signing key; `workbench key make` makes one"]
+    else:
+        lines = [f"your public key {own['public_key']}", f"fingerprint {own['fingerprint']}"]
+        lines.append(f"the secret half is in {result['file']}: keep a copy where nobody else can read it")
+    lines += [f"trusted: {entry['name']}  {entry['fingerprint']}" for entry in result["trusted"]]
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="key",
+    help="make the key that signs your releases, show it, or trust the key of somebody else",
+    example="workbench key show",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

@@ -1,0 +1,115 @@
+"""The options of every releasing command for documents, a bundle and a signature, written once the release stands."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Context
+from workbench.cli.tables import keep_inputs
+from workbench.params import ParameterError, WorkbenchError
+from workbench.signals import Notice, Progress
+
+
+def add_documents(parser: argparse.ArgumentParser) -> None:
+    """Add ``--pdf --html --bundle --sign``."""
+    group = parser.add_argument_group("documents")
+    group.add_argument("--pdf", type=Path, metavar="FILE", help="write the certificate as PDF, to read and to print")
+    group.add_argument("--html", type=Path, metavar="FILE", help="write the certificate as HTML")
+    group.add_argument(
+        "--bundle", type=Path, metavar="DIR", help="a new folder: data, certificate, plan, ledger entry, check script"
+    )
+    group.add_argument("--sign", action="store_true", help="sign the certificate with your key (`workbench key make`)")
+
+
+def asks_for_documents(options: argparse.Namespace) -> bool:
+    """Return whether any of the options was given."""
+    return options.sign or any(getattr(options, name) is not None for name in ("pdf", "html", "bundle"))
+
+
+def check_documents(options: argparse.Namespace, *inputs: str | Path | None) -> None:
+    """Refuse, before anything is charged, places that cannot be written, and a signature without a key.
+
+    Args:
+        options: the command's.
+        inputs: files that no document may replace.
+
+    Raises:
+        ParameterError: two outputs have one name, or an output would replace an input.
+        InputError: a place cannot be written, or there is no key.
+    """
+    if not asks_for_documents(options):
+        return
+    from workbench.release.bundle.write_bundle import check_bundle_place
+    from workbench.release.documents.written_document import check_document_path
+    from workbench.release.signature.signing_key import signing_key
+
+    for name, suffix in (("pdf", ".pdf"), ("html", ".html")):
+        path = getattr(options, name)
+        if path is None:
+            continue
+        if path.suffix.lower() != suffix:
+            raise ParameterError(f"--{name} writes a {suffix} file", str(path), f"end the name in {suffix}")
+        check_document_path(path)
+        keep_inputs(path, *inputs)
+    places = [p.absolute() for p in (options.pdf, options.html, options.bundle, options.output) if p is not None]
+    if len(set(places)) < len(places):
+        raise ParameterError("two outputs have the same name", str(places[-1]), "give each its own")
+    if options.bundle is not None:
+        check_bundle_place(options.bundle)
+    if options.sign:
+        signing_key()
+
+
+def write_documents(options: argparse.Namespace, release: Path, context: Context) -> dict[str, Any]:
+    """Write what the options ask for of a release that stands; return it as part of the command's result.
+
+    Args:
+        options: the command's.
+        release: the released file, or the folder of a model.
+        context: of the command.
+
+    Raises:
+        WorkbenchError: something cannot be written; the release and its charge stand, and the message says so.
+    """
+    if not asks_for_documents(options):
+        return {}
+    from workbench.release.documents.told_release import told
+
+    try:
+        return documents_of(told(release), options, context)
+    except WorkbenchError as problem:
+        again = f"`workbench certificate {release}` makes documents of it again"
+        problem.outcome = f"the release stands at {release} and stays charged; {again}"
+        raise
+
+
+def documents_of(release: Any, options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    """Write what the options ask for of a :class:`Told` release; return it as part of a result."""
+    from workbench.release.bundle.write_bundle import write_bundle
+    from workbench.release.documents.written_document import write_document
+    from workbench.release.ledger.ledger import Ledger
+    from workbench.release.signature.signature_file import sign
+
+    made: dict[str, Any] = {}
+    wanted = [name for name in ("pdf", "html") if getattr(options, name) is not None]
+    context.emit(Progress(0, 1, "Writing documents"))
+    for name in wanted:
+        write_document(release.paper(), getattr(options, name))
+        made[name] = str(getattr(options, name))
+    if options.sign:
+        made["signature"] = str(sign(release.path))
+    if options.bundle is not None:
+        with Ledger.read(options.ledger) as ledger:
+            write_bundle(release, options.bundle, ledger, signed=options.sign)
+        made["bundle"] = str(options.bundle)
+        if release.kind == "model" and (release.release / "private").exists():
+            context.emit(Notice("info", "the model's private figures are not in the bundle"))
+    return made
+
+
+def documents_text(result: Any) -> str:
+    """Return the lines on the documents of a result; empty where there are none."""
+    words = {"pdf": "certificate to print", "html": "certificate to read", "signature": "signature", "bundle": "bundle"}
+    return "".join(f"\n{told} {result[name]}" for name, told in words.items() if name in result)

@@ -1,0 +1,100 @@
+"""Three questions that lead to a range of ε, and the published uses that lie in it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from workbench.gui.pages.explain.word_table import WordTable
+from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.privacy.explain.deployments import DEPLOYMENTS, published_between
+from workbench.privacy.explain.guide import CAVEAT, QUESTIONS, SOURCE, Advice, advice
+
+DEFAULTS = {"reader": "everyone", "knowledge": "some", "purpose": "rows"}
+
+
+class GuideCard(Card):
+    """The questions, their answers, and what follows from them.
+
+    Signals:
+        asked: (Decimal) the person wants to see what that end of the range means.
+    """
+
+    asked = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__(spacing=8)
+        self._boxes: dict[str, ChoiceBox] = {}
+        lines = QGridLayout()
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setHorizontalSpacing(16)
+        lines.setColumnStretch(1, 1)
+        for place, question in enumerate(QUESTIONS):
+            box = named(ChoiceBox(), f"guide_{question.name}", question.title)
+            for answer in question.answers:
+                box.addItem(answer.title, answer.name)
+            box.setCurrentIndex(box.findData(DEFAULTS[question.name]))
+            box.currentIndexChanged.connect(lambda _index: self._show())
+            lines.addWidget(label(question.title), place, 0)
+            lines.addWidget(box, place, 1)
+            self._boxes[question.name] = box
+        asked = QWidget()
+        asked.setLayout(lines)
+        self._range = label("", "heading", name="guide_range")
+        self._low = button("", "guide_low", "link", tip="Show on this page what the lower end means")
+        self._high = button("", "guide_high", "link", tip="Show on this page what the upper end means")
+        self._low.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.low:g}")))
+        self._high.clicked.connect(lambda: self.asked.emit(Decimal(f"{self.advice.high:g}")))
+        ends = QWidget()
+        ends.setLayout(row(self._range, 12, self._low, self._high, None))
+        self._reasons = label("", wrap=True, name="guide_reasons")
+        self._near = label("", "muted", wrap=True, name="guide_published")
+        for part in (
+            label("Which ε to begin with?", "heading"),
+            asked,
+            ends,
+            self._reasons,
+            self._near,
+            label(f"The ranges narrow what is common in the field. {SOURCE}.", "muted", wrap=True),
+        ):
+            self.body.addWidget(part)
+        self._show()
+
+    @property
+    def advice(self) -> Advice:
+        """The range that follows from the answers."""
+        return advice(**{name: box.currentData() for name, box in self._boxes.items()})
+
+    def _show(self) -> None:
+        found = self.advice
+        self._range.setText(f"ε from {found.low:g} to {found.high:g}")
+        self._low.setText(f"What does {found.low:g} mean?")
+        self._high.setText(f"What does {found.high:g} mean?")
+        self._reasons.setText(" ".join((*found.reasons, CAVEAT)))
+        near = [f"{d.who} ({d.what}, ε = {d.epsilon} of {d.unit})" for d in published_between(found.low, found.high)]
+        none = "No published use in the list below is so strict."
+        self._near.setText(f"Published in this range: {'; '.join(near)}." if near else none)
+
+
+class PublishedCard(Card):
+    """The ε of published uses, with their sources."""
+
+    def __init__(self) -> None:
+        super().__init__(spacing=6)
+        table = WordTable("published", words=True, widths=(3, 6, 3, 2, 2, 5))
+        rows = [(d.who, d.what, d.epsilon, d.delta or "0", d.trust, d.unit) for d in DEPLOYMENTS]
+        table.show_rows(("who", "what", "ε", "δ", "model", "of"), rows)
+        sources = " · ".join(dict.fromkeys(d.source for d in DEPLOYMENTS))
+        for part in (
+            label("What have others published?", "heading"),
+            label(
+                "Compare with care: an ε of one day and an ε of all releases together are different promises.",
+                wrap=True,
+            ),
+            table,
+            label(f"Sources: {sources}.", "muted", wrap=True),
+        ):
+            self.body.addWidget(part)

@@ -1,0 +1,139 @@
+"""What ε means: one ε at the top, and every table below follows it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.explain import PAGE
+from workbench.gui.pages.explain.guide_card import GuideCard, PublishedCard
+from workbench.gui.pages.explain.trust_picture import TrustPicture
+from workbench.gui.pages.explain.word_table import WordTable
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, label, look, mark_wrong, named, row, stack
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.explain import Asked, BeliefCurve, Explainable, of_plan
+from workbench.gui.widgets.formatting import entered
+from workbench.params import ParameterError
+from workbench.params.field import RealField
+from workbench.privacy.explain.sections import Section, sections
+
+LOW, HIGH = Decimal("0.001"), Decimal(1000)
+_DELTA = RealField(help="Probability by which the bound of ε may be exceeded", symbol="δ", at_least=0.0, below=1.0)
+_CURVE_HEIGHT = 210
+
+
+class SectionCard(Card):
+    """A section: its heading, its sentences, and its table."""
+
+    def __init__(self, section: Section, *pictures: QWidget) -> None:
+        super().__init__(spacing=6)
+        self._texts = [
+            label("", wrap=True, name=f"explain_{section.name}_{place}") for place in range(_MOST_PARAGRAPHS)
+        ]
+        for part in (label(section.title, "heading"), *self._texts, *pictures):
+            self.body.addWidget(part)
+        self.table: WordTable | None = None
+        if section.table is not None:
+            self.table = WordTable(f"explain_{section.name}_table", words=section.table.words)
+            self.body.addWidget(self.table)
+        self.show_section(section)
+
+    def show_section(self, section: Section) -> None:
+        """Show the same section for another ε."""
+        for place, told in enumerate(self._texts):
+            text = section.text[place] if place < len(section.text) else ""
+            told.setText(text)
+            told.setVisible(bool(text))
+        if self.table is not None and section.table is not None:
+            self.table.show_rows(section.table.header, section.table.rows)
+
+
+_MOST_PARAGRAPHS = 5
+
+
+class ExplainPage(PageFrame):
+    """The page; it reads no table and starts no job."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self.epsilon = PrivacyEntry(
+            "explain_epsilon",
+            LOW,
+            HIGH,
+            Decimal(1),
+            help_text="The ε that this page explains; the plan stays as it is",
+            slider_low=Decimal("0.01"),
+            slider_high=Decimal(20),
+            ends=("less can be learnt", "more can be learnt"),
+        )
+        self.delta = named(QLineEdit("0"), "explain_delta", "δ, a number from 0 to below 1", _DELTA.help)
+        self.delta.setFixedWidth(84)
+        entries: QHBoxLayout = row(label("ε"), self.epsilon, 12, label("δ"), self.delta)
+        entries.setStretch(1, 1)
+        line = QWidget()
+        line.setLayout(entries)
+        self._problem = label("", "problem", wrap=True, name="explain_problem")
+        self._problem.hide()
+        self._curve = BeliefCurve(session)
+        self._curve.setMinimumHeight(_CURVE_HEIGHT)
+        pictures: dict[str, QWidget] = {"belief": self._curve, "trust": TrustPicture(session)}
+        self.cards = {
+            section.name: SectionCard(section, *([pictures[section.name]] if section.name in pictures else []))
+            for section in sections(1.0)
+        }
+        self.guide = GuideCard()
+        self.guide.asked.connect(self._look_at)
+        belief, *others = self.cards.values()
+        inner = look(QWidget(), "clear")
+        inner.setLayout(stack(belief, self.guide, PublishedCard(), *others, None, spacing=12))
+        area = QScrollArea()
+        area.setObjectName("explain_area")
+        area.setWidgetResizable(True)
+        area.setWidget(inner)
+        self._area = area
+        self.body.addWidget(Card(line, self._problem, pad=12))
+        self.body.addWidget(area, 1)
+        self.set_note("Nothing here reads the table, and nothing costs anything.")
+        Explainable(self.epsilon.field, session, lambda: Asked(self.epsilon.value(), self._read_delta() or Decimal(0)))
+        self.epsilon.value_changed.connect(lambda _value: self.refresh())
+        self.delta.textEdited.connect(lambda _text: self.refresh())
+        session.explain_asked.connect(self._follow)
+        asked = session.explained or (of_plan(session).epsilon, Decimal(0))
+        self._follow(*asked)
+
+    def refresh(self) -> None:
+        """Show every section for the ε and δ that stand in the fields."""
+        delta = self._read_delta()
+        if delta is None:
+            return
+        epsilon = float(self.epsilon.value())
+        for section in sections(epsilon, float(delta)):
+            self.cards[section.name].show_section(section)
+        self._curve.show_epsilon(epsilon)
+
+    def _read_delta(self) -> Decimal | None:
+        """Return δ, or ``None`` while the field is refused; the reason stands below it."""
+        told, found = "", None
+        try:
+            found = Decimal(repr(_DELTA.parse(self.delta.text().strip(), "δ")))
+        except ParameterError:
+            told = "Write δ as a number from 0 to below 1, such as 1e-6."
+        mark_wrong(self.delta, bool(told))
+        self._problem.setText(told)
+        self._problem.setVisible(bool(told))
+        return found
+
+    def _follow(self, epsilon: Decimal, delta: Decimal = Decimal(0), about: str = "") -> None:
+        """Explain the ε that was asked about anywhere in the window."""
+        self.epsilon.set_value(min(max(epsilon, LOW), HIGH))
+        self.delta.setText(entered(delta))
+        self.refresh()
+
+    def _look_at(self, epsilon: Decimal) -> None:
+        self.epsilon.set_value(epsilon)
+        self.refresh()
+        self._area.verticalScrollBar().setValue(0)

@@ -1,0 +1,350 @@
+"""RAPPOR: move the parameters, simulate, release the reports of a column, decode, and look."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QScrollArea, QWidget
+
+from workbench.gui.pages.base import PageFrame
+from workbench.gui.pages.central_release import CentralFlow
+from workbench.gui.pages.central_words import RUNNING, error_of, left_words, release_hindrance, short_words
+from workbench.gui.pages.rappor import PAGE
+from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
+from workbench.gui.pages.rappor.parameters_card import ParametersCard
+from workbench.gui.pages.rappor.results import ResultsPart
+from workbench.gui.pages.rappor.tasks import Choice, Shown, decode_released, simulate
+from workbench.gui.pages.refusals import draft_refusal
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import ReleasedStep, Session
+from workbench.gui.widgets.basic import Card, Facts, button, label, look, named, row, stack
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.formatting import at_most, plain
+from workbench.gui.widgets.output_name import beside, suggest
+from workbench.gui.widgets.path_field import PathField
+from workbench.params import ParameterError, WorkbenchError
+from workbench.privacy.accounting.compose import for_person
+from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.privacy.rappor.account import RapporCost, cost
+from workbench.rappor.detectable import smallest_detectable
+from workbench.rappor.simulate import PRESETS
+
+KIND, ENDING, SUFFIX = "rappor", "rappor", ".csv"
+FREE = "Simulate is free and private. A release is charged first; it cannot be undone."
+NO_COLUMN = "Choose a column of the table to release its reports."
+INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
+
+
+class RapporPage(PageFrame):
+    """Parameters with what they cost and detect, the simulation, the release, and what was decoded."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        self._handle: JobHandle | None = None
+        self._failure: WorkbenchError | None = None
+        self._decoded_of = ""
+        self._flow = CentralFlow(self, "Release these reports?")
+        self._parameters = ParametersCard()
+        self._facts = Facts()
+        self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
+        self._source = named(
+            ChoiceBox(), "rappor_source", "Values", "An experiment with made-up clients, or a column of the open table"
+        )
+        self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self._source.setMinimumContentsLength(30)
+        self._refusal = label("", "danger", wrap=True, name="rappor_refusal")
+        self._results = ResultsPart(session)
+        self._target = PathField(
+            "rappor_output", "File to release into", "The reports; .csv. Their certificate is written beside it"
+        )
+        self._choose = button("Choose…", "rappor_choose", tip="Choose the file to release into")
+        self._release = button("Release reports…", "rappor_release", tip="Charge the budget, draw, certify and write")
+        self._cancel = button("Cancel", "rappor_cancel", tip="Stop (Esc)")
+        self._arrange()
+        self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
+        self._choose.clicked.connect(self._choose_target)
+        self._release.clicked.connect(self._ask)
+        self._cancel.clicked.connect(self.escape)
+        self._parameters.changed.connect(self.refresh)
+        self._source.activated.connect(lambda _at: self._chose_source())
+        self._target.textChanged.connect(lambda _text: self.refresh())
+        self._flow.changed.connect(self._flowed)
+        self._flow.refused.connect(self._refuse)
+        self._flow.failed.connect(self._failed)
+        session.table_changed.connect(self.in_sight(self._start_over))
+        session.plan_changed.connect(self.in_sight(self._follow_plan))
+        session.account_changed.connect(self.in_sight(self.refresh))
+        session.released_changed.connect(self.in_sight(self._show_released))
+        self._start_over()
+
+    def _arrange(self) -> None:
+        bounds = Card(label("WHAT IT COSTS AND CAN FIND", "caption"), self._facts, *self._plots, pad=12, spacing=6)
+        above = row(spacing=12)
+        above.addWidget(self._parameters, 5)
+        above.addWidget(bounds, 6)
+        inner = look(QWidget(), "clear")
+        layout = stack(spacing=12)
+        inner.setLayout(layout)
+        layout.addLayout(above)
+        layout.addWidget(self._results)
+        layout.addStretch(1)
+        self._area = QScrollArea()
+        self._area.setObjectName("rappor_area")
+        self._area.setWidget(inner)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        line = row(label("Release into"))
+        line.addWidget(self._target, 1)
+        line.addWidget(self._choose)
+        line.addWidget(self._release)
+        self._into = look(QWidget(), "clear")
+        self._into.setLayout(line)
+        title = label("values", "muted")
+        title.setBuddy(self._source)
+        self.header.addWidget(title)
+        self.header.addWidget(self._source)
+        self.body.addWidget(self._area, 1)
+        self.body.addWidget(self._refusal)
+        self.body.addWidget(self._into)
+        self.foot.addWidget(self._cancel)
+        self._refusal.hide()
+
+    # -- what is shown --------------------------------------------------------------------------------------------
+
+    def _start_over(self) -> None:
+        """Show another table: nothing of the former one stays."""
+        opened = self.session.opened
+        self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
+        self._target.setModified(False)
+        suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
+        if self._results.private:
+            self._results.show_found(None)
+        self._follow_plan()
+        self._show_released()
+
+    def _follow_plan(self) -> None:
+        """Offer the columns that the plan does not publish as they are."""
+        chosen = self._source.currentData()
+        self._source.clear()
+        for known in PRESETS:
+            self._source.addItem(f"made-up: {known.title}", f"preset:{known.name}")
+        if self.session.opened is not None:
+            for column in self.session.plan.columns:
+                if column.action != "keep":
+                    self._source.addItem(f"column {column.name}", f"column:{column.name}")
+        self._source.setCurrentIndex(max(self._source.findData(chosen), 0))
+        self._chose_source(first=chosen is None)
+
+    def _chose_source(self, *, first: bool = True) -> None:
+        """Take a preset's own parameters."""
+        kind, _, name = str(self._source.currentData()).partition(":")
+        if kind == "preset" and first:
+            known = next(known for known in PRESETS if known.name == name)
+            self._parameters.show_values(known.parameters, known.reports, self._parameters.each() or 1)
+        self.refresh()
+
+    def _choice(self) -> Choice | None:
+        """Return what is chosen; ``None`` while a field is refused."""
+        parameters, clients, each = self._parameters.value(), self._parameters.clients(), self._parameters.each()
+        if parameters is None or clients is None or each is None:
+            return None
+        return Choice(parameters, clients, each, str(self._source.currentData()))
+
+    def refresh(self) -> None:
+        """Show what can be pressed, what it costs, and what stands in the way."""
+        session, choice = self.session, self._choice()
+        self._show_plots(choice)
+        bound = self._show_cost(choice)
+        simulating, releasing = self._handle is not None, self._flow.job is not None
+        running = simulating or releasing
+        hinder = self._hindrance(choice, bound)
+        keys = self.has_keys(self.primary, self._cancel, self._release)
+        assert self.primary is not None
+        self.primary.setEnabled(choice is not None and not running)
+        self.primary.setText("Simulating…" if simulating else "Simulate")
+        self._into.setVisible(session.opened is not None)
+        self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
+        self._release.setText("Releasing…" if releasing else "Release reports…")
+        self._parameters.enable(not running)
+        for part in (self._source, self._target, self._choose):
+            part.setEnabled(not running)
+        stopping = self.job is not None and self.job.stopping
+        self._cancel.setVisible(running)
+        self._cancel.setEnabled(not stopping)
+        self._cancel.setText("Cancelling…" if stopping else "Cancel")
+        if keys:  # a button that goes or greys would give them to another part of the window
+            if running and not stopping:
+                self._cancel.setFocus()
+            else:
+                self.take_keys()
+        told = hinder if session.opened is not None else ""
+        self.set_note(RUNNING if releasing else told or FREE)
+
+    def _hindrance(self, choice: Choice | None, bound: RapporCost | None) -> str:
+        """Return why the reports cannot be released; empty where nothing stands in the way."""
+        session = self.session
+        if choice is None or session.opened is None:
+            return ""
+        if choice.column is None:
+            return NO_COLUMN
+        if bound is None:
+            return INFINITE
+        first = next(iter(session.plan.problems()), None)
+        if first is not None:
+            return f"{first.column or 'The plan'}: {first.text}."
+        keep = release_hindrance(session)[0]
+        return keep or short_words(session, self._charge(bound))
+
+    def _charge(self, bound: RapporCost) -> Decimal:
+        """Return what a release is charged for all rows of a person."""
+        epsilon = bound.decimal()
+        rows = self.session.plan.rows_per_person if self.session.opened is not None else 1
+        return for_person(Cost(epsilon, Decimal(0), PureDp(epsilon)), rows).epsilon
+
+    def _show_plots(self, choice: Choice | None) -> None:
+        if choice is None:
+            return
+        setting = Setting(choice.parameters, choice.reports, choice.each)
+        for plot, found in zip(self._plots, plots(setting, self._parameters.last), strict=True):
+            plot.show_plot(found)
+
+    def _show_cost(self, choice: Choice | None) -> RapporCost | None:
+        """Show both ε and what can be found; return the cost where it is finite."""
+        if choice is None:
+            for key in ("rappor_one", "rappor_permanent", "rappor_charge", "rappor_least", "rappor_left"):
+                self._facts.hide_line(key)
+            return None
+        bound = cost(choice.parameters, choice.each)
+        self._facts.show_line("rappor_one", "ε₁, of one report", _epsilon(bound.one), tip=_exact(bound.one))
+        self._facts.show_line(
+            "rappor_permanent", "ε∞, of any number of reports", _epsilon(bound.permanent), tip=_exact(bound.permanent)
+        )
+        try:
+            charged = self._charge(bound)
+        except ParameterError:
+            self._facts.show_line("rappor_charge", "charged by Release", "∞: refused", "danger", tip=INFINITE)
+            self._facts.hide_line("rappor_left")
+            self._show_least(choice)
+            return None
+        words = "charged by Release" if choice.each == 1 else f"charged for {choice.each:,} reports each"
+        tip = f"min(ε∞, reports · ε₁); the exact bound of these reports is {bound.exact:.10g}"
+        self._facts.show_line("rappor_charge", words, f"ε = {at_most(charged)}", "accent", tip=tip)
+        if self.session.opened is not None and choice.column is not None:
+            left, kind = left_words(self.session, charged)
+            self._facts.show_line("rappor_left", "left after it", left, kind)
+        else:
+            self._facts.hide_line("rappor_left")
+        self._show_least(choice)
+        return bound
+
+    def _show_least(self, choice: Choice) -> None:
+        least = smallest_detectable(choice.parameters, choice.reports, CANDIDATES)
+        words = f"{100 * least:.2g} %" if least < 1 else "none"
+        tip = f"The share that is found in 80 % of collections among {CANDIDATES} candidates (Bonferroni, α = 0.05)"
+        self._facts.show_line("rappor_least", f"smallest share found in {choice.reports:,} reports", words, tip=tip)
+
+    # -- what it does ---------------------------------------------------------------------------------------------
+
+    def _simulate(self) -> None:
+        choice, opened = self._choice(), self.session.opened
+        if choice is None or self.job is not None or (choice.column is not None and opened is None):
+            return
+        self._failure = None
+        self._refusal.hide()
+
+        def apply(found: Shown) -> None:
+            if choice.column is None or self.session.opened is opened:
+                self._show(found)
+
+        def failed(error: BaseException) -> None:
+            self._failed(error)
+            self._refuse(sentence(error)) if isinstance(error, WorkbenchError) else self.session.report(error)
+
+        self._handle = simulate(opened, choice, self.jobs, apply, failed)
+        self._handle.ended.connect(self._simulated)
+        self.refresh()
+
+    def _simulated(self) -> None:
+        self._handle = None
+        self.refresh()
+
+    def _show(self, found: Shown) -> None:
+        """Show what was decoded, and scroll to it once it is laid out."""
+        self._results.show_found(found)
+        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._results, 0, 0))
+
+    def _ask(self) -> None:
+        from workbench.release.rappor.rappor_work import FORMATS
+
+        choice = self._choice()
+        if choice is not None and choice.column is not None:
+            self._refusal.hide()
+            target = Path(self._target.text().strip()).expanduser()
+            self._flow.ask(target, choice.work, f"RAPPOR reports of {choice.column}", FORMATS)
+
+    def _show_released(self) -> None:
+        """Decode the newest release of reports of the open table, where its column has public values."""
+        steps = [step for step in self.session.released if step.central == KIND]
+        if not steps or steps[-1].release_id == self._decoded_of:
+            return
+        step: ReleasedStep = steps[-1]
+        document = getattr(step.result, "document", None)
+        if document is None:
+            return
+        column = next(c for c in self.session.plan.columns if c.name == document["request"]["column"])
+        try:
+            candidates = tuple(column.column().grid().labels)
+        except WorkbenchError:
+            return  # without public values there is nothing to look for; the command line takes any list
+        self._decoded_of = step.release_id
+        decode_released(step.files[0][1], document, candidates, self.jobs, self._show)
+
+    def _refuse(self, told: str) -> None:
+        self._refusal.setText(told)
+        self._refusal.show()
+
+    def _failed(self, error: BaseException) -> None:
+        self._failure = error_of(error)
+
+    def _flowed(self) -> None:
+        if self._flow.job is None:
+            suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
+        self.refresh()
+
+    def _choose_target(self) -> None:
+        path = ask_where_to_save(self, "Release into", self._target.text(), "CSV (*.csv)")
+        if path:
+            self._target.choose(path)
+
+    @property
+    def job(self) -> JobHandle | None:
+        """The simulation or the release that the page's own Cancel stops."""
+        return self._handle or self._flow.job
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why reports cannot be released, or were not when they were last asked for."""
+        return draft_refusal(self.session) or self.session.account.error or self._failure
+
+    def escape(self) -> bool:
+        """Cancel what is going on."""
+        if self._handle is None:
+            return self._flow.stop()
+        if self._handle.stopping:
+            return False
+        self._handle.cancel()
+        self.refresh()
+        return True
+
+
+def _epsilon(value: float) -> str:
+    return "∞" if value == float("inf") else at_most(value)
+
+
+def _exact(value: float) -> str:
+    return "infinite: f = 0 bounds nothing in the long run" if value == float("inf") else plain(value)

@@ -1,0 +1,191 @@
+"""The parameters of a collection, each with a field and a slider."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSlider
+
+from workbench.gui.session.error_text import sentence
+from workbench.gui.widgets.basic import Card, label, mark_wrong, named
+from workbench.params import ParameterError
+from workbench.params.field import Field, IntegerField
+from workbench.privacy.rappor.parameters import HASHED_BITS, RapporParameters
+
+EACH = IntegerField(at_least=1, upto=100_000, help="reports of each client, all with one permanent answer")
+CLIENTS = IntegerField(at_least=100, upto=20_000_000, help="clients in a simulation, each with one report")
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One parameter: what it is called, what it accepts, and what its slider's steps are."""
+
+    key: str
+    words: str
+    spec: Field
+    least: float
+    most: float
+    log: bool = False
+    whole: bool = True
+
+
+_DECLARED = RapporParameters.declared()
+LINES = (
+    _Line("f", "coin tosses, f", _DECLARED["f"], 0, 0.99, whole=False),
+    _Line("p", "0 told as 1, p", _DECLARED["p"], 0, 1, whole=False),
+    _Line("q", "1 told as 1, q", _DECLARED["q"], 0, 1, whole=False),
+    _Line("h", "hashes, h", _DECLARED["h"], 1, 8),
+    _Line("k", "bits, k", _DECLARED["k"], 8, HASHED_BITS),
+    _Line("m", "cohorts, m", _DECLARED["m"], 1, 64),
+    _Line("clients", "clients", CLIENTS, 1_000, 10_000_000, log=True),
+    _Line("each", "reports each", EACH, 1, 1_000, log=True),
+)
+
+
+class ParametersCard(Card):
+    """Fields and sliders; :attr:`last` is the parameter that was moved last.
+
+    Signals:
+        changed: a value differs; ask :meth:`value`, :meth:`clients` and :meth:`each`.
+    """
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(label("WHAT EVERY CLIENT IS TOLD", "caption"), pad=12, spacing=6)
+        self.last = "f"
+        self._fields: dict[str, QLineEdit] = {}
+        self._sliders: dict[str, QSlider] = {}
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(2)
+        for row, line in enumerate(LINES):
+            help_text = line.spec.help[:1].upper() + line.spec.help[1:]
+            field = named(QLineEdit(), f"rappor_{line.key}", line.words, help_text)
+            field.setFixedWidth(84)
+            slider = named(QSlider(Qt.Orientation.Horizontal), f"rappor_{line.key}_slider", line.words, help_text)
+            slider.setRange(0, STEPS)
+            slider.setMinimumWidth(60)
+            title = label(line.words, "muted")
+            title.setBuddy(field)
+            title.setToolTip(help_text)
+            for column, part in enumerate((title, field, slider)):
+                grid.addWidget(part, row, column)
+            field.textEdited.connect(self._typed(line))
+            slider.valueChanged.connect(self._dragged(line))
+            self._fields[line.key], self._sliders[line.key] = field, slider
+        grid.setColumnStretch(2, 1)
+        self.body.addLayout(grid)
+        self._problem = label("", "problem", wrap=True, name="rappor_problem")
+        self.body.addWidget(self._problem)
+        self.body.addStretch(1)
+        self._problem.hide()
+        self.show_values(RapporParameters(), 100_000, 1)
+
+    def value(self) -> RapporParameters | None:
+        """Return the parameters; ``None`` while a field or their combination is refused."""
+        try:
+            return self._made()
+        except ParameterError:
+            return None
+
+    def clients(self) -> int | None:
+        """Return how many clients are simulated; ``None`` while the field is refused."""
+        return self._whole("clients")
+
+    def each(self) -> int | None:
+        """Return how many reports a client gives; ``None`` while the field is refused."""
+        return self._whole("each")
+
+    def show_values(self, parameters: RapporParameters, clients: int, each: int) -> None:
+        """Show other values without a signal."""
+        given = {name: getattr(parameters, name) for name in parameters.declared()}
+        for line in LINES:
+            self._show(line, {**given, "clients": clients, "each": each}[line.key], field=True)
+        self._check()
+
+    def enable(self, on: bool) -> None:
+        """Let the values be changed, or not while a release goes on."""
+        for part in (*self._fields.values(), *self._sliders.values()):
+            part.setEnabled(on)
+
+    def _made(self) -> RapporParameters:
+        return RapporParameters.from_plain({line.key: self._read(line) for line in LINES[:6]})
+
+    def _whole(self, key: str) -> int | None:
+        try:
+            return int(self._read(next(line for line in LINES if line.key == key)))
+        except ParameterError:
+            return None
+
+    def _read(self, line: _Line) -> float:
+        found: float = line.spec.parse(self._fields[line.key].text().strip().replace(",", ""), line.words)
+        return found
+
+    def _typed(self, line: _Line) -> Callable[[str], None]:
+        def typed(_text: str) -> None:
+            self.last = line.key
+            try:
+                self._show(line, self._read(line), field=False)
+            except ParameterError:
+                self._check()
+                self.changed.emit()
+                return
+            self._check()
+            self.changed.emit()
+
+        return typed
+
+    def _dragged(self, line: _Line) -> Callable[[int], None]:
+        def dragged(step: int) -> None:
+            self.last = line.key
+            share = step / STEPS
+            if line.log:
+                value = line.least * (line.most / line.least) ** share
+                value = float(f"{value:.2g}")
+            else:
+                value = line.least + (line.most - line.least) * share
+            self._fields[line.key].setText(_written(round(value) if line.whole else round(value, 2)))
+            self._check()
+            self.changed.emit()
+
+        return dragged
+
+    def _show(self, line: _Line, value: float, *, field: bool) -> None:
+        if field:
+            self._fields[line.key].setText(_written(value))
+        if line.log:
+            share = math.log(max(value, 1) / line.least) / math.log(line.most / line.least)
+        else:
+            share = (value - line.least) / (line.most - line.least)
+        slider = self._sliders[line.key]
+        slider.blockSignals(True)
+        slider.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
+        slider.blockSignals(False)
+
+    def _check(self) -> None:
+        """Mark the fields that are refused, and say why."""
+        told = ""
+        for line in LINES:
+            try:
+                self._read(line)
+                mark_wrong(self._fields[line.key], wrong=False)
+            except ParameterError as error:
+                mark_wrong(self._fields[line.key], wrong=True)
+                told = told or sentence(error)
+        if not told:
+            try:
+                self._made()
+            except ParameterError as error:
+                told = sentence(error)
+        self._problem.setText(told)
+        self._problem.setVisible(bool(told))
+
+
+def _written(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.10g}"

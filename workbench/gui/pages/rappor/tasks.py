@@ -1,0 +1,224 @@
+"""What the RAPPOR page starts: a simulation, and the decoding of what was released. All but the latter is private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import OpenTable
+from workbench.jobs import Job
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.rappor.decode import Decoded
+    from workbench.rappor.files import Counts
+    from workbench.release.central.central_work import CentralWork
+    from workbench.sanitize.plan import Plan
+
+KEY_SIMULATE, KEY_RELEASED = "rappor-simulate", "rappor-released"
+SHOWN = 60
+"""Most candidates in the picture of bars."""
+
+EXTRA = 50
+"""Candidates beside those of a column that nobody has."""
+
+LEAST_ROC = 1_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is chosen on the page.
+
+    Attributes:
+        parameters: of the collection.
+        reports: simulated clients.
+        each: reports of each client.
+        source: ``preset:NAME`` or ``column:NAME``.
+    """
+
+    parameters: RapporParameters
+    reports: int
+    each: int
+    source: str
+
+    @property
+    def column(self) -> str | None:
+        """The chosen column, or ``None`` where a preset is chosen."""
+        kind, _, name = self.source.partition(":")
+        return name if kind == "column" else None
+
+    def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
+        """Describe the release to the door; runs in a worker."""
+        from workbench.rappor.collection import Collection
+        from workbench.release.rappor.rappor_work import rappor_work
+
+        assert self.column is not None
+        return rappor_work(self.parameters, Collection(column=self.column, reports=self.each), rows)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One candidate.
+
+    Attributes:
+        string: its text.
+        true: its true share; ``None`` where that is not looked at.
+        estimate: the decoded share.
+        low: lower end of its 95 % interval.
+        high: upper end.
+        verdict: ``detected``, ``missed``, ``false`` or ``absent``.
+    """
+
+    string: str
+    true: float | None
+    estimate: float
+    low: float
+    high: float
+    verdict: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the pictures are made of.
+
+    Attributes:
+        title: of what.
+        private: whether it follows from the rows without a charge.
+        bars: the candidates, most frequent first or in their own order.
+        more: candidates that are not among the bars.
+        heat: (cohorts, bits) share of a cohort's reports with each bit.
+        roc: (reports, false alarms, hits) of each number of reports; empty where nothing is known to be absent.
+        detected: significant strings that occur (of a release: significant strings).
+        missed: strings that occur and are not significant.
+        false: significant strings that do not occur.
+        unexplained: ends of the 95 % interval of the share that no candidate explains.
+        reports: how many were decoded.
+    """
+
+    title: str
+    private: bool
+    bars: tuple[Bar, ...]
+    more: int
+    heat: NDArray[np.float64]
+    roc: tuple[tuple[int, NDArray[np.float64], NDArray[np.float64]], ...]
+    detected: int
+    missed: int | None
+    false: int | None
+    unexplained: tuple[float, float]
+    reports: int
+
+
+def simulate(
+    opened: OpenTable | None,
+    choice: Choice,
+    jobs: JobCenter,
+    apply: Callable[[Shown], None],
+    failed: Callable[[BaseException], None],
+) -> JobHandle:
+    """Simulate the collection that is chosen, and smaller ones for the ROC."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Shown:
+        from workbench.rappor.distributions import observed
+        from workbench.rappor.simulate import preset, roc, score, with_extra
+        from workbench.rappor.simulate import simulate as run
+
+        if choice.column is None:
+            known = preset(choice.source.partition(":")[2])
+            distribution, title = known.distribution, known.title
+            candidates = with_extra(distribution, known.extra)
+        else:
+            assert opened is not None
+            distribution = observed(opened.table.column(choice.column).to_list(), choice.column)
+            candidates, title = with_extra(distribution, EXTRA), f"column {choice.column}"
+        made = run(choice.parameters, distribution, choice.reports, candidates, emit=emit, cancel=cancel)
+        curves = []
+        if (made.truth == 0).any():
+            curves.append((choice.reports, *roc(made)))
+            fewer = [n for n in (choice.reports // 10, choice.reports // 100) if n >= LEAST_ROC]
+            for n in fewer:
+                small = run(choice.parameters, distribution, n, candidates, emit=emit, cancel=cancel)
+                curves.append((n, *roc(small)))
+        found = score(made, "bonferroni")
+        return Shown(
+            title=title,
+            private=choice.column is not None,
+            **_decoded(made.decoded, made.truth),
+            heat=_heat(made.counts),
+            roc=tuple(curves),
+            detected=found.detected,
+            missed=found.missed,
+            false=found.false,
+        )
+
+    return jobs.start(Job("Simulating reports", work), key=KEY_SIMULATE, on_result=apply, on_failure=failed)
+
+
+def decode_released(
+    output: Path,
+    document: dict[str, Any],
+    candidates: tuple[str, ...],
+    jobs: JobCenter,
+    apply: Callable[[Shown], None],
+) -> None:
+    """Decode released reports by the public candidates: it follows from what was released alone."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Shown:
+        from workbench.privacy.rappor.bloom import BloomBits
+        from workbench.rappor.candidates import candidate_map
+        from workbench.rappor.decode import decode
+        from workbench.rappor.reports import read_sum
+
+        parameters = RapporParameters(**document["request"]["parameters"])
+        counts = read_sum(output, parameters, emit, cancel)
+        found = decode(counts, candidate_map(candidates, BloomBits(parameters)), emit=emit, cancel=cancel)
+        return Shown(
+            title=f"released reports of {document['request']['column']}",
+            private=False,
+            **_decoded(found, None),
+            heat=_heat(counts),
+            roc=(),
+            detected=int(found.bonferroni.sum()),
+            missed=None,
+            false=None,
+        )
+
+    jobs.start(Job("Decoding released reports", work), key=KEY_RELEASED, on_result=apply)
+
+
+def _heat(counts: Counts) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = counts.ones / np.maximum(counts.reports, 1)[:, None]
+    return shares
+
+
+def _decoded(decoded: Decoded, truth: NDArray[np.float64] | None) -> dict[str, Any]:
+    """Return bars, what they leave out, reports and the unexplained share."""
+    low, high = decoded.interval()
+    size = decoded.estimate if truth is None else np.maximum(truth, decoded.estimate * decoded.bonferroni)
+    kept = np.argsort(-size, kind="stable")[:SHOWN]
+    there = [decoded.strings[at] for at in range(len(size)) if truth is None or truth[at] > 0]
+    if all(string.isdecimal() and len(string) < 16 for string in there):  # numbers stand in their own order
+        numbers = [decoded.strings[at] for at in kept.tolist()]
+        kept = kept[np.argsort([int(n) if n.isdecimal() else 1 << 60 for n in numbers], kind="stable")]
+    bars = []
+    for at in kept.tolist():
+        sure, true = bool(decoded.bonferroni[at]), None if truth is None else float(truth[at])
+        occurs = true is None or true > 0
+        verdict = ("detected" if occurs else "false") if sure else ("missed" if occurs else "absent")
+        ends = float(low[at]), float(high[at])
+        bars.append(Bar(decoded.strings[at], true, max(float(decoded.estimate[at]), 0.0), *ends, verdict))
+    half = 1.96 * decoded.unexplained_error
+    unexplained = tuple(min(max(decoded.unexplained + side, 0.0), 1.0) for side in (-half, half))
+    return {
+        "bars": tuple(bars),
+        "more": len(decoded.strings) - len(bars),
+        "unexplained": unexplained,
+        "reports": decoded.reports,
+    }

@@ -1,0 +1,99 @@
+"""Biased bits by the million: 64 draws at a time, each exact, from as few random words as they need.
+
+A bit is 1 if a uniform number of 64 binary digits is below a threshold t. The digits are compared from the most
+significant one on, with one random word for a digit of 64 neighbouring bits; a bit is decided at the first digit in
+which number and threshold differ, so that after d digits only 2⁻ᵈ of the bits are open. How many words are drawn tells
+of the thresholds' public digits and of the draws, not of the bits that choose between two thresholds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.entropy import Entropy
+from workbench.privacy.rappor.parameters import ONE
+
+Words = NDArray[np.uint64]
+Reports = NDArray[np.uint8]
+"""(n, bytes) packed bits: bit j is bit j % 8 of byte j // 8, as ``np.packbits`` with little order makes them."""
+
+_AT_ONCE = 1 << 15
+"""Words that are drawn together: they and what they are compared with stay in the cache."""
+
+_DIGITS_OF_ALL = 6
+"""After these digits one word in two has an open bit left or fewer: from here on only those are drawn for."""
+
+
+def biased(bits: Reports, when_one: int, when_zero: int, entropy: Entropy) -> Reports:
+    """Return independent bits: 1 with probability ``when_one``/2⁶⁴ where ``bits`` has a 1, else ``when_zero``/2⁶⁴.
+
+    Args:
+        bits: packed bits of any shape; bits beyond a report's last one are drawn as any other.
+        when_one: threshold, 0 … 2⁶⁴.
+        when_zero: threshold, 0 … 2⁶⁴.
+        entropy: where the random words come from.
+    """
+    flat = np.ascontiguousarray(bits).reshape(-1)
+    count = -(-flat.size // 8)
+    padded = np.zeros(count * 8, dtype=np.uint8)
+    padded[: flat.size] = flat
+    words = padded.view(np.uint64)
+    out = np.empty_like(words)
+    for start in range(0, count, _AT_ONCE):
+        out[start : start + _AT_ONCE] = _drawn(words[start : start + _AT_ONCE], when_one, when_zero, entropy)
+    return out.view(np.uint8)[: flat.size].reshape(bits.shape)
+
+
+def _drawn(select: Words, when_one: int, when_zero: int, entropy: Entropy) -> Words:
+    out = np.zeros_like(select)
+    if when_one == ONE:  # decided before the first digit
+        out |= select
+    if when_zero == ONE:
+        out |= ~select
+    undecided = ~out
+    where: NDArray[np.int64] | None = None
+    whole = out
+    for digit in range(63, -1, -1):
+        rest = (1 << (digit + 1)) - 1
+        if not (when_one & rest or when_zero & rest):
+            break  # no digit is left in which a number could be below its threshold
+        if 63 - digit >= _DIGITS_OF_ALL:
+            open_words = np.flatnonzero(undecided)
+            if not open_words.size:
+                break
+            if where is not None:
+                whole[where] = out
+            where = open_words if where is None else where[open_words]
+            select, undecided, out = select[open_words], undecided[open_words], out[open_words]
+        drawn = entropy.words(select.size)
+        ones, zeros = bool(when_one >> digit & 1), bool(when_zero >> digit & 1)
+        if ones and zeros:
+            out |= undecided & ~drawn
+            undecided &= drawn
+        elif ones or zeros:
+            threshold = select if ones else ~select
+            out |= undecided & ~drawn & threshold
+            undecided &= ~(drawn ^ threshold)
+        else:
+            undecided &= ~drawn
+    if where is not None:
+        whole[where] = out
+    return whole
+
+
+def trimmed(reports: Reports, k: int) -> Reports:
+    """Return ``reports`` with the bits beyond the ``k``-th at 0."""
+    if k % 8:
+        reports[:, -1] &= np.uint8((1 << (k % 8)) - 1)
+    return reports
+
+
+def unpacked(reports: Reports, k: int) -> NDArray[np.uint8]:
+    """Return (n, k) zeros and ones."""
+    return np.unpackbits(reports, axis=1, count=k, bitorder="little")
+
+
+def packed(bits: NDArray[np.bool_]) -> Reports:
+    """Return (n, k) bits as (n, bytes) packed ones."""
+    return np.packbits(bits, axis=1, bitorder="little")

@@ -1,0 +1,220 @@
+"""The clients in a table: who reports, which value, how often and in which cohort; and their reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from workbench.data.table import Table
+from workbench.params import InputError, Parameters, integer, text
+from workbench.privacy.entropy import Entropy, permutation
+from workbench.privacy.rappor.account import MOST_REPORTS
+from workbench.privacy.rappor.bits import Reports
+from workbench.privacy.rappor.bloom import Bits, filters
+from workbench.privacy.rappor.encode import cohorts, instant_answers, permanent_answers
+from workbench.privacy.rappor.memory import Kept, PermanentAnswers
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+MOST_BITS = 1 << 32
+"""Most bits of all reports of a collection together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection(Parameters):
+    """What is collected from the rows of a table. All of it is public."""
+
+    column: str = text(help="the column whose values are reported")
+    client: str | None = text(default=None, help="the column that names each row's client (default: a client a row)")
+    cohort: str | None = text(default=None, help="the column with each client's cohort, public (default: drawn)")
+    reports: int = integer(
+        default=1, at_least=1, upto=MOST_REPORTS, help="most reports of a client; without --client, each row's number"
+    )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read, each once."""
+        named = (self.column, self.client, self.cohort)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+@dataclass(frozen=True, eq=False)
+class Clients:
+    """The clients of a table. Private.
+
+    Attributes:
+        values: the distinct values.
+        codes: (n,) number of each client's value, −1 where it is missing.
+        reports: (n,) how many reports each gives.
+        cohorts: (n,) given cohorts, or ``None``.
+        names: their names, or ``None`` where each row is a client.
+    """
+
+    values: tuple[str, ...]
+    codes: NDArray[np.int64]
+    reports: NDArray[np.int64]
+    cohorts: NDArray[np.int64] | None
+    names: tuple[str, ...] | None
+
+
+def clients_of(table: Table, asked: Collection, parameters: RapporParameters) -> Clients:
+    """Return the clients in ``table``.
+
+    Raises:
+        InputError: a column is not there; a client is not named, has two values or two cohorts, or reports more often
+            than was declared; a cohort is not one of m; or there would be too many bits. The row is named.
+    """
+    table.require(asked.columns)
+    cells = table.column(asked.column)
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    codes = cells.replace_strict(distinct, pl.int_range(len(distinct), eager=True), default=None, return_dtype=pl.Int64)
+    found = codes.fill_null(-1).to_numpy()
+    given = None if asked.cohort is None else _cohorts(table, asked.cohort, parameters)
+    values = tuple(distinct.to_list())
+    if asked.client is None:
+        made = Clients(values, found, np.full(len(found), asked.reports, dtype=np.int64), given, None)
+    else:
+        made = _grouped(table, asked, values, found, given)
+    if int(made.reports.sum()) * parameters.k > MOST_BITS:
+        what = f"{int(made.reports.sum()):,} reports of {parameters.k} bits are too many for one file"
+        raise InputError(what, table.source, "collect from fewer rows at a time")
+    return made
+
+
+def _grouped(
+    table: Table,
+    asked: Collection,
+    values: tuple[str, ...],
+    codes: NDArray[np.int64],
+    given: NDArray[np.int64] | None,
+) -> Clients:
+    assert asked.client is not None
+    names = table.column(asked.client)
+    nameless = np.flatnonzero(names.is_null().to_numpy())
+    if nameless.size:
+        raise InputError("the client is not named", table.place(asked.client, int(nameless[0])), "name it")
+    distinct = names.unique(maintain_order=True)
+    who = names.replace_strict(distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int64).to_numpy()
+    first = np.zeros(len(distinct), dtype=np.int64)
+    first[who[::-1]] = np.arange(len(who))[::-1]
+    for own, what, column in (
+        (codes, "the client has another value than in its first row, and only one is covered", asked.column),
+        (given, "the client has another cohort than in its first row", asked.cohort),
+    ):
+        if own is not None:
+            other = np.flatnonzero(own != own[first[who]])
+            if other.size:
+                raise InputError(what, table.place(str(column), int(other[0])), "give each client one")
+    reports = np.bincount(who, minlength=len(distinct)).astype(np.int64)
+    often = np.flatnonzero(reports > asked.reports)
+    if often.size:
+        row = int(np.flatnonzero(who == often[0])[asked.reports])
+        what = f"the client has more than {asked.reports} report{'s' * (asked.reports > 1)}"
+        raise InputError(what, table.place(asked.client, row), "declare more: --reports N")
+    cohort = None if given is None else given[first]
+    return Clients(values, codes[first], reports, cohort, tuple(distinct.to_list()))
+
+
+def _cohorts(table: Table, column: str, parameters: RapporParameters) -> NDArray[np.int64]:
+    cells = table.column(column)
+    found = cells.str.strip_chars().str.to_integer(strict=False).fill_null(-1).to_numpy()
+    wrong = np.flatnonzero((found < 0) | (found >= parameters.m))
+    if wrong.size:
+        what = f"the cohort is not one of 0 to {parameters.m - 1}"
+        raise InputError(what, table.place(column, int(wrong[0])), "correct it, or give another m")
+    return found.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """Reports in random order.
+
+    Attributes:
+        clients: (n,) number of the client, drawn at random for this collection.
+        cohorts: (n,) its cohort.
+        reports: (n, bytes) packed bits.
+    """
+
+    clients: NDArray[np.int64]
+    cohorts: NDArray[np.int64]
+    reports: Reports
+
+
+def collected(
+    clients: Clients,
+    bits: Bits,
+    memory: PermanentAnswers | None,
+    entropy: Entropy,
+    emit: Emit,
+    cancel: CancelToken,
+) -> Collected:
+    """Return the reports of ``clients``.
+
+    Args:
+        clients: who reports what.
+        bits: which bits a value sets.
+        memory: answers of clients that have been asked before; the new ones are added to it. ``None``: all are new.
+        entropy: operating-system entropy for a release.
+        emit: receives progress.
+        cancel: looked at between the steps.
+
+    Raises:
+        InputError: a client has another value than when it was asked before.
+        CancelledError: ``cancel`` was set.
+    """
+    parameters = bits.parameters
+    count = len(clients.codes)
+    where = cohorts(count, parameters, entropy) if clients.cohorts is None else clients.cohorts.copy()
+    known: dict[int, Kept] = {}
+    keys: list[bytes] = []
+    if memory is not None:
+        if clients.names is None:
+            raise InputError("answers can be kept only for named clients", mend="name their column: --client COL")
+        keys = memory.clients(clients.names)
+        known = _recalled(clients, memory, keys, where)
+    emit(Progress(0, 3, "permanent answers"))
+    filled, place = filters(bits, clients.values, clients.codes, where)
+    cancel.check()
+    answers = permanent_answers(filled[place], parameters, entropy)
+    for at, kept in known.items():
+        answers[at] = np.frombuffer(kept.answer, dtype=np.uint8)
+    if memory is not None:
+        texts = memory.values((*clients.values, ""))
+        for at, key in enumerate(keys):
+            if at not in known:
+                digest = texts[int(clients.codes[at])]
+                memory.kept[key] = Kept(digest, int(where[at]), answers[at].tobytes())
+    cancel.check()
+    emit(Progress(1, 3, "reports"))
+    numbers = permutation(count, entropy)
+    owner = np.repeat(np.arange(count), clients.reports)
+    owner = owner[permutation(owner.size, entropy)]
+    reports = instant_answers(answers[owner], parameters, entropy)
+    emit(Progress(2, 3, "reports"))
+    return Collected(numbers[owner], where[owner], reports)
+
+
+def _recalled(
+    clients: Clients, memory: PermanentAnswers, keys: list[bytes], where: NDArray[np.int64]
+) -> dict[int, Kept]:
+    """Return the kept answers by client, and put the clients into the cohorts that they had."""
+    assert clients.names is not None
+    known: dict[int, Kept] = {}
+    texts = memory.values((*clients.values, ""))
+    for at, key in enumerate(keys):
+        kept = memory.kept.get(key)
+        if kept is None:
+            continue
+        if kept.value != texts[int(clients.codes[at])]:
+            what = f"client number {at + 1} has another value than when it was asked before"
+            raise InputError(what, mend="leave it out: its reports would show that the value has changed")
+        if clients.cohorts is not None and kept.cohort != int(where[at]):
+            what = f"client number {at + 1} has another cohort than when it was asked before"
+            raise InputError(what, mend="give it the same one, or leave the cohorts out")
+        known[at], where[at] = kept, kept.cohort
+    return known

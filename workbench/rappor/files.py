@@ -1,0 +1,120 @@
+"""Parameters and counts in the published CSV formats, and the table of results."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import InputError, ParameterError
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.csv_lines import csv_lines, fault, shown, whole
+
+NAMES = ("k", "h", "m", "p", "q", "f")
+MOST_COUNT = 10**15
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many reports of each cohort have each bit.
+
+    Attributes:
+        reports: (m,) reports of each cohort.
+        ones: (m, k) of them with each bit.
+    """
+
+    reports: NDArray[np.int64]
+    ones: NDArray[np.int64]
+
+    @property
+    def total(self) -> int:
+        """Number of reports."""
+        return int(self.reports.sum())
+
+
+def read_parameters(path: Path) -> RapporParameters:
+    """Return the parameters in ``path``: a header ``k,h,m,p,q,f`` and one line of values.
+
+    Raises:
+        InputError: the file is not such a file.
+        ParameterError: a value is refused.
+    """
+    found = list(csv_lines(path, "parameter file"))
+    header = [cell.strip() for cell in found[0][1]]
+    if header != list(NAMES):
+        raise fault(
+            f"the parameter file begins with {shown(','.join(header))}", path, found[0][0], "begin it with k,h,m,p,q,f"
+        )
+    if len(found) == 1:
+        raise InputError(
+            "the parameter file has a header and no values", str(path), "add a line such as 128,2,16,0.5,0.75,0.5"
+        )
+    if len(found) > 2:
+        raise fault("the parameter file has more than one line of values", path, found[2][0], "leave one")
+    line, cells = found[1]
+    if len(cells) != len(NAMES):
+        raise fault(f"there are {len(cells)} values for {len(NAMES)} parameters", path, line)
+    declared = RapporParameters.declared()
+    try:
+        return RapporParameters(
+            **{name: declared[name].parse(cell.strip(), name) for name, cell in zip(NAMES, cells, strict=True)}
+        )
+    except ParameterError as error:
+        raise error.at(str(path)).on_line(line) from None
+
+
+def parameter_bytes(parameters: RapporParameters) -> bytes:
+    """Return the parameters as a file."""
+    values = [getattr(parameters, name) for name in NAMES]
+    return csv_bytes([NAMES, [f"{v:g}" if isinstance(v, float) and float(f"{v:g}") == v else repr(v) for v in values]])
+
+
+def read_counts(path: Path, parameters: RapporParameters) -> Counts:
+    """Return the counts in ``path``: for each cohort a line with its number of reports, then k counts.
+
+    Raises:
+        InputError: a line has another number of counts, a count is no whole number or above the number of reports,
+            or there are not m cohorts.
+    """
+    k, m = parameters.k, parameters.m
+    reports, ones = np.zeros(m, dtype=np.int64), np.zeros((m, k), dtype=np.int64)
+    cohort = 0
+    for line, cells in csv_lines(path, "file of counts"):
+        if cohort >= m:
+            raise fault(f"there are more than m = {m} cohorts", path, line, "give the parameters of these counts")
+        if len(cells) != k + 1:
+            what = f"cohort {cohort} has {len(cells) - 1} counts, and a report has k = {k} bits"
+            raise fault(what, path, line, "give the number of reports, then a count for each bit")
+        values: list[int] = []
+        for place, cell in enumerate(cells):
+            value = whole(cell, MOST_COUNT)
+            if value is None:
+                raise fault(f"{shown(cell)} in column {place + 1} is no count", path, line)
+            values.append(value)
+            if value > values[0]:
+                what = f"bit {place - 1} has the count {value}, and cohort {cohort} has {values[0]} reports"
+                raise fault(what, path, line)
+        reports[cohort], ones[cohort] = values[0], values[1:]
+        cohort += 1
+    if cohort != m:
+        raise InputError(f"there are {cohort} cohorts, and m = {m}", str(path), "give one line for each cohort")
+    if not reports.any():
+        raise InputError("the counts are of no reports", str(path), "collect some first")
+    return Counts(reports, ones)
+
+
+def count_bytes(counts: Counts) -> bytes:
+    """Return the counts as a file, as the published tool writes it."""
+    return csv_bytes(np.column_stack([counts.reports, counts.ones]).tolist(), "\r\n")
+
+
+def csv_bytes(rows: Iterable[Sequence[object]], end: str = "\n") -> bytes:
+    """Return rows as CSV."""
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator=end).writerows(rows)
+    return out.getvalue().encode()

@@ -1,0 +1,207 @@
+"""A collection from end to end on made-up clients: values, reports, counts, decoded. Nothing in it can be released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+from workbench.privacy.entropy import SeededEntropy
+from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits, filters
+from workbench.privacy.rappor.encode import cohorts, instant_answers, permanent_answers
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.candidates import candidate_map
+from workbench.rappor.decode import ALPHA, Decoded, decode
+from workbench.rappor.distributions import Distribution, exponential, normal
+from workbench.rappor.files import Counts
+from workbench.rappor.reports import summed
+from workbench.signals import Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+MOST_SIMULATED = 20_000_000
+_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An experiment of the thesis.
+
+    Attributes:
+        name: the word on the command line.
+        title: in a list.
+        parameters: of the collection.
+        distribution: of the values.
+        reports: how many clients report.
+        extra: candidates that nobody has.
+    """
+
+    name: str
+    title: str
+    parameters: RapporParameters
+    distribution: Distribution
+    reports: int
+    extra: int
+
+
+PRESETS: tuple[Preset, ...] = (
+    Preset(
+        "normal",
+        "normal, μ = 50, σ = 10, f = 0",
+        RapporParameters(k=128, h=2, m=16, p=0.5, q=0.75, f=0.0),
+        normal(50, 10, 100),
+        100_000,
+        0,
+    ),
+    Preset(
+        "exponential",
+        "exponential, f = 0.5",
+        RapporParameters(k=128, h=2, m=16, p=0.5, q=0.75, f=0.5),
+        # The least frequency above 1 % is 1.8 %: six and a half standard errors of these reports.
+        exponential(50, 1.53),
+        1_000_000,
+        50,
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What a simulated collection was, and what was found of it.
+
+    Attributes:
+        parameters: of the collection.
+        truth: (candidates,) true shares among the simulated clients, 0 for candidates that nobody has.
+        counts: of the reports.
+        decoded: what was found.
+    """
+
+    parameters: RapporParameters
+    truth: NDArray[np.float64]
+    counts: Counts
+    decoded: Decoded
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a simulation's findings compare with the truth.
+
+    Attributes:
+        detected: significant strings that occur.
+        missed: strings that occur and are not significant.
+        false: significant strings that do not occur.
+        coverage: share of the candidates whose 95 % interval holds the true share.
+    """
+
+    detected: int
+    missed: int
+    false: int
+    coverage: float
+
+
+def preset(name: str) -> Preset:
+    """Return the preset called ``name``.
+
+    Raises:
+        ParameterError: there is none.
+    """
+    for known in PRESETS:
+        if known.name == name:
+            return known
+    listed = ", ".join(p.name for p in PRESETS)
+    raise ParameterError(f"the preset {name!r} is not known", mend=f"choose one of {listed}")
+
+
+def with_extra(distribution: Distribution, extra: int) -> tuple[str, ...]:
+    """Return the values of ``distribution`` and ``extra`` candidates that are none of them."""
+    taken = set(distribution.values)
+    names = (f"absent{i}" for i in range(1, extra + len(taken) + 1))
+    free = [name for name in names if name not in taken]
+    return (*distribution.values, *free[:extra])
+
+
+def simulate(
+    parameters: RapporParameters,
+    distribution: Distribution,
+    reports: int,
+    candidates: Sequence[str] | None = None,
+    *,
+    seed: int = 1,
+    basic: bool = False,
+    alpha: float = ALPHA,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> Simulation:
+    """Simulate a collection of one report from each of ``reports`` clients, and decode it.
+
+    Args:
+        parameters: of the collection.
+        distribution: of the clients' values.
+        reports: number of clients.
+        candidates: what is looked for; the distribution's values where none are given. A value that is no candidate
+            is reported all the same and belongs to the unexplained share.
+        seed: of everything that is drawn.
+        basic: one bit for each candidate in place of a Bloom filter.
+        alpha: of the corrections.
+        emit: receives progress.
+        cancel: looked at between blocks of clients.
+
+    Raises:
+        ParameterError: too few or too many reports, or parameters that do not fit the variant.
+        InputError: two candidates set the same bits.
+        CancelledError: ``cancel`` was set.
+    """
+    if not 1 <= reports <= MOST_SIMULATED:
+        raise ParameterError(
+            f"{reports:,} reports are not between 1 and {MOST_SIMULATED:,}", mend="give another number"
+        )
+    cancel = cancel or CancelToken()
+    names = tuple(distribution.values if candidates is None else candidates)
+    bits: Bits = BasicBits(parameters, names) if basic else BloomBits(parameters)
+    entropy = SeededEntropy(seed)
+    total = Counts(np.zeros(parameters.m, dtype=np.int64), np.zeros((parameters.m, parameters.k), dtype=np.int64))
+    held = np.zeros(len(distribution.values), dtype=np.int64)
+    for start in range(0, reports, _AT_ONCE):
+        cancel.check()
+        emit(Progress(start, reports, "simulating reports"))
+        count = min(_AT_ONCE, reports - start)
+        codes = distribution.draw(count, entropy)
+        held += np.bincount(codes, minlength=len(held))
+        where = cohorts(count, parameters, entropy)
+        filled, place = filters(bits, distribution.values, codes, where)
+        answers = permanent_answers(filled[place], parameters, entropy)
+        part = summed(instant_answers(answers, parameters, entropy), where, parameters)
+        total = Counts(total.reports + part.reports, total.ones + part.ones)
+    shares = dict(zip(distribution.values, (held / reports).tolist(), strict=True))
+    decoded = decode(total, candidate_map(names, bits), alpha, emit, cancel)
+    return Simulation(parameters, np.array([shares.get(name, 0.0) for name in names]), total, decoded)
+
+
+def score(simulation: Simulation, correction: str) -> Score:
+    """Return how the findings under ``correction`` compare with the truth."""
+    found, there = simulation.decoded.significant(correction), simulation.truth > 0
+    half = 1.959963984540054 * simulation.decoded.std_error
+    inside = np.abs(simulation.decoded.estimate - simulation.truth) <= half
+    return Score(
+        detected=int(np.sum(found & there)),
+        missed=int(np.sum(there & ~found)),
+        false=int(np.sum(found & ~there)),
+        coverage=float(np.mean(inside)),
+    )
+
+
+def roc(simulation: Simulation, least: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ROC curve of the p-values: rates of false and of true positives, each from 0 to 1.
+
+    Args:
+        simulation: with at least one candidate that occurs and one that does not.
+        least: true share from which a string counts as occurring.
+    """
+    there = simulation.truth > least
+    order = np.argsort(simulation.decoded.p_value, kind="stable")
+    hits = np.concatenate([[0.0], np.cumsum(there[order]) / max(int(there.sum()), 1)])
+    alarms = np.concatenate([[0.0], np.cumsum(~there[order]) / max(int((~there).sum()), 1)])
+    return alarms, hits

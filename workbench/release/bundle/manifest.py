@@ -1,0 +1,95 @@
+"""The list of a bundle's files with their checksums."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import workbench
+from workbench.params import InputError
+from workbench.params.codec import read_json
+
+MANIFEST = "MANIFEST.json"
+RELEASE = "release"
+"""Folder of a bundle that holds what was released and its certificate."""
+
+FORMAT = "privacy-workbench-bundle"
+VERSION = 1
+_MOST_FILES = 10_000
+
+
+def is_bundle(path: Path) -> bool:
+    """Return whether ``path`` is the folder of a bundle."""
+    return os.path.isfile(path / MANIFEST)
+
+
+def manifest(release_id: str, released: str, sums: dict[str, str]) -> dict[str, Any]:
+    """Return the list of a bundle's files as JSON holds it.
+
+    Args:
+        release_id: of the release.
+        released: path of the released file, or of the folder of a model, inside the bundle.
+        sums: SHA-256 of each file by its path inside the bundle.
+    """
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "release_id": release_id,
+        "program": {"name": "privacy-workbench", "version": workbench.__version__},
+        "released": released,
+        "files": dict(sorted(sums.items())),
+    }
+
+
+def encoded(document: dict[str, Any]) -> bytes:
+    """Return the bytes of a JSON file of a bundle."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the list of the files of the bundle ``folder``.
+
+    Raises:
+        InputError: it cannot be read, or is none of a known version; a path in it leads out of the bundle.
+    """
+    path = folder / MANIFEST
+    document = read_json(path, "manifest")
+    broken = InputError("this is no manifest of a bundle", str(path), "ask for the bundle as it was made")
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise broken
+    if document.get("version") != VERSION:
+        told = f"the bundle has version {str(document.get('version'))[:20]}, and this workbench reads version {VERSION}"
+        raise InputError(told, str(path), "check it with the workbench that wrote it")
+    files = document.get("files")
+    if not isinstance(files, dict) or not 0 < len(files) <= _MOST_FILES:
+        raise broken
+    for name, digest in files.items():
+        if not (is_inside(name) and isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest)):
+            raise broken
+    if not is_inside(document.get("released")) or not isinstance(document.get("release_id"), str):
+        raise broken
+    program = document.get("program")
+    if not isinstance(program, dict) or not isinstance(program.get("version"), str):
+        raise broken
+    return document
+
+
+def is_inside(name: object) -> bool:
+    """Return whether ``name`` is a plain relative path that stays inside its folder."""
+    if not isinstance(name, str) or not name or "\\" in name or "\0" in name:
+        return False
+    parts = PurePosixPath(name).parts
+    return not PurePosixPath(name).is_absolute() and ".." not in parts and "/".join(parts) == name
+
+
+def released_in(folder: Path) -> Path:
+    """Return the released file, or the folder of the model, in the bundle ``folder``.
+
+    Raises:
+        InputError: its manifest cannot be read.
+    """
+    found: str = read_manifest(folder)["released"]
+    return folder / found

@@ -1,0 +1,94 @@
+"""The command that runs the plan of a release again, told from its certificate or card."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from workbench import learners
+from workbench.learners import learner
+from workbench.params import Parameters
+from workbench.params.codec import write_toml
+from workbench.release.documents.told_release import Told
+from workbench.release.model.card import MADE_FROM
+from workbench.release.statements import EVERY_TABLE
+from workbench.release.synthetic.synthesis_work import KIND as SYNTHETIC
+from workbench.release.table.open_release import plan_of
+from workbench.sanitize.plan import REPLACE, Plan
+from workbench.synth.parameters import SynthesisParameters
+
+DATA, PLAN, OUT, REQUEST = "@DATA", "@PLAN", "@OUT", "@REQUEST"
+"""Stand for the files that a person names, and for those in the bundle."""
+
+
+def command(told: Told) -> list[str]:
+    """Return the words of the command line after ``workbench``, with :data:`DATA` and the like for files."""
+    document = told.document
+    if told.kind == "table":
+        return ["sanitize", DATA, "--plan", PLAN, "-o", OUT]
+    if told.kind == "model":
+        return _model(document)
+    asked = document["request"]
+    row = ["--plan", PLAN, "--epsilon", document["guarantee"]["epsilon_row"], "-o", OUT]
+    if document["kind"] != SYNTHETIC:
+        return [document["kind"], DATA, *row, "--request", REQUEST]
+    chosen = {key: asked[key] for key in ("method", "target", "rows") if asked.get(key) is not None}
+    plan = plan_of(document, told.path)
+    numbers = [asked["cuts"][column.name] for column in plan.protected if column.numeric]
+    chosen |= {"cuts": max(numbers)} if numbers else {}
+    return ["synthesize", DATA, *row, *options(SynthesisParameters, chosen)]
+
+
+def plan_text(told: Told) -> str:
+    """Return the plan as TOML: the certificate's, or of a model the columns that its card declares."""
+    document = told.document
+    if told.kind != "model":
+        found: str = document["plan"]
+        return found
+    plain: dict[str, Any] = {
+        "version": 1,
+        "epsilon": max(float(document["guarantee"]["epsilon"]), 1e-6),
+        "rows_per_person": int(document["training"].get("rows_per_person", 1)),
+        "column": [{**column, "action": "protect"} for column in document["inputs"]],
+    }
+    if EVERY_TABLE in document["guarantee"]["statement"]:
+        plain["invalid"] = REPLACE
+    if "account" in document:
+        plain["account"] = document["account"]["name"]
+    return Plan.from_plain(plain, where="the card").to_toml()
+
+
+def request_text(told: Told) -> str | None:
+    """Return what was asked for as a file of `statistics`; ``None`` of any other release."""
+    if told.kind != "central" or told.document["kind"] == SYNTHETIC:
+        return None
+    return write_toml(told.document["request"])
+
+
+def options(cls: type[Parameters], values: dict[str, Any]) -> list[str]:
+    """Return the options that give ``cls`` these plain values."""
+    words: list[str] = []
+    defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+    for name, spec in cls.declared().items():
+        if name not in values or values[name] is None:
+            continue
+        flag, value = "--" + (spec.flag or name).replace("_", "-"), values[name]
+        if isinstance(value, bool):
+            if value != defaults[name]:
+                words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            words += [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+    return words
+
+
+def _model(card: dict[str, Any]) -> list[str]:
+    target, name = card["inputs"][-1]["name"], card["model"]
+    if name not in (known.name for known in learners.LEARNERS):
+        from workbench.deep.plan import DpSgdPlan
+
+        given = options(DpSgdPlan, card["parameters"])
+        return ["dpsgd", DATA, "--target", target, "--bounds", PLAN, "-o", OUT, *given]
+    if MADE_FROM in card:
+        return ["fit", "--on-release", DATA, "--target", target, "--model", name, "-o", OUT]
+    given = options(learner(name).parameters, card["parameters"])
+    return ["fit", DATA, "--target", target, "--model", name, "--bounds", PLAN, "-o", OUT, *given]

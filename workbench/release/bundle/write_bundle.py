@@ -1,0 +1,188 @@
+"""Write a bundle: a folder that appears whole or not at all, of a release that stands and was charged."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.params import CheckFailedError, InputError
+from workbench.paths import resources
+from workbench.release.atomic import PART, new_file, public_mode, write_error
+from workbench.release.bundle.manifest import MANIFEST, RELEASE, encoded, manifest
+from workbench.release.bundle.rerun import command, plan_text, request_text
+from workbench.release.documents.common_sections import day, program, release_id
+from workbench.release.documents.told_release import Told
+from workbench.release.documents.written_document import document_bytes
+from workbench.release.ledger.exact import decimal_text
+from workbench.release.ledger.fingerprint import sha256_of
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.card import MADE_FROM, ledger_facts
+from workbench.release.parts import DrawFolder, remove_stale_folders, require_free
+from workbench.release.signature.signature_file import SUFFIX as SIGNATURE
+from workbench.release.signature.signature_file import signature_bytes
+
+SCRIPTS = ("verify.py", "rerun.py")
+ENTRY = "ledger-entry.json"
+HTML, PDF = "certificate.html", "certificate.pdf"
+_ROOM = 1 << 20
+
+
+def check_bundle_place(target: Path) -> None:
+    """Raise :class:`InputError` unless ``target`` can become the folder of a bundle."""
+    require_free(target)
+    if not os.path.isdir(target.absolute().parent):
+        raise InputError("the folder of the bundle cannot be made there", str(target), "name a place that exists")
+
+
+def write_bundle(told: Told, target: Path, ledger: Ledger, *, signed: bool = False) -> None:
+    """Write the bundle of a release as the folder ``target``.
+
+    Args:
+        told: the release, which agrees with its certificate.
+        target: a new folder.
+        ledger: holds its entry; only what the certificate says too is copied.
+        signed: whether to sign certificate and manifest with this user's key.
+
+    Raises:
+        InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
+        CheckFailedError: the ledger's entry is not that of the certificate, or a file changed meanwhile.
+        WorkbenchError: Qt cannot print here.
+    """
+    check_bundle_place(target)
+    remove_stale_folders(target)
+    released = f"{RELEASE}/{told.release.absolute().name}"
+    entry = ledger_entry(told, ledger)
+    made = _made_files(told, entry)
+    copied = _copied_files(told, released)
+    with DrawFolder(target, _ROOM + sum(p.stat().st_size for p in copied.values()), ending=PART) as part:
+        try:
+            part.write(made)
+            sums = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+            for name, path in copied.items():
+                sums[name] = _copy(path, part.path / name)
+            _require_whole(told, released, sums)
+            if signed:
+                folder = released if told.kind == "model" else RELEASE
+                name, data = f"{folder}/{told.path.name}{SIGNATURE}", told.path.read_bytes()
+                part.write({name: signature_bytes(data, told.path.name)})
+                sums[name] = sha256_of(part.path / name)
+            listed = encoded(manifest(release_id(told.document), released, sums))
+            part.write({MANIFEST: listed})
+            if signed:
+                part.write({f"{MANIFEST}{SIGNATURE}": signature_bytes(listed, MANIFEST)})
+            _open_to_others(part.path)
+            part.publish()
+        except OSError as error:
+            raise write_error(error, target) from None
+
+
+def ledger_entry(told: Told, ledger: Ledger) -> dict[str, Any]:
+    """Return the ledger's entry of a release, as far as its certificate says the same.
+
+    Raises:
+        InputError: the ledger does not know it.
+        CheckFailedError: the ledger has another certificate of it.
+    """
+    claims = ledger_facts(told.document) if told.kind == "model" else told.document
+    found = ledger.release(claims["release_id"])
+    if found is None:
+        what = f"the ledger does not know the release {claims['release_id']}"
+        raise InputError(what, str(ledger.path), "name the ledger that was charged, with --ledger")
+    if found.body.get("certificate", claims["checksum"]) != claims["checksum"]:
+        raise CheckFailedError("the certificate is not the one that was released", str(told.path))
+    return {
+        "format": "privacy-workbench-ledger-entry",
+        "release_id": found.release_id,
+        "time": found.time,
+        "epsilon": decimal_text(found.epsilon),
+        "delta": decimal_text(found.delta),
+        "status": found.status,
+        "certificate": claims["checksum"],
+    }
+
+
+def readme(told: Told) -> str:
+    """Return what a recipient reads first."""
+    document = told.document
+    claims = document["guarantee"]
+    made = "a model made from a release" if MADE_FROM in document else "a release with differential privacy"
+    return f"""{made[:1].upper()}{made[1:]}: epsilon = {claims["epsilon"]}, delta = {claims["delta"]}
+Release {release_id(document)}, {day(document["time"])}, made by {program(document)}.
+
+release/            what was released, with its certificate (JSON), which holds the whole claim
+{PDF}     the certificate to read and to print ({HTML}: the same)
+plan.toml           what was done with each column
+ledger-entry.json   the charge, as the ledger of the person who released it has it
+rerun.py            runs the plan again on the private table (a new release, which is charged again)
+verify.py           checks this folder with Python alone: python -I verify.py
+MANIFEST.json       the SHA-256 of every other file
+
+{claims["statement"]}
+
+Whoever can change a file here can change verify.py too. To be sure, run a verify.py that you got elsewhere, or
+`workbench verify` of an installed program; and if there is a signature (MANIFEST.json.sig), compare the number of its
+key with the one that its owner told you: python -I verify.py --key NUMBER.
+"""
+
+
+def scripts() -> dict[str, bytes]:
+    """Return the scripts that stand in every bundle."""
+    return {name: (resources() / "bundle" / name).read_bytes() for name in SCRIPTS}
+
+
+def made_texts(told: Told) -> dict[str, bytes]:
+    """Return the files of a bundle that follow from the certificate alone, byte for byte."""
+    request = request_text(told)
+    return {
+        "README.txt": readme(told).encode(),
+        HTML: document_bytes(told.paper(), ".html"),
+        "plan.toml": plan_text(told).encode(),
+        "rerun.json": encoded({"command": command(told)}),
+        **({"request.toml": request.encode()} if request is not None else {}),
+        **scripts(),
+    }
+
+
+def _made_files(told: Told, entry: dict[str, Any]) -> dict[str, bytes]:
+    return {**made_texts(told), PDF: document_bytes(told.paper(), ".pdf"), ENTRY: encoded(entry)}
+
+
+def _copied_files(told: Told, released: str) -> dict[str, Path]:
+    """Return what is copied, by its path in the bundle: never a model's private figures."""
+    if told.kind != "model":
+        return {released: told.release, f"{RELEASE}/{told.path.name}": told.path}
+    names = [*told.document["files"], told.path.name]
+    return {f"{released}/{name}": told.release / name for name in names}
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file durably; return the SHA-256 of the copy."""
+    for folder in reversed([p for p in target.parents if not p.exists()]):
+        folder.mkdir(mode=0o700)
+    with source.open("rb") as stream, os.fdopen(new_file(target), "wb") as copy:
+        shutil.copyfileobj(stream, copy, 1 << 20)
+        copy.flush()
+        os.fsync(copy.fileno())
+    return sha256_of(target)
+
+
+def _require_whole(told: Told, released: str, sums: Mapping[str, str]) -> None:
+    """Raise :class:`CheckFailedError` unless the copies are what the certificate names."""
+    document = told.document
+    if told.kind == "model":
+        wanted = {f"{released}/{name}": digest for name, digest in document["files"].items()}
+    else:
+        wanted = {released: document["output"]["sha256"]}
+    if any(sums[name] != digest for name, digest in wanted.items()):
+        raise CheckFailedError("the released file is not the one that was certified", str(told.release))
+
+
+def _open_to_others(folder: Path) -> None:
+    """Let others read the sub-folders once the bundle has its name; its own folder is closed until then."""
+    mode = public_mode()
+    for path in folder.rglob("*"):
+        os.chmod(path, mode | (mode & 0o444) >> 2 if path.is_dir() else mode)

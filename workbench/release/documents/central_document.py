@@ -1,0 +1,87 @@
+"""The document of a central release: statistics, or a synthetic table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.release.central.kinds import kind
+from workbench.release.documents.common_sections import (
+    account_section,
+    check_section,
+    day,
+    document,
+    figure,
+    guarantee_section,
+    not_covered_section,
+    program,
+    queries_note,
+)
+from workbench.render.document import Block, Document, FactList, Grid, Paragraph, Section
+from workbench.synth.base import CHOICE
+
+_ERRORS = (
+    "Expected error: the mean absolute noise of each number, counted in rows that contribute as much as a row may. "
+    "The noise is discrete Laplace: 1 / sinh(ε/Δ) for a query of sensitivity Δ."
+)
+
+
+def central_document(told: dict[str, Any]) -> Document:
+    """Return the document of the central release that ``told``, a verified certificate, describes."""
+    output, name = told["output"], told["output"]["file"]
+    made = kind(told["kind"])
+    asked = told["request"]
+    facts = [
+        ("File", name),
+        ("Contents", made.gives),
+        ("Computed from", f"{told['rows']:,} rows, columns {', '.join(told['columns'])}"),
+        ("Size", f"{output['bytes']:,} bytes of {output['format']}"),
+        ("Released", day(told["time"])),
+        ("Made by", program(told)),
+    ]
+    facts += [
+        (word, f"{asked[key]:,}" if isinstance(asked[key], int) else str(asked[key]))
+        for key, word in (("rows", "Rows drawn"), ("method", "Method"), ("target", "Target column"))
+        if asked.get(key) is not None
+    ]
+    sections = (
+        Section("What was released", (FactList(tuple(facts)),)),
+        guarantee_section(told, told["guarantee"]["rows_per_person"]),
+        _queries(told),
+        not_covered_section(told),
+        account_section(told),
+        check_section(told, (("Released file", output["sha256"]),), name),
+        Section("The plan", (Paragraph(told["plan"], "code"),)),
+    )
+    return document(f"Certificate of {made.released}", told, name, sections)
+
+
+def _queries(told: dict[str, Any]) -> Section:
+    method = told["method"]
+    about = method.get("queries") or method.get("measured") or [{}] * len(told["queries"])
+    rows = []
+    for query, more in zip(told["queries"], about, strict=True):
+        epsilon = float(query["epsilon"])
+        if more.get("form") == CHOICE:
+            rows.append((query["label"], "a choice by the exponential mechanism", query["epsilon"], "–"))
+            continue
+        size = more.get("sensitivity", 1)
+        numbers = more.get("numbers") or math.prod(more.get("cells") or [1])
+        what = f"{numbers:,} number{'' if numbers == 1 else 's'} with discrete Laplace noise"
+        rows.append((query["label"], what, query["epsilon"], figure(expected_error(epsilon, size) / size)))
+    people = told["guarantee"]["rows_per_person"]
+    blocks: list[Block] = [
+        Grid(("asked of the rows", "answered by", "ε", "expected error"), tuple(rows), (2, 3)),
+        Paragraph(f"{queries_note(people)} {_ERRORS}", "muted"),
+    ]
+    blocks += [Paragraph(method[key], "muted") for key in ("intervals",) if isinstance(method.get(key), str)]
+    if isinstance(method.get("values"), str):
+        values = method["values"]
+        blocks.append(Paragraph(f"How rows are made of the noisy counts: {values}.", "muted"))
+    return Section("What was asked of the rows", tuple(blocks))
+
+
+def expected_error(epsilon: float, sensitivity: int) -> float:
+    """Return the mean absolute discrete Laplace noise: with b = e^(−ε/Δ) it is 2b/(1 − b²) = 1/sinh(ε/Δ)."""
+    ratio = epsilon / sensitivity
+    return 1 / math.sinh(ratio) if ratio < 700 else 0.0

@@ -1,0 +1,64 @@
+"""Any release by its certificate or card, and the document that a person reads of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.params import CheckFailedError
+from workbench.release.bundle.manifest import is_bundle, released_in
+from workbench.release.central.certificate import is_central, read_central
+from workbench.release.documents.central_document import central_document
+from workbench.release.documents.model_document import model_document
+from workbench.release.documents.table_document import table_document
+from workbench.release.model.card import CARD, is_model, read_card
+from workbench.release.table.certificate import checksum, read_certificate
+from workbench.release.table.open_release import located
+from workbench.render.document import Document
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A release by its JSON file.
+
+    Attributes:
+        kind: ``table``, ``central`` or ``model``.
+        release: the released file, or the folder of a model.
+        path: its certificate or card.
+        document: what stands in it.
+    """
+
+    kind: str
+    release: Path
+    path: Path
+    document: dict[str, Any]
+
+    def paper(self) -> Document:
+        """Return the document that a person reads."""
+        if self.kind == "model":
+            return model_document(self.document, self.release.absolute().name)
+        return central_document(self.document) if self.kind == "central" else table_document(self.document)
+
+
+def told(path: Path) -> Told:
+    """Return the release at ``path`` (a released file, its certificate, a model's folder or card, a bundle) as told.
+
+    Raises:
+        InputError: there is none, or its certificate cannot be read.
+        CheckFailedError: the certificate was changed after it was written.
+    """
+    if is_bundle(path):
+        path = released_in(path)
+    if path.name == CARD:
+        path = path.parent
+    if is_model(path):
+        found = Told("model", path, path / CARD, read_card(path))
+    else:
+        release, certificate = located(path)
+        central = is_central(certificate)
+        document = read_central(certificate) if central else read_certificate(certificate)
+        found = Told("central" if central else "table", release, certificate, document)
+    if checksum(found.document) != found.document["checksum"]:
+        raise CheckFailedError("the certificate was changed after it was written: its checksum differs", str(path))
+    return found

@@ -1,0 +1,108 @@
+"""RAPPOR reports as a central release: charged first, certified, verified. Each client's reports are local."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.data.table import Table
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.entropy import OsEntropy
+from workbench.privacy.rappor.account import cost
+from workbench.privacy.rappor.bloom import BasicBits, Bits, BloomBits
+from workbench.privacy.rappor.parameters import RapporParameters
+from workbench.rappor.collection import Collection, clients_of, collected
+from workbench.rappor.reports import report_bytes
+from workbench.release.central.central_work import CentralWork, Made
+from workbench.release.rappor.answers_file import load_answers, save_answers
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+KIND = "rappor"
+FORMATS = {".csv": "csv"}
+LABEL = "RAPPOR reports"
+_LONGEST_LINE = 48
+
+
+def rappor_work(
+    parameters: RapporParameters,
+    asked: Collection,
+    rows: int,
+    *,
+    basic: Sequence[str] = (),
+    answers: Path | None = None,
+) -> CentralWork:
+    """Return the release of the reports of a column; reads no row.
+
+    Args:
+        parameters: of the collection.
+        asked: what is collected.
+        rows: of the table, public.
+        basic: the public values, each with a bit of its own; a Bloom filter where there are none.
+        answers: the file in which clients' permanent answers are kept, if they are.
+
+    Raises:
+        ParameterError: the cost is infinite, or the parameters do not fit the variant.
+    """
+    charged = cost(parameters, asked.reports).decimal()
+    bits = made_bits(parameters, basic)
+    if answers is not None and asked.client is None:
+        raise ParameterError("answers can be kept only for named clients", mend="name their column: --client COL")
+
+    def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
+        clients = clients_of(table, asked, parameters)
+        memory = None if answers is None else load_answers(answers, parameters, asked.column)
+        made = collected(clients, bits, memory, OsEntropy(), emit, cancel)
+        cancel.check()
+        if answers is not None and memory is not None:
+            # Before the reports leave: an answer that was seen and forgotten would be drawn anew.
+            save_answers(answers, memory)
+        data = report_bytes(made.clients, made.cohorts, made.reports, parameters)
+        return Made(data, {"reports": len(made.reports)})
+
+    return CentralWork(
+        kind=KIND,
+        columns=asked.columns,
+        events=(PureDp(charged, LABEL),),
+        asked=told(parameters, asked, basic, kept=answers is not None),
+        room=rows * (asked.reports if asked.client is None else 1) * (parameters.k + _LONGEST_LINE) + (1 << 16),
+        make=make,
+        check=lambda table, cancel: _check(table, asked, bits, cancel),
+    )
+
+
+def _check(table: Table, asked: Collection, bits: Bits, cancel: CancelToken) -> None:
+    """Refuse what :func:`rappor_work` could not collect, before anything is reserved.
+
+    Raises:
+        InputError: a client contradicts itself or what was declared.
+        ParameterError: a value is not one of the public ones.
+    """
+    cancel.check()
+    clients = clients_of(table, asked, bits.parameters)
+    if isinstance(bits, BasicBits):
+        import numpy as np
+
+        bits.of(clients.values, np.zeros(len(clients.values), dtype=np.int64))
+
+
+def made_bits(parameters: RapporParameters, basic: Sequence[str]) -> Bits:
+    """Return which bits a value sets: one each of the public values ``basic``, or a Bloom filter's."""
+    return BasicBits(parameters, basic) if basic else BloomBits(parameters)
+
+
+def told(parameters: RapporParameters, asked: Collection, basic: Sequence[str], *, kept: bool) -> dict[str, Any]:
+    """Return what was asked for, as the certificate says it."""
+    bound = cost(parameters, asked.reports)
+    return {
+        **asked.to_plain(),
+        "parameters": {name: getattr(parameters, name) for name in parameters.declared()},
+        "basic": list(basic),
+        "kept_answers": kept,
+        "epsilon_one": bound.one,
+        # f = 0 bounds nothing in the long run, and JSON has no infinity.
+        "epsilon_permanent": None if bound.permanent == float("inf") else bound.permanent,
+    }

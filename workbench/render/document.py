@@ -1,0 +1,127 @@
+"""A document as immutable values: headings, paragraphs, facts, tables, figures; no Qt, and simple enough for JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from workbench.render.values import FIGURES, Figure, kind_of
+
+Look = Literal["", "muted", "strong", "formula", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph of plain text; ``code`` keeps its line breaks."""
+
+    text: str
+    look: Look = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """Names on the left and what is true of them on the right."""
+
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table.
+
+    Attributes:
+        header: its columns' titles.
+        rows: its cells as text.
+        right: indexes of the columns that hold numbers and are aligned to the right.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure, drawn in the light theme."""
+
+    figure: Figure
+
+
+Block = Paragraph | Bullets | FactList | Grid | Picture
+_BLOCKS: dict[str, type[Any]] = {
+    "paragraph": Paragraph,
+    "bullets": Bullets,
+    "facts": FactList,
+    "grid": Grid,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of several pages.
+
+    Attributes:
+        title: its title.
+        subtitle: one line below it.
+        sections: its contents, in order.
+        foot: a short line at the foot of every page.
+        badge: stands across every page, as a watermark; empty for what is public.
+        time: when what it tells of was made (ISO 8601): the file's own date, so that the same text gives the same file.
+    """
+
+    title: str
+    subtitle: str
+    sections: tuple[Section, ...]
+    foot: str = ""
+    badge: str = ""
+    time: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the document as JSON holds it."""
+        return {
+            **{name: getattr(self, name) for name in ("title", "subtitle", "foot", "badge", "time")},
+            "sections": [{"title": s.title, "blocks": [_plain(b) for b in s.blocks]} for s in self.sections],
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Make the document from what :meth:`to_plain` returned."""
+        sections = (Section(s["title"], tuple(_block(b) for b in s["blocks"])) for s in plain["sections"])
+        return cls(**{**plain, "sections": tuple(sections)})
+
+
+def _plain(block: Block) -> dict[str, Any]:
+    if isinstance(block, Picture):
+        return {"is": "picture", "kind": kind_of(block.figure).name, "figure": block.figure.to_plain()}
+    name = next(name for name, made in _BLOCKS.items() if isinstance(block, made))
+    return {"is": name, **dataclasses.asdict(block)}
+
+
+def _block(plain: Mapping[str, Any]) -> Block:
+    values = {key: _tuples(value) for key, value in plain.items() if key != "is"}
+    if plain["is"] == "picture":
+        kind = next(kind for kind in FIGURES if kind.name == plain["kind"])
+        return Picture(kind.value.from_plain(plain["figure"]))
+    made: Block = _BLOCKS[plain["is"]](**values)
+    return made
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(inner) for inner in value) if isinstance(value, list) else value

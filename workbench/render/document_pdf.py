@@ -1,0 +1,266 @@
+"""A document as PDF, printed by Qt in a child process without a screen; a badge stands across every page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.params import InputError, WorkbenchError
+from workbench.render.document import Document, Picture
+from workbench.render.document_html import body_html
+from workbench.render.offscreen import APT, NO_QT, PATIENCE, qt_environment
+from workbench.render.palette import LIGHT, THEMES
+from workbench.render.values import kind_of
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QFont, QPainter, QPdfWriter, QTextDocument
+
+RESOLUTION = 288
+"""Dots per inch in which the text is laid out."""
+
+MARGIN = 18.0
+"""Millimetres."""
+
+_FOOT = 26.0
+"""Points at the foot of a page for its number."""
+
+_PICTURE = (1000, 625)
+_DOT = RESOLUTION / 72
+"""Dots of the page in a point."""
+
+_PX = 96 / 72
+"""Pixels of a style sheet in a point: Qt scales them by the resolution, and takes margins in nothing else."""
+
+_STYLE = f"""
+body {{ color: {LIGHT.text}; font-size: 9.5pt; }}
+h2 {{ font-size: 12pt; margin-top: {round(16 * _PX)}px; margin-bottom: {round(5 * _PX)}px; }}
+p {{ margin-top: {round(5 * _PX)}px; margin-bottom: {round(5 * _PX)}px; }}
+table {{ margin-top: {round(2 * _PX)}px; margin-bottom: {round(2 * _PX)}px; }}
+.muted {{ color: {LIGHT.muted}; }} .strong {{ font-weight: 600; }}
+.formula {{ font-size: 11pt; text-align: center; }}
+th {{ color: {LIGHT.muted}; font-weight: 600; border-bottom: 1px solid {LIGHT.muted}; }}
+td {{ border-bottom: 1px solid {LIGHT.line}; }}
+pre {{ font-family: monospace; font-size: 8pt; color: {LIGHT.text}; white-space: pre-wrap; }}
+"""
+
+
+def pdf_bytes(document: Document) -> bytes:
+    """Return ``document`` as a PDF of A4 pages; the same document gives the same bytes.
+
+    Raises:
+        WorkbenchError: a library of Qt is missing, or printing failed.
+    """
+    try:
+        # -P: a file that happens to be named like a module in the working folder is not imported.
+        child = subprocess.run(
+            [sys.executable, "-P", "-m", "workbench.render.document_pdf"],
+            input=json.dumps(document.to_plain()).encode(),
+            capture_output=True,
+            env=qt_environment(),
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkbenchError(f"the PDF was not printed in {PATIENCE:.0f} seconds", mend="try again") from None
+    if child.returncode == 0:
+        return child.stdout
+    said = child.stderr.decode(errors="replace").strip().splitlines()
+    last = said[-1] if said else ""
+    if child.returncode == NO_QT or "platform plugin" in " ".join(said):
+        raise WorkbenchError(f"Qt cannot print the PDF: {last}", mend=f"on Debian or Ubuntu: {APT}")
+    raise WorkbenchError(f"the PDF could not be printed: {last}", mend="write the HTML instead, and report this")
+
+
+def check_pdf_path(path: Path) -> None:
+    """Raise :class:`InputError` unless ``path`` ends in .pdf and can be written."""
+    if path.suffix.lower() != ".pdf":
+        raise InputError("this is no name of a PDF", str(path), "end it in .pdf")
+
+
+def main() -> int:
+    """Print the document on standard input to standard output; the child's only task."""
+    # Ctrl+C reaches the whole foreground group; whether to stop is the parent's decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    document = Document.from_plain(json.load(sys.stdin))
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    try:
+        from PySide6.QtWidgets import QApplication
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        return NO_QT
+    # Held to the end of the process: Qt crashes where a widget outlives its application.
+    application = QApplication([])
+    data = printed(document)
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    application.quit()
+    return 0
+
+
+def printed(document: Document) -> bytes:
+    """Return the PDF of ``document``; needs a Qt application."""
+    from PySide6.QtCore import QBuffer, QMarginsF, QUuid
+    from PySide6.QtGui import QPageLayout, QPageSize, QPainter, QPdfWriter
+
+    memory = QBuffer()
+    memory.open(QBuffer.OpenModeFlag.WriteOnly)
+    writer = QPdfWriter(memory)
+    writer.setResolution(RESOLUTION)
+    writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
+    writer.setPageMargins(QMarginsF(MARGIN, MARGIN, MARGIN, MARGIN), QPageLayout.Unit.Millimeter)
+    writer.setTitle(document.title)
+    writer.setCreator("Privacy Workbench")
+    # Both would differ from print to print: the id is the same for all, and the date is the release's.
+    writer.setDocumentId(QUuid("{00000000-0000-0000-0000-000000000000}"))
+    writer.setDocumentXmpMetadata(b"<x:xmpmeta xmlns:x='adobe:ns:meta/'/>")
+    painter = QPainter(writer)
+    paint_pages(document, painter, writer)
+    painter.end()
+    return dated(bytes(memory.data().data()), document.time)
+
+
+def dated(data: bytes, time: str) -> bytes:
+    """Return a PDF with other dates, in as many bytes; the clock is no part of a document."""
+    digits = (re.sub(r"\D", "", time)[:14] or "0" * 14).ljust(14, "0").encode()
+
+    def put(found: re.Match[bytes]) -> bytes:
+        told = found.group(1) + digits + b"Z)"
+        return told + b" " * (len(found.group()) - len(told))
+
+    return re.sub(rb"(/(?:Creation|Mod)Date \(D:)\d{14}[^)]*\)", put, data)
+
+
+def paint_pages(document: Document, painter: QPainter, writer: QPdfWriter) -> int:
+    """Paint every page of ``document``; return their number."""
+    text = laid_out(document, writer, writer.width(), writer.height() - _points(_FOOT))
+    for page in range(text.pageCount()):
+        if page:
+            writer.newPage()
+        paint_page(document, text, painter, page, (writer.width(), writer.height()))
+    return text.pageCount()
+
+
+def laid_out(document: Document, device: Any, width: float, height: float) -> QTextDocument:
+    """Return the text of ``document``, laid out in pages of ``width`` by ``height`` dots."""
+    from PySide6.QtCore import QSizeF, QUrl
+    from PySide6.QtGui import QTextDocument
+
+    pictures: list[Any] = []
+
+    def picture(block: Picture) -> str:
+        pictures.append(_drawn(block))
+        pixels = round(width * 96 / device.logicalDpiX())
+        return f'<p align="center"><img src="figure:{len(pictures) - 1}" width="{pixels}"></p>'
+
+    text = QTextDocument()
+    text.documentLayout().setPaintDevice(device)
+    text.setDefaultFont(_face(9.5))
+    text.setUseDesignMetrics(True)
+    text.setDocumentMargin(0)
+    text.setDefaultStyleSheet(_STYLE)
+    body = body_html(document, picture)
+    for place, image in enumerate(pictures):
+        text.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(f"figure:{place}"), image)
+    text.setHtml(f"<body>{_head(document)}{body}</body>")
+    text.setPageSize(QSizeF(width, height))
+    return text
+
+
+def paint_page(
+    document: Document, text: QTextDocument, painter: QPainter, page: int, size: tuple[float, float]
+) -> None:
+    """Paint one page with its foot, and the badge across it."""
+    from PySide6.QtCore import QRectF, Qt
+    from PySide6.QtGui import QColor, QPen
+
+    width, height = size
+    body = text.pageSize().height()
+    painter.save()
+    painter.translate(0, -page * body)
+    text.drawContents(painter, QRectF(0, page * body, width, body))
+    painter.restore()
+    painter.setFont(_face(7.5))
+    painter.setPen(QPen(QColor(LIGHT.line), 1))
+    line = height - _points(_FOOT - 12)
+    painter.drawLine(0, round(line), round(width), round(line))
+    painter.setPen(QColor(LIGHT.muted))
+    foot = QRectF(0, line, width, _points(14))
+    painter.drawText(foot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, document.foot)
+    told = f"page {page + 1} of {text.pageCount()}"
+    painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, told)
+    if document.badge:
+        _watermark(document.badge.upper(), painter, width, height)
+
+
+def _watermark(badge: str, painter: QPainter, width: float, height: float) -> None:
+    from PySide6.QtCore import QPointF
+    from PySide6.QtGui import QColor, QFont, QFontMetricsF
+
+    from workbench.render.fonts import font
+
+    face = font(100, QFont.Weight.Bold)
+    long = QFontMetricsF(face).horizontalAdvance(badge)
+    # Across the page, as long as nine tenths of its diagonal.
+    face.setPixelSize(max(1, int(100 * 0.9 * (width**2 + height**2) ** 0.5 / long)))
+    painter.save()
+    colour = QColor(THEMES["light"].danger)
+    colour.setAlphaF(0.16)
+    painter.setPen(colour)
+    painter.setFont(face)
+    painter.translate(width / 2, height / 2)
+    painter.rotate(-54.7)  # the diagonal of a sheet of A4
+    metrics = QFontMetricsF(face)
+    painter.drawText(QPointF(-metrics.horizontalAdvance(badge) / 2, metrics.capHeight() / 2), badge)
+    painter.restore()
+
+
+def _head(document: Document) -> str:
+    import html
+
+    title, subtitle = html.escape(document.title), html.escape(document.subtitle)
+    badge = f'<p style="color:{LIGHT.danger}; font-weight:600">{html.escape(document.badge.upper())}</p>'
+    head = f'<p style="font-size:19pt; font-weight:600">{title}</p><p class="muted">{subtitle}</p>'
+    return (badge if document.badge else "") + head
+
+
+def _drawn(block: Picture) -> Any:
+    """Return a figure as an image."""
+    import importlib
+
+    from PySide6.QtGui import QImage
+
+    from workbench.render.offscreen import paint
+
+    width, height = _PICTURE
+    module = importlib.import_module(kind_of(block.figure).module)
+    image = QImage(width * 2, height * 2, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(2.0)
+    paint(module.view(block.figure, LIGHT, 2.0), image, width, height)
+    return image
+
+
+def _face(points: float) -> QFont:
+    """Return the typeface with its plain figures: readers of a PDF can copy and search only those."""
+    from PySide6.QtGui import QFont
+
+    from workbench.render.fonts import font
+
+    face = font(12)
+    face.clearFeatures()
+    face.setFeature(QFont.Tag("calt"), 0)
+    face.setPointSizeF(points)
+    return face
+
+
+def _points(points: float) -> float:
+    return points * _DOT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
