@@ -69,7 +69,11 @@ def release_faults(folder, released, document) -> Iterator[str]:
     shares = document.get("queries") or document.get("training", {}).get("queries")
     if shares is None:
         shares = [column for column in document.get("columns", ()) if column.get("action") == "protect"]
-    if shares and "made_from" not in document:
+    if shares and "rho_row" in guarantee:
+        rho = sum((Decimal(share["rho"]) for share in shares), Decimal(0))
+        if rho != Decimal(guarantee["rho_row"]):
+            yield f"the shares cost rho = {rho}, the certificate says {guarantee['rho_row']}"
+    elif shares and "made_from" not in document:
         row = sum((Decimal(share["epsilon"]) for share in shares), Decimal(0))
         people = guarantee.get("rows_per_person") or document.get("training", {}).get("rows_per_person", 1)
         if row * people != Decimal(guarantee["epsilon"]):

@@ -119,3 +119,19 @@ def test_epsilon_is_checked_as_the_commands_check_it(people: pd.DataFrame, epsil
 def test_figures_that_are_no_mappings_are_refused_in_words(people: pd.DataFrame, figures: object) -> None:
     with pytest.raises(ParameterError, match="figure"):
         api.statistics(people, api.plan(epsilon=3, **FACTS), figures, seed=1)
+
+
+def test_a_delta_and_what_is_impossible_from_python(people: pd.DataFrame, folder: Path) -> None:
+    plan = api.plan(epsilon=3, **FACTS)
+    out = {"ledger": "ledger.sqlite", "output": "new.csv"}
+    made = api.synthesize(
+        people, plan, method="aim", epsilon=1, delta=1e-6, impossible="sex = male & age = 0..40", rows=200, **out
+    )
+    assert (made.attrs["epsilon"], made.attrs["delta"]) == (1.0, 1e-6)
+    assert not ((made["sex"] == "male") & (made["age"] <= 40)).any()
+    assert api.verify("new.csv") == []
+    told = api.statistics(people, plan, epsilon=1, delta=1e-6, ledger="other.sqlite", output="figures.csv")
+    assert told.attrs["delta"] == 1e-6
+    assert api.verify("figures.csv") == []
+    with pytest.raises(ParameterError, match="delta"):
+        api.statistics(people, plan, delta=0.0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -44,6 +47,25 @@ def test_it_charges_writes_and_certifies(folder: Path, run: Run, more: list[str]
     assert (entry["release_id"], entry["epsilon"]) == (told["release_id"], 0.7)
 
 
+@pytest.mark.parametrize("more", [[], ["--target", "city"]])
+def test_a_delta_is_charged_certified_and_verified(folder: Path, run: Run, more: list[str]) -> None:
+    told = run(*WORDS, "--epsilon", "0.7", "--delta", "1e-6", *more, "--json").json
+    assert (told["epsilon_charged"], told["delta_charged"]) == (0.7, 1e-6)
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
+    certificate = json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
+    told = certificate["guarantee"]
+    assert (told["epsilon"], told["epsilon_row"], told["delta"], told["delta_row"]) == ("0.7", "0.7", *["0.000001"] * 2)
+    assert told["replace_one"]["delta"] == pytest.approx((1 + math.exp(0.7)) * 1e-6)
+    assert "and by delta beside it" in told["statement"]
+    assert sum(Decimal(q["rho"]) for q in certificate["queries"]) == Decimal(told["rho_row"])
+    assert certificate["method"]["noise"] == "discrete Gaussian"
+    (entry,) = run("ledger", "show", "--ledger", "ledger.sqlite", "--json").json["entries"]
+    assert (entry["epsilon"], entry["delta"]) == (0.7, 1e-6)
+    human = run(*WORDS[:5], "two.csv", "--ledger", "other.sqlite", "--epsilon", "0.7", "--delta", "1e-6")
+    assert "charged epsilon = 0.7 and delta = 1e-06, " in human.out
+    assert "this takes about a second and " in human.err
+
+
 def test_the_first_release_sets_the_cap_and_the_second_is_refused(folder: Path, run: Run) -> None:
     assert run(*WORDS, "--epsilon", "1").code == 0
     before = names(folder)
@@ -67,8 +89,10 @@ def test_the_target_of_the_plan_is_the_default(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--epsilon", "1", "--delta", "1e-6"], "--delta is not in this version; leave --delta out"),
-        (["--epsilon", "1", "--method", "aim"], "the method 'aim' is not known"),
+        (["--epsilon", "1", "--method", "aims"], "the method 'aims' is not known"),
+        (["--epsilon", "1", "--delta", "0"], "--delta"),
+        (["--epsilon", "1", "--delta", "1"], "--delta"),
+        (["--epsilon", "1", "--delta", "0.05"], "delta = 0.05 is not below 1/rows = 0.05: publishing a row"),
         (["--epsilon", "1", "--method", "marginals"], "and none is named; name it by --target"),
         (["--epsilon", "1", "--target", "cty"], "the target 'cty' is not one of the columns; choose one of age, city"),
         (["--epsilon", "0"], "--epsilon"),
@@ -92,4 +116,37 @@ def test_an_estimate_of_a_sanitised_table_is_not_one_of_a_synthetic(folder: Path
 def test_help_names_the_methods(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "marginals or mst" in told
+    assert "marginals, mst or aim" in told
+
+
+def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder: Path, run: Run) -> None:
+    declared = "city = Graz & age = 0..40; city = Linz & age = 41..120"
+    for method in ("marginals", "mst", "aim"):
+        out = f"{method}.csv"
+        words = [*WORDS[:5], out, "--ledger", f"{method}.sqlite", "--epsilon", "1", "--target", "city"]
+        assert run(*words, "--method", method, "--rows", "400", "--impossible", declared).code == 0
+        assert run("verify", out, "--ledger", f"{method}.sqlite").code == 0
+        rows = pl.read_csv(folder / out)
+        assert rows.filter((pl.col("city") == "Graz") & (pl.col("age") <= 40)).is_empty()
+        assert rows.filter((pl.col("city") == "Linz") & (pl.col("age") > 40)).is_empty()
+        asked = json.loads((folder / f"{out}.certificate.json").read_text("utf-8"))["request"]
+        assert asked["impossible"] == declared
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ("city", "'city' is not COLUMN = VALUE (--impossible)"),
+        ("town = Graz", "the column 'town' is not one of the synthetic table's"),
+        ("city = Paris & age = 3", "'Paris' is not one of the public values of city"),
+        ("age = 30..20", "'30..20' is not one of the public values of age"),
+        ("age = a..b", "'a' is no end of a range of age"),
+        ("city = Graz & city = Linz", "names a column twice"),
+        ("age = 0..120", "no row at all is possible"),
+        ("city = Graz; city = Linz | Wien", "no row at all is possible"),
+    ],
+)
+def test_what_cannot_be_read_as_impossible_is_refused(folder: Path, run: Run, declared: str, said: str) -> None:
+    before = names(folder)
+    assert said in run(*WORDS, "--epsilon", "1", "--impossible", declared).error()
+    assert names(folder) == before

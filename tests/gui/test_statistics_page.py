@@ -343,3 +343,16 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     assert all(model.index(row, 1).data().startswith("± ") for row in (0, model.rowCount() - 1))
     assert "queries" in text_of(window, "fact_statistics_figures")
     assert window.minimumSizeHint().width() <= 1280
+
+
+def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, release, idle, qtbot):
+    plain = float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
+    retype(ready, qtbot, "statistics_delta", "0.1")
+    idle(ready)
+    assert "not below 1/rows" in text_of(ready, "statistics_problem")
+    retype(ready, qtbot, "statistics_delta", "1e-6")
+    idle(ready)
+    assert text_of(ready, "fact_statistics_cost") == "ε = 1, δ = 1e-06"
+    assert float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠")) > plain  # few queries
+    (question,) = release()
+    assert "This charges ε = 1 and δ = 1e-06" in question

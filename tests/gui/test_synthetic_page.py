@@ -303,3 +303,42 @@ def test_guesses_keep_from_a_release_and_not_from_a_preview(ready, press, idle):
     assert enabled(ready, "synthetic_preview_start")
     press(ready, "synthetic_mend")
     assert ready.page.objectName() == "page_data"
+
+
+def test_a_delta_stands_beside_epsilon_and_is_charged(ready, release, idle, qtbot, target):
+    retype(ready, qtbot, "synthetic_delta", "0.1")
+    idle(ready)
+    assert "not below 1/rows" in text_of(ready, "synthetic_problem")
+    assert not enabled(ready, "synthetic_release")
+    retype(ready, qtbot, "synthetic_delta", "one")
+    idle(ready)
+    assert "is not a number" in text_of(ready, "synthetic_field_problem")
+    retype(ready, qtbot, "synthetic_delta", "1e-6")
+    idle(ready)
+    assert text_of(ready, "fact_synthetic_cost") == "ε = 1, δ = 1e-06"
+    assert text_of(ready, "fact_synthetic_replace") == "ε = 2, δ = 3.72e-06"
+    assert "second" in text_of(ready, "fact_synthetic_needs")
+    (question,) = release()
+    assert "This charges ε = 1 and δ = 1e-06" in question
+    assert verify_any(target) == []
+    with Ledger.open() as book:
+        (entry,) = book.releases()
+    assert (entry.epsilon, entry.delta) == (1, Decimal("0.000001"))
+
+
+def test_what_is_impossible_is_declared_and_never_drawn(ready, release, idle, qtbot, target):
+    field = ready.findChild(QLineEdit, "synthetic_impossible")
+    retype(ready, qtbot, "synthetic_impossible", "sex = male & label = maybe")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    idle(ready)
+    assert "'maybe' is not one of the public values of label" in text_of(ready, "synthetic_problem")
+    retype(ready, qtbot, "synthetic_impossible", "sex = male & label = yes; age = 0..30 & label = yes")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    idle(ready)
+    release()
+    assert verify_any(target) == []
+    rows = pl.read_csv(target)
+    assert rows.height > 1000
+    assert rows.filter((pl.col("sex") == "male") & (pl.col("label") == "yes")).is_empty()
+    assert rows.filter((pl.col("age") <= 30) & (pl.col("label") == "yes")).is_empty()
+    assert not rows.filter((pl.col("age") > 30) & (pl.col("label") == "yes")).is_empty()

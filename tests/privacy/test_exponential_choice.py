@@ -54,3 +54,14 @@ def test_drawn_shares_are_those_of_the_weights() -> None:
 def test_what_is_out_of_range_is_refused(scores: list[int], sensitivity: int, epsilon: float) -> None:
     with pytest.raises(ParameterError):
         exponential_weights(scores, sensitivity, epsilon)
+
+
+def test_weights_are_bounded_however_large_epsilon_and_the_scores_are() -> None:
+    """A floor below the largest score moves with it: no ratio grows, and no weight has millions of bits."""
+    one, two = [1 << 39, 5, -(1 << 39)], [(1 << 39) - 1, 6, -(1 << 39)]
+    for epsilon in (0.5, 50.0):
+        weights, other = (exponential_weights(scores, 1, epsilon) for scores in (one, two))
+        assert max(w.bit_length() for w in weights) < 5_000
+        assert min(weights) > 0
+        for p, q in zip(weights, other, strict=True):
+            assert abs(log_of(Fraction(p, sum(weights)) / Fraction(q, sum(other)))) <= epsilon

@@ -16,6 +16,7 @@ from workbench.privacy.accounting.event import (
     PureDp,
     RowsPerPerson,
     ZeroConcentrated,
+    exact,
 )
 from workbench.privacy.accounting.renyi_filter import Filter, delta_of
 from workbench.privacy.accounting.totals import compose_totals
@@ -42,7 +43,7 @@ def test_many_small_releases_count_for_less_than_their_sum() -> None:
     [
         [SMALL] * 200,
         [GaussianNoise(20.0)] * 50,
-        [ZeroConcentrated(0.002)] * 40,
+        [ZeroConcentrated(exact(0.002))] * 40,
         [PoissonGaussian(0.002, 1.0, 5000), SMALL],
         [ApproximateDp(Decimal("0.1"), Decimal("1e-8"))] * 5,
         [Parallel((SMALL, GaussianNoise(5.0)))],

@@ -26,6 +26,7 @@ from workbench.privacy.accounting.event import (
     Repeated,
     RowsPerPerson,
     ZeroConcentrated,
+    exact,
 )
 from workbench.privacy.accounting.gaussian import gaussian_delta
 from workbench.privacy.accounting.totals import METHODS, compose_totals
@@ -115,8 +116,8 @@ def test_several_rows_of_one_person(rows: int) -> None:
     assert compose_totals(RowsPerPerson(pure("0.3"), rows), 0).best.epsilon == pytest.approx(0.3 * rows)
     many = compose_totals(RowsPerPerson(GaussianNoise(4.0), rows), 1e-5)
     assert many.best.epsilon == compose_totals(GaussianNoise(4.0 / rows), 1e-5).best.epsilon
-    both = compose_totals(RowsPerPerson(ZeroConcentrated(0.01), rows), 1e-5)
-    assert both.best.epsilon == compose_totals(ZeroConcentrated(0.01 * rows**2), 1e-5).best.epsilon
+    both = compose_totals(RowsPerPerson(ZeroConcentrated(exact(0.01)), rows), 1e-5)
+    assert both.best.epsilon == compose_totals(ZeroConcentrated(exact(0.01) * rows**2), 1e-5).best.epsilon
 
 
 @pytest.mark.slow
@@ -143,7 +144,9 @@ def test_what_is_not_an_event_is_refused_and_not_guessed() -> None:
         compose_totals(GaussianNoise(1.0), 0)
     with pytest.raises(ParameterError):
         compose_totals(pure("nan"), 0)
-    parts = tuple(Parallel((pure(f"0.{n}1"), GaussianNoise(float(n)), ZeroConcentrated(n / 7))) for n in range(1, 9))
+    parts = tuple(
+        Parallel((pure(f"0.{n}1"), GaussianNoise(float(n)), ZeroConcentrated(exact(n / 7)))) for n in range(1, 9)
+    )
     with pytest.raises(ParameterError, match="ways"):
         compose_totals(Composed(parts), 1e-5)
 
@@ -233,8 +236,8 @@ def test_fifty_random_mixtures(seed: int) -> None:
 @pytest.mark.parametrize("sigma", [1.5, 6.0])
 @pytest.mark.parametrize("times", [1, 20])
 def test_discrete_gaussian_noise_costs_no_more_than_its_zcdp_total(sigma: float, times: int) -> None:
-    told = compose_totals(Repeated(ZeroConcentrated(0.5 / sigma**2), times), 1e-5).best.epsilon
+    told = compose_totals(Repeated(ZeroConcentrated(exact(0.5 / sigma**2)), times), 1e-5).best.epsilon
     one = library.from_discrete_gaussian_mechanism(sigma, 1, value_discretization_interval=1e-3)
-    exact = one.self_compose(times).get_epsilon_for_delta(1e-5)
+    known = one.self_compose(times).get_epsilon_for_delta(1e-5)
     assert told is not None
-    assert exact - 1e-3 * times <= told <= 1.35 * exact
+    assert known - 1e-3 * times <= told <= 1.35 * known

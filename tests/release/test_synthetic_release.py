@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -40,17 +41,19 @@ def release(
     table: Table | None = None,
     epsilon: str = "1",
     chosen: dict[str, Any] | None = None,
+    delta: str = "0",
     **keys: Any,
 ) -> CentralRelease:
     plan, table = plan or plan_of(), table or table_of(60)
     to = destination(target)
     parameters = SynthesisParameters(**(chosen or {"target": "city"}))
-    work = synthesis_work(plan, Decimal(epsilon), plan.rows_of(table).rows, to.format, parameters)
+    rows = plan.rows_of(table).rows
+    work = synthesis_work(plan, Decimal(epsilon), rows, to.format, parameters, Decimal(delta))
     with Ledger.open(ledger) as opened:
         return release_central(prepared_central(plan, table, to, work), opened, **keys)
 
 
-@pytest.mark.parametrize("method", ["marginals", "mst"])
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet"])
 def test_a_release_is_charged_certified_and_verified(tmp_path: Path, method: str, name: str) -> None:
     out, ledger = tmp_path / "out", tmp_path / "l.sqlite"
@@ -206,6 +209,9 @@ def test_an_invalid_value_reserves_nothing(tmp_path: Path) -> None:
         (lambda d: d["method"]["measured"][0].update(columns=["city", "pay"]), "does not fit its columns"),
         (lambda d: d["method"]["measured"][0].update(note="row 17"), "does not fit its columns"),
         (lambda d: d["method"]["measured"][0].update(cells=[1, 1]), "does not fit its columns"),
+        (lambda d: d["program"].update(note="row 17 is Ann"), "the certificate is malformed"),
+        (lambda d: d["guarantee"]["replace_one"].update(note="row 17 is Ann"), "the certificate is malformed"),
+        (lambda d: d["guarantee"].update(delta_row="0.1"), "the certificate is malformed"),
         (lambda d: d["output"].update(format="tsv"), "the format 'tsv', which is not that of 'out.csv'"),
     ],
 )
@@ -223,10 +229,10 @@ def test_verify_finds_a_forged_certificate(tmp_path: Path, change: Any, said: st
     [
         (lambda m: m[0].update(columns=["pay"]), "account of 'counts of age' does not fit"),
         (lambda m: m[0].update(cells=[1]), "account of 'counts of age' does not fit"),
-        (lambda m: m[3].update(columns=m[4]["columns"]), "do not form a tree"),
-        (lambda m: m[3].update(columns=m[3]["columns"][::-1]), "do not form a tree"),
-        (lambda m: m[3].update(columns=["age", "age"]), "do not form a tree"),
-        (lambda m: m[3].update(columns=["age", 3]), "do not form a tree"),
+        (lambda m: m[3].update(columns=m[4]["columns"]), "are not those of the method"),
+        (lambda m: m[3].update(columns=m[3]["columns"][::-1]), "are not those of the method"),
+        (lambda m: m[3].update(columns=["age", "age"]), "are not those of the method"),
+        (lambda m: m[3].update(columns=["age", 3]), "are not those of the method"),
         (lambda m: m[3].update(cells=[1, 1]), "account of 'choice of pair 1' does not fit"),
         (lambda m: m[5].update(columns=m[6]["columns"]), "account of 'counts of pair 1' does not fit"),
         (lambda m: m[6].update(cells=[1, 4000]), "account of 'counts of pair 2' does not fit"),
@@ -291,3 +297,51 @@ def test_a_killed_run_is_settled_by_the_next(
     assert statuses(ledger) == becomes
     assert names_in(out) == WHOLE
     assert verify_any(out / "out.csv") == []
+
+
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: None, ""),
+        (lambda d: d["guarantee"].update(delta_row="0.0000001", delta="0.0000001"), "is more than epsilon"),
+        (lambda d: d["guarantee"].update(epsilon_row="0.5", epsilon="0.5"), "is more than epsilon"),
+        (lambda d: d["guarantee"].update(rho_row="0.01"), "the certificate says rho_row = 0.01"),
+        (lambda d: d["guarantee"].update(accounting="trust me"), "the certificate says accounting"),
+        (lambda d: d["guarantee"].update(replace_one={"epsilon": 2.0, "delta": 0.0}), "says replace_one"),
+        (lambda d: d["queries"][0].update(rho="0.00001"), "rho_row"),
+        (lambda d: d["queries"][0].update(epsilon="0.1"), "malformed"),
+        (lambda d: d["method"].update(noise="discrete Laplace"), "says otherwise how the rows were made"),
+    ],
+)
+def test_a_release_with_a_delta_is_verified_and_a_forged_one_found(
+    tmp_path: Path, method: str, change: Any, said: str
+) -> None:
+    if method != "marginals" and said not in ("", "rho_row"):
+        pytest.skip("one method is enough for what does not depend on it")
+    asked = {"method": method, "target": "city"}
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", chosen=asked, delta="1e-6")
+    assert (done.epsilon_charged, done.delta_charged) == (1, Decimal("1e-6"))
+    path = tmp_path / "out.csv.certificate.json"
+    document = json.loads(path.read_text("utf-8"))
+    change(document)
+    path.write_text(json.dumps({**document, "checksum": checksum(document)}), "utf-8")
+    found = " ".join(verify_any(tmp_path / "out.csv"))
+    assert found == "" if not said else said in found
+
+
+def test_several_rows_of_a_person_multiply_epsilon_and_raise_delta(tmp_path: Path) -> None:
+    plan = plan_of(rows_per_person=3)
+    done = release(tmp_path / "l.sqlite", tmp_path / "out.csv", plan, epsilon="0.5", delta="1e-6")
+    assert done.epsilon_charged == Decimal("1.5")
+    assert float(done.delta_charged) == pytest.approx(3 * math.e * 1e-6)
+    assert verify_any(tmp_path / "out.csv") == []
+    with pytest.raises(ParameterError, match="for a person with 3 rows is not below 1/rows"):
+        release(tmp_path / "l.sqlite", tmp_path / "two.csv", plan, epsilon="3", delta="1e-4")
+
+
+def test_another_delta_is_another_request(tmp_path: Path) -> None:
+    plan, table, to = plan_of(), table_of(60), destination(tmp_path / "out.csv")
+    chosen = SynthesisParameters(target="city")
+    works = [synthesis_work(plan, Decimal(1), 60, "csv", chosen, Decimal(d)) for d in ("0", "1e-6", "1e-7")]
+    assert len({prepared_central(plan, table, to, work).request for work in works}) == 3

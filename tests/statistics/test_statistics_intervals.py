@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,15 +22,17 @@ from workbench.statistics.widths import count_width, laplace_width, ratio_interv
 FALSE_ALARM = 1e-6
 
 
-def drawn(request: Request, plan: Plan, epsilon: float, rows: int, empty: float, repeats: int) -> tuple[Any, Any]:
+def drawn(
+    request: Request, plan: Plan, epsilon: float, rows: int, empty: float, repeats: int, delta: str = "0"
+) -> tuple[Any, Any]:
     """The true figures, and those of ``repeats`` releases."""
     table = plan.rows_of(people(rows, empty=empty))
-    queries = queries_of(request.checked(plan), plan, epsilon, table.rows)
+    queries = queries_of(request.checked(plan), plan, epsilon, table.rows, Decimal(delta))
     exact = {q.label: q.answer(table) for q in queries}
     noise = StudyNoise(np.random.default_rng(12))
     truth = figures(queries, {k: NoNoise().integers(v, 1, 1.0) for k, v in exact.items()})
     return truth, [
-        figures(queries, {q.label: noise.integers(exact[q.label], q.size, q.epsilon) for q in queries})
+        figures(queries, {q.label: q.paid.noisy(noise, exact[q.label], q.size) for q in queries})
         for _ in range(repeats)
     ]
 
@@ -39,21 +42,25 @@ def key(figure: Figure) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("invalid", "epsilon", "rows", "empty", "repeats"),
+    ("invalid", "epsilon", "rows", "empty", "repeats", "delta"),
     [
-        ("replace", 2.0, 300, 0.1, 80),
-        pytest.param("replace", 2.0, 300, 0.1, 800, marks=pytest.mark.slow),
-        pytest.param("refuse", 0.7, 300, 0.0, 800, marks=pytest.mark.slow),
-        pytest.param("replace", 60.0, 300, 0.3, 800, marks=pytest.mark.slow),
-        pytest.param("replace", 0.5, 20, 0.2, 800, marks=pytest.mark.slow),
+        ("replace", 2.0, 300, 0.1, 80, "0"),
+        ("replace", 2.0, 300, 0.1, 80, "1e-6"),
+        pytest.param("replace", 2.0, 300, 0.1, 800, "0", marks=pytest.mark.slow),
+        pytest.param("refuse", 0.7, 300, 0.0, 800, "0", marks=pytest.mark.slow),
+        pytest.param("replace", 60.0, 300, 0.3, 800, "0", marks=pytest.mark.slow),
+        pytest.param("replace", 0.5, 20, 0.2, 800, "0", marks=pytest.mark.slow),
+        pytest.param("replace", 2.0, 300, 0.1, 800, "1e-6", marks=pytest.mark.slow),
+        pytest.param("refuse", 0.7, 300, 0.0, 800, "1e-5", marks=pytest.mark.slow),
+        pytest.param("replace", 60.0, 300, 0.3, 800, "1e-6", marks=pytest.mark.slow),
     ],
 )
 def test_intervals_cover_the_statistic_of_these_rows(
-    invalid: str, epsilon: float, rows: int, empty: float, repeats: int
+    invalid: str, epsilon: float, rows: int, empty: float, repeats: int, delta: str
 ) -> None:
     """Every single figure, sparse ones too; the risk of a false alarm is 1e-6 for all of them together."""
     wanted = [f for f in EVERYTHING if not (invalid == "refuse" and f == EVERYTHING[0])]
-    truth, releases = drawn(asks(*wanted), plan_of(invalid=invalid), epsilon, rows, empty, repeats)
+    truth, releases = drawn(asks(*wanted), plan_of(invalid=invalid), epsilon, rows, empty, repeats, delta)
     missed: dict[tuple[str, ...], int] = defaultdict(int)
     for release in releases:
         for true, figure in zip(truth, release, strict=True):
@@ -100,7 +107,7 @@ def test_rare_bins_taken_together_are_not_under_counted() -> None:
     exact = np.array(query.answer(table))
     rare = exact < 8
     noise = StudyNoise(np.random.default_rng(3))
-    sums = [np.array(noise.integers(list(exact), 1, query.epsilon))[rare].sum() for _ in range(2000)]
+    sums = [np.array(query.paid.noisy(noise, list(exact), 1))[rare].sum() for _ in range(2000)]
     error = np.sqrt(rare.sum() * 2 / 0.2**2 / len(sums))
     assert rare.sum() > 10
     assert abs(np.mean(sums) - exact[rare].sum()) < 5 * error

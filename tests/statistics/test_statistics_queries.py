@@ -109,7 +109,7 @@ def test_columns_with_names_like_queries_have_shares_of_their_own() -> None:
 def exact_figures(request: Any, plan: Plan, table: Table) -> list[Any]:
     rows = plan.rows_of(table)
     queries = queries_of(request.checked(plan), plan, 1.0, rows.rows)
-    return figures(queries, {q.label: NoNoise().integers(q.answer(rows), q.size, q.epsilon) for q in queries})
+    return figures(queries, {q.label: NoNoise().integers(q.answer(rows), q.size, 1.0) for q in queries})
 
 
 def test_every_declared_group_and_bin_is_there_and_none_that_only_a_row_names() -> None:

@@ -164,7 +164,7 @@ def test_statistics_keep_what_was_foreseen(cells: np.ndarray) -> None:
     outside = 0
     for seed in range(40):
         noise = StudyNoise(np.random.default_rng(seed))
-        told = figures(queries, {q.label: noise.integers(exact[q.label], q.size, q.epsilon) for q in queries})
+        told = figures(queries, {q.label: q.paid.noisy(noise, exact[q.label], q.size) for q in queries})
         mean = next(f for f in told if f.statistic == "mean" and f.column == "age")
         outside += abs(float(mean.estimate) - truth) > half
     assert outside <= 14

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from decimal import Decimal
 
@@ -13,14 +14,17 @@ from workbench.data.schema import Attribute
 from workbench.params import CancelledError, ParameterError
 from workbench.params.field import did_you_mean
 from workbench.privacy.central import StudyNoise
+from workbench.privacy.central.share import Share
 from workbench.privacy.entropy import SeededEntropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
-from workbench.synth import MST, SYNTHESISERS, synthesiser
+from workbench.synth import AIM, MST, SYNTHESISERS, synthesiser
+from workbench.synth import aim as aim_module
 from workbench.synth.base import CHOICE, COUNTS, Query, Questions
 from workbench.synth.columns import coarse_columns
+from workbench.synth.needs import Needs, needs_of, require_bounded
 from workbench.synth.parameters import SynthesisParameters
-from workbench.synth.synthesis import place_of_target, require_bounded, require_payable
+from workbench.synth.synthesis import place_of_target, require_payable
 
 METHODS = tuple(method.name for method in SYNTHESISERS)
 SIZES = (2, 4, 5, 3)
@@ -35,7 +39,7 @@ def test_shares_sum_to_epsilon_exactly_and_each_query_is_asked_once(
     setting = setting_of(names_of(*sizes), 40, epsilon)
     queries = synthesiser(method).queries(setting)
     assert sum((q.share for q in queries), Decimal(0)) == Decimal(epsilon)
-    assert all(q.share > 0 and Decimal(q.epsilon) <= q.share for q in queries)
+    assert all(q.share > 0 and Decimal(q.paid.loss) <= q.share for q in queries)
     assert len({q.label for q in queries}) == len(queries)
     drawn = run(method, setting, rows_of(dependent_rows(40, sizes)), 40)
     assert [a.query for a in drawn.answered] == list(queries)
@@ -76,7 +80,8 @@ def test_much_budget_gives_the_tables_of_the_rows(method: str) -> None:
     found = run(method, setting_of(names_of(*SIZES), 2000, "1000"), rows_of(codes), 2000)
     pairs = {tuple(sorted(map(int, (c[1:] for c in a.columns)))) for a in found.answered if len(a.columns) == 2}
     wanted = {(0, 1), (0, 2), (0, 3)} if method == "marginals" else {(0, 1), (1, 2), (2, 3)}
-    assert wanted == pairs  # of a chain, mst finds the links
+    assert wanted <= pairs  # of a chain, mst and aim find the links
+    assert wanted == pairs or method == "aim"
     for a, b in pairs:
         one, two = (rows_of(c).counts((a, b), (SIZES[a], SIZES[b])) for c in (codes, found.codes))
         assert np.abs(one - two).sum() / 2000 < 0.02
@@ -94,7 +99,7 @@ def test_a_target_with_many_cells_is_measured_alone_and_joined() -> None:
 
 def test_nothing_is_answered_that_was_not_declared() -> None:
     setting = setting_of(names_of(2, 2), 4)
-    queries = (Query("counts", COUNTS, Decimal("0.5")), Query("choice", CHOICE, Decimal("0.5")))
+    queries = (Query("counts", COUNTS, Share(Decimal("0.5"))), Query("choice", CHOICE, Share(Decimal("0.5"))))
     asked = Questions(setting, queries, rows_of([[0, 1]] * 4), StudyNoise(np.random.default_rng(0)))
     with pytest.raises(AssertionError, match="not declared"):
         asked.choice([(0, 1)], lambda rows, pair: 0, 1)
@@ -109,7 +114,7 @@ def test_only_operating_system_randomness_is_releasable() -> None:
     assert not run("mst", setting, rows_of(dependent_rows(40, SIZES)), 40).releasable
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["marginals", "mst", pytest.param("aim", marks=pytest.mark.slow)])
 def test_cancel_at_any_moment_stops_within_a_second(method: str) -> None:
     sizes = (2, *(16,) * 6)
     columns, rows = names_of(*sizes, ordered=True), rows_of(dependent_rows(5000, sizes))
@@ -156,3 +161,48 @@ def test_fifty_columns_and_a_hundred_thousand_rows() -> None:
     found = run("mst", setting_of(names_of(*sizes, ordered=True), 100_000, "3"), rows_of(codes), 100_000)
     assert found.codes.shape == codes.shape
     assert time.monotonic() - started < 600
+
+
+def test_what_is_foreseen_grows_with_the_table_and_is_said_in_words() -> None:
+    for method in SYNTHESISERS:
+        small = needs_of(method, setting_of(names_of(*[4] * 6), 1_000), 1_000)
+        large = needs_of(method, setting_of(names_of(*[16] * 40), 100_000), 100_000)
+        assert 0 < small.seconds < large.seconds
+        assert 0 < small.bytes < large.bytes
+        assert small.words().endswith("of memory")
+    assert Needs(200, 3_000_000).words() == "3 minutes and 3 MB of memory"
+
+
+def test_aim_refuses_a_smallest_model_that_is_too_large() -> None:
+    aim = synthesiser("aim")
+    require_bounded(setting_of(names_of(*[16] * 30), 100), aim)
+    mask = np.zeros((64, 64, 64), dtype=bool)
+    broad = dataclasses.replace(setting_of(names_of(64, 64, 64, 64), 100), impossible=(((0, 1, 2), mask),))
+    with pytest.raises(ParameterError, match="the smallest model has"):
+        require_bounded(broad, aim)
+    with pytest.raises(ParameterError, match="choose the method aim, or declare less"):
+        require_bounded(broad, MST)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_impossible_is_never_drawn_by_any_method(method: str) -> None:
+    codes = dependent_rows(800, SIZES)
+    mask = np.zeros((2, 5), dtype=bool)
+    mask[1, 2:] = True
+    setting = dataclasses.replace(setting_of(names_of(*SIZES), 800, "3"), impossible=(((0, 2), mask),))
+    drawn = run(method, setting, rows_of(codes), 5_000).codes
+    assert not mask[drawn[:, 0], drawn[:, 2]].any()
+    assert {(0, 3), (1, 1)} <= {(int(a), int(b)) for a, b in drawn[:, [0, 2]]}
+
+
+def test_the_model_of_aim_stays_below_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs that would make it larger are no candidates; who may be chosen is public."""
+    monkeypatch.setattr(aim_module, "MOST_CELLS", 300)
+    monkeypatch.setattr(aim_module, "rounds_of", lambda setting: 8)
+    setting = setting_of(names_of(*[6] * 6), 500, "10")
+    rows = rows_of(dependent_rows(500, (6,) * 6))
+    asked = Questions(setting, AIM.queries(setting), rows, StudyNoise(np.random.default_rng(2)))
+    tables = AIM.ask(asked)
+    assert asked.finished()
+    assert tables.fit is not None
+    assert tables.fit.marginals.tree.cells <= 300

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 import pytest
-from synth_cases import names_of, rows_of, run, setting_of
+from synth_cases import dependent_rows, names_of, rows_of, run, setting_of
 
 from workbench.privacy.audit import epsilon_lower
 from workbench.privacy.central import StudyNoise
 from workbench.privacy.central.exponential import exponential_choice
-from workbench.synth import MST, mst, synthesis, tree_fit
-from workbench.synth.base import Questions
+from workbench.privacy.central.share import Budget
+from workbench.privacy.entropy import SeededEntropy
+from workbench.synth import AIM, MST, base, mst, synthesis, synthesiser, tree_fit
+from workbench.synth.base import Questions, Setting
 from workbench.synth.columns import CodedRows
 from workbench.synth.mst import SENSITIVITY, expected_tables, score
+from workbench.synth.synthesis import synthesised
 
 ALPHA = 1e-6
 SIZES = (2, 2, 2)
@@ -107,3 +111,76 @@ def test_counts_of_synthetic_rows_prove_no_more_than_epsilon(method: str) -> Non
         drawn = (run(method, setting, rows, 6, seed=2 * seed + side).codes for seed in range(1_000))
         sides.append(np.array([np.bincount(codes @ [2, 1], minlength=4) for codes in drawn]))
     assert not epsilon_lower(*sides, alpha=ALPHA).refutes(1.0)
+
+
+def aim_answers(rows: CodedRows, seed: int, noise_type: type[StudyNoise] = StudyNoise, delta: str = "0") -> list[int]:
+    """What aim measures, in one vector: noisy counts, and chosen pairs, each of which depends on the answers before."""
+    setting = Setting(names_of(*SIZES), 0, len(CODES), Decimal(EPSILON), Decimal(delta))
+    asked = Questions(setting, AIM.queries(setting), rows, noise_type(np.random.default_rng(seed)))
+    tables = AIM.ask(asked)
+    counts = [int(v) for m in tables.measured for v in m.counts.ravel()]
+    return [*counts, *(3 * a + b for a, b in tables.pairs)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", ["0", "1e-4"])
+def test_what_aim_measures_proves_no_more_than_epsilon(delta: str) -> None:
+    sides = [
+        np.array([aim_answers(rows, 2 * seed + side, delta=delta) for seed in range(SAMPLES)])
+        for side, rows in enumerate(NEIGHBOURS)
+    ]
+    assert not epsilon_lower(*sides, alpha=ALPHA, delta=float(delta)).refutes(float(EPSILON))
+
+
+class Recorder(StudyNoise):
+    """Remembers what was paid: (ε or ρ, kind) of every draw."""
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        super().__init__(generator)
+        self.paid: list[tuple[str, float]] = []
+
+    def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        self.paid.append(("epsilon", epsilon / sensitivity))
+        return super().integers(values, sensitivity, epsilon)
+
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        self.paid.append(("rho", rho / sensitivity**2))
+        return super().gaussian(values, sensitivity, rho)
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+def test_noise_and_choices_together_cost_the_budget_and_no_more(
+    monkeypatch: pytest.MonkeyPatch, method: str, delta: str
+) -> None:
+    """Selection is in the sum: the ε of every exponential mechanism, or its ε²/8 where the budget is a ρ."""
+    chosen: list[float] = []
+    right = base.exponential_choice
+
+    def choice(scores: Sequence[int], sensitivity: int, epsilon: float, noise: StudyNoise) -> int:
+        chosen.append(epsilon / sensitivity)
+        return right(scores, sensitivity, epsilon, noise)
+
+    monkeypatch.setattr(base, "exponential_choice", choice)
+    setting = Setting(names_of(2, 3, 4, 2), 0, 60, Decimal(EPSILON), Decimal(delta))
+    rows = rows_of(dependent_rows(60, (2, 3, 4, 2)))
+    noise = Recorder(np.random.default_rng(1))
+    synthesised(synthesiser(method), setting, rows, 60, noise, SeededEntropy(1))
+    kind = "epsilon" if delta == "0" else "rho"
+    assert {k for k, _ in noise.paid} == {kind}
+    spent = sum(v for _, v in noise.paid) + sum(e if delta == "0" else e * e / 8 for e in chosen)
+    assert bool(chosen) == (method != "marginals")
+    assert spent == pytest.approx(float(setting.budget.amount), rel=1e-9)
+    assert spent <= float(setting.budget.amount) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("fault", [1, 4])
+def test_gaussian_noise_of_half_the_scale_is_caught(fault: int) -> None:
+    """One table with all of ρ at (1, 1e-4): the cell that differs, many times; four times ρ is half the scale."""
+    delta = "1e-4"
+    rho = float(Budget(Decimal(1), Decimal(delta)).amount) * fault
+    sides = []
+    for side, rows in enumerate(TABLES):
+        exact = int(rows.counts((0, 1), (2, 2))[0, 0])
+        sides.append(np.array(StudyNoise(np.random.default_rng(side)).gaussian([exact] * 300_000, 1, rho)))
+    assert epsilon_lower(*sides, alpha=ALPHA, delta=float(delta)).refutes(1.0) == (fault == 4)

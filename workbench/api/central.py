@@ -39,6 +39,8 @@ from workbench.synth.synthesis import synthesised
 
 _EPSILON = RealField(help="privacy loss of one row", symbol="ε", at_least=EPSILON_LEAST, upto=EPSILON_MOST)
 
+_DELTA = RealField(help="chance that the guarantee fails", symbol="δ", above=0, below=1)
+
 
 def synthesize(
     frame: pd.DataFrame,
@@ -49,6 +51,8 @@ def synthesize(
     target: str | None = None,
     rows: int | None = None,
     cuts: int | None = None,
+    delta: float | None = None,
+    impossible: str | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
     seed: int | None = None,
@@ -59,18 +63,21 @@ def synthesize(
         frame: the rows. The plan names all of its columns.
         plan: declares the columns; those it drops are left out.
         epsilon: ε of one row's whole record; the plan's by default.
-        method: ``marginals`` (every column with the target) or ``mst`` (the strongest pairs, chosen for a part of ε).
+        method: ``marginals`` (every column with the target), ``mst`` (the strongest pairs, chosen for a part of ε) or
+            ``aim`` (one pair after the other, where the model is farthest off).
         target: the column that others are to predict; by default the one with the role ``target``.
         rows: how many rows to draw; by default as many as there are.
         cuts: equal parts of the range of each column of numbers; by default a public number that fits rows and ε.
+        delta: δ of one row's whole record, below 1/rows: noise is then discrete Gaussian. By default there is none.
+        impossible: values that never occur together, as ``sex = male & pregnant = yes``; such a row is never drawn.
         ledger: the ledger's file, or ``True`` for the user's own. The release is charged there before a row enters a
             count. Without it the result is a private study.
         output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
         seed: makes a study repeatable; not with ``ledger``.
 
     Returns:
-        The rows. Of a release ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon`` (charged),
-        ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
+        The rows. Of a release ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon`` and ``delta``
+        (charged), ``remaining`` and ``outside`` (what epsilon does not cover); of a study ``private``.
 
     Raises:
         InputError: frame and plan do not fit, or a cell cannot be used; the message names row and column.
@@ -78,11 +85,11 @@ def synthesize(
         ParameterError: the arguments contradict each other or the plan.
     """
     table = table_of(frame)
-    chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts)
-    of_row = _of_row(plan, epsilon)
+    chosen = SynthesisParameters(method=method, target=target, rows=rows, cuts=cuts, impossible=impossible)
+    of_row, beside = _of_row(plan, epsilon), _delta(delta)
     count = plan.rows_of(table).rows
     if not _released(ledger, output, seed):
-        way, setting = synthesis_setting(plan, of_row, count, chosen)
+        way, setting = synthesis_setting(plan, of_row, count, chosen, beside)
         own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
         entropy = SeededEntropy(own[1])
         noise = StudyNoise(np.random.Generator(np.random.PCG64(own[0])))
@@ -93,7 +100,7 @@ def synthesize(
         return frame_of(typed(plan, {n: drawn[n].to_list() for n in drawn.columns}), private=PRIVATE)
     assert output is not None
     to = destination(Path(output))
-    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen), to, ledger)
+    done = _done(plan, table, synthesis_work(plan, of_row, count, to.format, chosen, beside), to, ledger)
     return frame_of(typed(plan, _cells(done.output, to.format)), **_told(done))
 
 
@@ -103,6 +110,7 @@ def statistics(
     figures: Sequence[Mapping[str, Any]] | None = None,
     *,
     epsilon: float | None = None,
+    delta: float | None = None,
     ledger: Place | bool | None = None,
     output: Place | None = None,
     seed: int | None = None,
@@ -116,6 +124,7 @@ def statistics(
             ``[[figure]]`` of ``workbench statistics --request``. By default a histogram of every protected column and
             the mean of every number.
         epsilon: ε of one row for all figures together; the plan's by default.
+        delta: δ of one row, below 1/rows: noise is then discrete Gaussian. By default there is none.
         ledger: as for :func:`synthesize`.
         output: the released file (.csv or .json), with its certificate beside it; only with ``ledger``.
         seed: makes a study repeatable; not with ``ledger``.
@@ -136,17 +145,17 @@ def statistics(
         # Not a list, or not of mappings: the request refuses it in words.
         else Request.from_plain({"figure": [*figures] if isinstance(figures, Sequence) else figures}, "figures")
     )
-    of_row = _of_row(plan, epsilon)
+    of_row, beside = _of_row(plan, epsilon), _delta(delta)
     rows = plan.rows_of(table)
     if not _released(ledger, output, seed):
-        work = statistics_work(request, plan, of_row, rows.rows, "json")
+        work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
         own = secrets.randbits(128) if seed is None else seed
         made = work.make(rows, StudyNoise(np.random.default_rng(own)), ignore, CancelToken())
         warn_of_study("these figures", "with ledger= and output= they are charged and may leave")
         return _frame(decode(made.data, "json", "the study"), private=PRIVATE)
     assert output is not None
     to = destination(Path(output), formats=FORMATS)
-    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format), to, ledger)
+    done = _done(plan, table, statistics_work(request, plan, of_row, rows.rows, to.format, beside), to, ledger)
     return _frame(decode(done.output.read_bytes(), to.format, str(done.output)), **_told(done))
 
 
@@ -157,6 +166,15 @@ def _of_row(plan: Plan, epsilon: float | None) -> Decimal:
         ParameterError: it is no number, or out of range.
     """
     return plan.row_epsilon() if epsilon is None else exact(_EPSILON.check(epsilon, "epsilon"))
+
+
+def _delta(delta: float | None) -> Decimal:
+    """Return δ of one row, 0 where none was given.
+
+    Raises:
+        ParameterError: it is no number between 0 and 1.
+    """
+    return Decimal(0) if delta is None else exact(_DELTA.check(delta, "delta"))
 
 
 def _released(ledger: Place | bool | None, output: Place | None, seed: int | None) -> bool:
@@ -200,6 +218,7 @@ def _told(done: CentralRelease) -> dict[str, Any]:
         "certificate": str(done.certificate),
         "release_id": done.release_id,
         "epsilon": float(done.epsilon_charged),
+        "delta": float(done.delta_charged),
         "remaining": float(done.epsilon_remaining),
         "outside": list(done.document["outside_guarantee"]),
     }

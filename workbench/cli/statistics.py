@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,25 @@ from workbench.cli.command import Command, Context
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import (
     add_data,
+    add_delta,
     add_ledger,
     add_output,
+    beside,
     charge,
+    charged_words,
     columns_text,
     figure,
     load_confirmed,
     read_data,
+    read_delta,
 )
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
-from workbench.release.central.central_work import prepared_central
+from workbench.release.central.central_work import cost_of, prepared_central
 from workbench.release.central.certificate import outside
 from workbench.release.central.release_central import check_central_values, release_central
+from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.statistics.statistics_work import columns_of, statistics_work
 from workbench.release.table.before_release import destination
@@ -52,7 +58,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_data(parser, required=False)
     parser.add_argument("--plan", required=True, type=Path, metavar="PLAN", help="the plan that declares the columns")
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
-    parser.add_argument("--delta", metavar="δ", help="not for statistics: their delta is 0")
+    add_delta(parser)
     add_output(parser, "the released figures; .csv or .json", required=False)
     add_ledger(parser)
     add_documents(parser)
@@ -77,11 +83,10 @@ def _request(options: argparse.Namespace, plan: Plan) -> Request:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    if options.delta is not None:
-        raise ParameterError("statistics have delta = 0", mend="leave --delta out")
+    delta = read_delta(options)
     epsilon = _EPSILON.parse(options.epsilon, "--epsilon")
     if options.forecast:
-        return _forecast(options, epsilon)
+        return _forecast(options, epsilon, delta)
     for given, name in ((options.data, "DATA"), (options.output, "-o")):
         if given is None:
             raise ParameterError(f"the release needs {name}", mend="give it, or --forecast")
@@ -92,7 +97,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     plan = load_confirmed(options.plan)
     request = _request(options, plan)
     table = read_data(options, context, plan)
-    work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format)
+    work = statistics_work(request, plan, epsilon, plan.rows_of(table).rows, to.format, delta)
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)
     with Ledger.open(options.ledger) as ledger:
@@ -101,8 +106,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
     return {
         "rows": done.document["rows"],
-        "figures": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, done.document["rows"]))],
+        "figures": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, done.document["rows"], delta))],
         "epsilon_charged": float(done.epsilon_charged),
+        "delta_charged": float(done.delta_charged),
         "epsilon_remaining": float(done.epsilon_remaining),
         "replace_one_epsilon": done.document["guarantee"]["replace_one"]["epsilon"],
         "release_id": done.release_id,
@@ -114,19 +120,23 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
 
 
-def _forecast(options: argparse.Namespace, epsilon: float) -> dict[str, Any]:
+def _forecast(options: argparse.Namespace, epsilon: float, delta: Decimal) -> dict[str, Any]:
     if options.rows is None:
         raise ParameterError("--forecast reads no table", mend="give --rows N")
     rows = _ROWS.parse(options.rows, "--rows")
     plan = load_plan(options.plan)
     request = _request(options, plan)
-    work = statistics_work(request, plan, epsilon, rows, "csv")
+    work = statistics_work(request, plan, epsilon, rows, "csv", delta)
+    cost = cost_of(work.events, plan.rows_per_person, work.budget)
+    if delta:
+        require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
     return {
         "rows": rows,
         "epsilon_row": epsilon,
-        "epsilon_total": float(sum(e.epsilon for e in work.events) * plan.rows_per_person),
+        "epsilon_total": float(cost.epsilon),
+        "delta_total": float(cost.delta),
         "columns": list(columns_of(request)),
-        "forecast": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, rows))],
+        "forecast": [f.to_plain() for f in forecast(queries_of(request, plan, epsilon, rows, delta))],
     }
 
 
@@ -144,12 +154,10 @@ def _text(result: Mapping[str, Any]) -> str:
     ]
     table = columns_text(["statistic", "figures", "95 % interval, expected", "read from"], lines, right=(1,))
     if "forecast" in result:
-        return f"{table}\na release would charge epsilon = {charge(result['epsilon_total'])}; nothing is charged now"
-    return (
-        f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
-        f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-        f"(release {result['release_id']}){documents_text(result)}"
-    )
+        cost = f"{charge(result['epsilon_total'])}{beside({'delta_charged': result['delta_total']})}"
+        return f"{table}\na release would charge epsilon = {cost}; nothing is charged now"
+    done = f"{table}\nreleased to {result['output']}\ncertificate {result['certificate']}\n"
+    return f"{done}{charged_words(result)}{documents_text(result)}"
 
 
 COMMAND = Command(

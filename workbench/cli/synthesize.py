@@ -9,16 +9,26 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, load_confirmed, not_here, read_data
+from workbench.cli.tables import (
+    add_data,
+    add_delta,
+    add_ledger,
+    add_output,
+    charged_words,
+    load_confirmed,
+    read_data,
+    read_delta,
+)
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import prepared_central
 from workbench.release.central.release_central import central_verdict, check_central_values, release_central
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.synthetic.synthesis_work import synthesis_work
+from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
 from workbench.release.table.before_release import destination
 from workbench.signals import Notice
+from workbench.synth.needs import needs_of
 from workbench.synth.parameters import SynthesisParameters
 
 _EPSILON = RealField(
@@ -32,7 +42,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--plan", required=True, type=Path, metavar="PLAN", help="the plan (TOML): its columns and bounds"
     )
     parser.add_argument("--epsilon", required=True, metavar="ε", help=_EPSILON.help)
-    parser.add_argument("--delta", metavar="δ", help="not in this version: delta = 0")
+    add_delta(parser)
     add_options(parser, SynthesisParameters)
     add_output(parser, "the synthetic table; .csv, .tsv or .parquet")
     add_ledger(parser)
@@ -40,18 +50,22 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    not_here(options, "delta")
+    delta = read_delta(options)
     epsilon = exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     chosen = read_options(options, SynthesisParameters)
     to = destination(options.output, options.data, options.plan, options.ledger)
     check_documents(options, options.data, options.plan, options.ledger)
     plan = load_confirmed(options.plan)
     table = read_data(options, context, plan)
-    work = synthesis_work(plan, epsilon, plan.rows_of(table).rows, to.format, chosen)
+    rows = plan.rows_of(table).rows
+    work = synthesis_work(plan, epsilon, rows, to.format, chosen, delta)
     prepared = prepared_central(plan, table, to, work)
     check_central_values(prepared, context.cancel)  # a typing error is no reason to reserve and void
+    needs = needs_of(*synthesis_setting(plan, epsilon, rows, chosen, delta), work.asked["rows"])
     with Ledger.open(options.ledger) as ledger:
         verdict = central_verdict(prepared, ledger)
+        if verdict.refusal is None and not verdict.waiting:
+            context.emit(Notice("info", f"this takes about {needs.words()}"))
         done = release_central(prepared, ledger, context.emit, context.cancel, account=verdict.account)
     for sentence in done.document["outside_guarantee"]:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
@@ -61,6 +75,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "target": asked["target"],
         "rows": asked["rows"],
         "epsilon_charged": float(done.epsilon_charged),
+        "delta_charged": float(done.delta_charged),
         "epsilon_remaining": float(done.epsilon_remaining),
         "release_id": done.release_id,
         "seconds": round(done.seconds, 3),
@@ -76,8 +91,7 @@ def _text(result: Mapping[str, Any]) -> str:
         [
             f"released {result['rows']} synthetic rows to {result['output']} (method {result['method']})",
             f"certificate {result['certificate']}",
-            f"charged epsilon = {charge(result['epsilon_charged'])}, {charge(result['epsilon_remaining'])} remain "
-            f"(release {result['release_id']}){documents_text(result)}",
+            f"{charged_words(result)}{documents_text(result)}",
         ]
     )
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from workbench.cli.command import Context, add_options, read_options
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.reading import over
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
+from workbench.params.field import RealField
+from workbench.privacy.accounting.event import exact
 from workbench.sanitize.origin import require_confirmed
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
@@ -98,6 +102,38 @@ def figure(value: float) -> str:
 def charge(epsilon: float) -> str:
     """Return a charged or remaining ε with all its digits: a rounded one would promise too much."""
     return f"{epsilon:.15g}"
+
+
+_DELTA = RealField(help="chance that the guarantee fails; below 1/rows", symbol="δ", above=0, below=1)
+
+
+def add_delta(parser: argparse.ArgumentParser) -> None:
+    """Add ``--delta D``."""
+    told = (
+        "chance that the guarantee fails, below 1/rows: noise is then discrete Gaussian, less for many queries, more "
+        "for few (default: none, delta = 0)"
+    )
+    parser.add_argument("--delta", metavar="δ", help=told)
+
+
+def read_delta(options: argparse.Namespace) -> Decimal:
+    """Return δ, 0 where none is given.
+
+    Raises:
+        ParameterError: it is no number between 0 and 1.
+    """
+    return Decimal(0) if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
+
+
+def beside(result: Mapping[str, Any]) -> str:
+    """Return δ of a charge in words, empty where it is 0."""
+    return f" and delta = {charge(result['delta_charged'])}" if result["delta_charged"] else ""
+
+
+def charged_words(result: Mapping[str, Any]) -> str:
+    """Return what a release has charged and what remains, in words."""
+    charged = f"charged epsilon = {charge(result['epsilon_charged'])}{beside(result)}"
+    return f"{charged}, {charge(result['epsilon_remaining'])} remain (release {result['release_id']})"
 
 
 def not_here(options: argparse.Namespace, *names: str) -> None:

@@ -55,9 +55,9 @@ def model_statement(rows_per_person: int, *, replaces_invalid: bool, delta: bool
     return _central("models and cards", rows_per_person, replaces_invalid, delta, "like any row without a valid class")
 
 
-def central_statement(released: str, rows_per_person: int, *, replaces_invalid: bool) -> str:
+def central_statement(released: str, rows_per_person: int, *, replaces_invalid: bool, delta: bool = False) -> str:
     """Return what a central release guarantees, such as one of ``released`` = statistics; arguments as for a model."""
-    return _central(f"{released} and certificates", rows_per_person, replaces_invalid, False, "all its values missing")
+    return _central(f"{released} and certificates", rows_per_person, replaces_invalid, delta, "all its values missing")
 
 
 def _central(what: str, rows_per_person: int, replaces_invalid: bool, delta: bool, like: str) -> str:

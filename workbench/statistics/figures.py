@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM
 from workbench.statistics.queries import CENTRED, PAIR, Query
-from workbench.statistics.widths import (
-    count_width,
-    laplace_width,
-    pair_widths,
-    ratio_interval,
-    sum_width,
-)
+from workbench.statistics.widths import ratio_interval
 
 SHARE, CUMULATIVE, MISSING = "share", "cumulative share", "missing"
 _POINTS = 33
@@ -115,13 +109,13 @@ def _figure(
 def _remainder(query: Query, answer: NDArray[np.float64], noises: Sequence[tuple[float, int]]) -> Iterator[Figure]:
     """Yield how many rows count nowhere: n is public, so that they cost nothing more."""
     if not query.complete:
-        left, width = query.rows - float(answer.sum()), sum_width(tuple(noises), query.epsilon)
+        left, width = query.rows - float(answer.sum()), query.widths.sum(tuple(noises))
         where = "in no group, or without a value" if query.groups.by else ""
         yield _figure(query, MISSING, "", where, left, width, (0, query.rows), sparse=left <= width)
 
 
 def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
-    width, labels = count_width(query.epsilon), query.groups.labels()
+    width, labels = query.widths.count(), query.groups.labels()
     for group, value in zip(labels, answer, strict=True):
         yield _figure(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
@@ -132,7 +126,7 @@ def _centred(query: Query, total: float) -> Iterator[Figure]:
     lower, upper = query.bins.column.bounds()
     centre, half, n = lower / 2 + upper / 2, upper / 2 - lower / 2, query.rows
     # One row adds up to K = size: noise of scale K/ε, in units of the grid.
-    off, width = half * total / query.size, half * laplace_width(((1.0, 1),)) / query.epsilon
+    off, width = half * total / query.size, half * query.widths.smooth(((1.0, 1),))
     for ask in query.asks:
         if ask.statistic == SUM:
             yield _figure(query, SUM, "", "", n * centre + off, width, (n * lower, n * upper), sparse=n == 0)
@@ -144,9 +138,9 @@ def _centred(query: Query, total: float) -> Iterator[Figure]:
 def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
     assert query.bins is not None
     lower, upper = query.bins.column.bounds()
-    scale, n, span = 1 / query.epsilon, query.rows, upper - lower
-    counted = laplace_width(((1.0, 2),)) * scale
-    widths = pair_widths() * scale
+    n, span = query.rows, upper - lower
+    counted = query.widths.smooth(((1.0, 2),))
+    widths = query.widths.shares_of_pair()
     for group, (above, below) in zip(query.groups.labels(), (answer / query.size).T, strict=True):
         count = float(above + below)
         sparse = count <= counted
@@ -154,7 +148,7 @@ def _pairs(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
             if ask.statistic == COUNT:
                 yield _figure(query, COUNT, group, "", count, counted, (0, n), sparse=sparse)
             elif ask.statistic == SUM:
-                width = laplace_width(((abs(upper), 1), (abs(lower), 1))) * scale
+                width = query.widths.smooth(((abs(upper), 1), (abs(lower), 1)))
                 limits = (min(0.0, n * lower), max(0.0, n * upper))
                 yield _figure(query, SUM, group, "", upper * above + lower * below, width, limits, sparse=sparse)
             else:
@@ -168,9 +162,9 @@ def _histograms(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
     assert query.bins is not None
     wanted = {ask.statistic: ask for ask in query.asks}
     labels, n = query.bins.labels(), query.rows
-    width = count_width(query.epsilon)
+    width = query.widths.count()
     for group, counts in zip(query.groups.labels(), answer, strict=True):
-        few = float(counts.sum()) <= sum_width(((1.0, len(counts)),), query.epsilon)
+        few = float(counts.sum()) <= query.widths.sum(((1.0, len(counts)),))
         if HISTOGRAM in wanted:
             for label, value in zip(labels, counts, strict=True):
                 sparse = value <= width
@@ -202,7 +196,7 @@ def _cumulative(query: Query, group: str, counts: NDArray[np.float64]) -> Iterat
         if _known_total(query):
             part = (j + 1) / k
             value, weights = value + part * (n - float(below[-1])), ((1 - part, j + 1), (part, k - j - 1))  # type: ignore[assignment]
-        width = sum_width(weights, query.epsilon)
+        width = query.widths.sum(weights)
         yield _figure(query, CUMULATIVE, group, labels[j], value / n, width / n, (0, 1), sparse=value <= width)
 
 
@@ -222,10 +216,10 @@ def _quantiles(
     for q in at:
         if _known_total(query):
             gain = below + np.array(up) / k * (query.rows - total) - q * query.rows
-            widths = [sum_width(((1 - j / k, j), (j / k, k - j)), query.epsilon) for j in up]
+            widths = [query.widths.sum(((1 - j / k, j), (j / k, k - j))) for j in up]
         else:
             gain = below - q * total
-            widths = [sum_width(((1 - q, j), (q, k - j)), query.epsilon) for j in up]
+            widths = [query.widths.sum(((1 - q, j), (q, k - j))) for j in up]
         reach = np.array(widths)
         gain += 1e-9 * max(query.rows, 1)  # a product such as 0.7·10 is not to miss a whole number by its last bit
         # In the last bin G cannot be below 0, whatever the noise.
@@ -255,14 +249,11 @@ def _mean(query: Query, group: str, counts: NDArray[np.float64], *, sparse: bool
     if _known_total(query):
         centre, n = (lower + upper) / 2, max(query.rows, 1)
         weights = tuple((abs(float(v) - centre), 1) for v in values)
-        off, width = float(((values - centre) * counts).sum()), sum_width(weights, query.epsilon)
+        off, width = float(((values - centre) * counts).sum()), query.widths.sum(weights)
         return _figure(query, MEAN, group, "", centre + off / n, width / n, (lower, upper), sparse=query.rows == 0)
     total, summed = float(counts.sum()), float((values * counts).sum())
     widths = np.array(
-        [
-            sum_width(tuple((abs(float(v) - m), 1) for v in values), query.epsilon)
-            for m in np.linspace(lower, upper, _POINTS)
-        ]
+        [query.widths.sum(tuple((abs(float(v) - m), 1) for v in values)) for m in np.linspace(lower, upper, _POINTS)]
     )
     # From the lower bound, so that sums and counts have one sign.
     fine = np.interp(np.linspace(lower, upper, 401), np.linspace(lower, upper, _POINTS), widths)

@@ -9,7 +9,6 @@ from typing import Any
 
 from workbench.statistics.asked import COUNT, MEAN, QUANTILES, SUM, Ask
 from workbench.statistics.queries import CENTRED, PAIR, Query
-from workbench.statistics.widths import count_width, laplace_width, sum_width
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class FigureForecast:
         unit: what it is in.
         assumes: what it rests on besides the number of rows; empty if on nothing.
         source: the query that it is read from.
-        epsilon: the query's share of ε.
+        epsilon: the query's share of ε, or of ρ where there is a δ.
     """
 
     statistic: str
@@ -65,26 +64,26 @@ def _width(query: Query, ask: Ask) -> tuple[float, str, str]:
     if query.groups.by:
         equal = "groups of equal size"
     if ask.statistic == COUNT and query.form == PAIR:
-        return laplace_width(((1.0, 2),)) / query.epsilon, "rows", ""
+        return query.widths.smooth(((1.0, 2),)), "rows", ""
     if query.form not in (CENTRED, PAIR) and ask.statistic not in (MEAN, QUANTILES):
-        return float(count_width(query.epsilon)), "rows", ""
+        return float(query.widths.count()), "rows", ""
     assert query.bins is not None
     lower, upper = query.bins.column.bounds()
     unit = f"units of {query.bins.column.name}" if query.bins.column.kind != "date" else "days"
     if ask.statistic == QUANTILES:
         k = query.bins.count
-        width = sum_width(((0.5, k),), query.epsilon) / rows + 0.5 / k
+        width = query.widths.sum(((0.5, k),)) / rows + 0.5 / k
         return min(width, 1.0) * (upper - lower), unit, "values spread evenly between the bounds"
     half = upper / 2 - lower / 2
     if query.form == CENTRED:
-        width = half * laplace_width(((1.0, 1),)) / query.epsilon
+        width = half * query.widths.smooth(((1.0, 1),))
         return (width if ask.statistic == SUM else min(width / max(query.rows, 1), half)), unit, ""
     if ask.statistic == SUM:
-        return laplace_width(((abs(upper), 1), (abs(lower), 1))) / query.epsilon, unit, ""
+        return query.widths.smooth(((abs(upper), 1), (abs(lower), 1))), unit, ""
     if query.form == PAIR:
-        width = 2 * half * laplace_width(((0.5, 2),)) / query.epsilon / rows
+        width = 2 * half * query.widths.smooth(((0.5, 2),)) / rows
     else:
         centre = (lower + upper) / 2
         values = tuple((abs(float(v) - centre), 1) for v in query.bins.numbers)
-        width = sum_width(values, query.epsilon) / rows
+        width = query.widths.sum(values) / rows
     return min(width, half), unit, equal or ""

@@ -1,7 +1,8 @@
 """The whole-number queries that a request becomes, with their shares of ε; which figure is read from which query.
 
-Every query is a vector of whole numbers to which an empty row, all its values missing, adds nothing, so that its L1
-sensitivity under zero-out neighbours is the norm of what one row adds. A row stands in one bin of one group:
+Every query is a vector of whole numbers to which an empty row, all its values missing, adds nothing, so that its
+sensitivity under zero-out neighbours is the norm of what one row adds: L1, and never more in L2. A row stands in one
+bin of one group:
 
 * ``histogram``: rows of each group and bin; one row adds 1.
 * ``count``: rows of each group that have a value; one row adds 1.
@@ -26,14 +27,16 @@ from numpy.typing import NDArray
 from workbench.data.columns.values import numbers
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
-from workbench.privacy.accounting.event import PureDp, floor_double
+from workbench.privacy.accounting.event import exact
+from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
 from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM, Ask, Request, protected
 from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, require_countable
-from workbench.statistics.widths import laplace_width
+from workbench.statistics.widths import Widths, laplace_width
 
 CENTRED, PAIR = "centred", "pair"
+_NO_DELTA = Decimal(0)
 
 MOST_FIGURES = 50_000
 """Numbers of all queries together."""
@@ -49,8 +52,8 @@ class Query:
         bins: of its column; ``None`` of a count of groups alone.
         groups: the groups.
         asks: the statistics that are read from it.
-        share: its share of ε.
-        size: K of a moment query, else 1: its L1 sensitivity.
+        paid: its share of the budget.
+        size: K of a moment query, else 1: its sensitivity, L1 and L2.
         rows: n, which is public.
     """
 
@@ -59,19 +62,24 @@ class Query:
     bins: Bins | None
     groups: Groups
     asks: tuple[Ask, ...]
-    share: Decimal
+    paid: Share
     size: int
     rows: int
 
     @property
-    def event(self) -> PureDp:
+    def event(self) -> QueryEvent:
         """Its cost."""
-        return PureDp(self.share, self.label)
+        return self.paid.event(self.label)
 
     @property
-    def epsilon(self) -> float:
-        """Its share as a double that is not above it."""
-        return floor_double(self.share)
+    def share(self) -> Decimal:
+        """Its share of ε, or of ρ where there is a δ."""
+        return self.paid.amount
+
+    @property
+    def widths(self) -> Widths:
+        """How wide the intervals of its figures are."""
+        return Widths(self.paid)
 
     @property
     def length(self) -> int:
@@ -139,7 +147,9 @@ class _Open:
         return math.fsum(a.weight for a in self.asks)
 
 
-def queries_of(request: Request, plan: Plan, epsilon: float | Decimal, rows: int) -> tuple[Query, ...]:
+def queries_of(
+    request: Request, plan: Plan, epsilon: float | Decimal, rows: int, delta: Decimal = _NO_DELTA
+) -> tuple[Query, ...]:
     """Return the queries of a checked request; reads no row.
 
     Args:
@@ -147,13 +157,15 @@ def queries_of(request: Request, plan: Plan, epsilon: float | Decimal, rows: int
         plan: declares the columns.
         epsilon: of one row, for all queries together.
         rows: the public number of rows.
+        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
 
     Raises:
         ParameterError: there are too many figures, or ε is too small for so many queries.
     """
     found: list[_Open] = []
     # What a row says at a weight of 1: how many times the noise the rows are.
-    strength = rows * float(epsilon) / math.fsum(a.weight for a in request.figures)
+    budget = Budget(exact(epsilon), delta)
+    strength = rows * budget.share(1 / math.fsum(a.weight for a in request.figures)).strength
     for by in dict.fromkeys(a.by for a in request.figures):
         groups = Groups.of([protected(plan, name) for name in by or ()])
         for column in dict.fromkeys(a.column for a in request.figures if a.by == by):
@@ -164,8 +176,16 @@ def queries_of(request: Request, plan: Plan, epsilon: float | Decimal, rows: int
         cells += _length(query.form, query.bins, query.groups)
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
-    split = shares(epsilon, found)
+    split = _split(budget, found)
     return tuple(_query(q, split[q.name], rows) for q in found)
+
+
+def _split(budget: Budget, found: Sequence[_Open]) -> dict[str, Share]:
+    """Return each query's share of the budget, by weight."""
+    if budget.gaussian:
+        parts = budget.divided([q.weight for q in found])
+        return dict(zip((q.name for q in found), parts, strict=True))
+    return {name: Share(share) for name, share in shares(budget.epsilon, found).items()}
 
 
 def _distinct(found: Sequence[_Open]) -> list[_Open]:
@@ -180,8 +200,8 @@ def _distinct(found: Sequence[_Open]) -> list[_Open]:
     return out
 
 
-def _query(query: _Open, share: Decimal, rows: int) -> Query:
-    size = max(2, grid_size(rows, floor_double(share))) if query.form in (CENTRED, PAIR) else 1
+def _query(query: _Open, share: Share, rows: int) -> Query:
+    size = max(2, grid_size(rows, share.strength)) if query.form in (CENTRED, PAIR) else 1
     return Query(query.name, query.form, query.bins, query.groups, query.asks, share, size, rows)
 
 

@@ -1,17 +1,23 @@
-"""Half-widths of 95 % intervals for weighted sums of Laplace noise.
+"""Half-widths of 95 % intervals for weighted sums of discrete Laplace or discrete Gaussian noise.
 
 The noise of a count is discrete Laplace with b = e^(−ε). A geometric variable is the whole part of an exponential one,
 and its fractional part is independent of it; so Laplace noise of scale 1/ε is the discrete noise plus an independent
 symmetric part below 1. Half-widths of sums are those of Laplace noise, plus half of the largest weight.
+
+Discrete Gaussian noise is subgaussian with its σ² (Canonne, Kamath & Steinke 2020), so that its sums are as wide as
+those of Gaussian noise but for the steps between whole numbers: half of the largest weight is added here, too.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workbench.privacy.central.share import Share
 
 CONFIDENCE = 0.95
 
@@ -110,3 +116,52 @@ def ratio_interval(
 def pair_widths() -> NDArray[np.float64]:
     """Return the half-widths of (1−p)·e₁ − p·e₂ for p on an even grid over [0, 1], noise of scale 1."""
     return np.array([laplace_width(((1 - p, 1), (p, 1))) for p in np.linspace(0, 1, _GRID)])
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Half-widths of what is read from one query's noisy numbers.
+
+    Attributes:
+        share: the query's share of the budget.
+    """
+
+    share: Share
+
+    def count(self) -> int:
+        """Return the half-width of one noisy count."""
+        return gaussian_count_width(self.share.scale) if self.share.gaussian else count_width(self.share.loss)
+
+    def sum(self, weights: Weights) -> float:
+        """Return the half-width of Σ weight·noise of counts."""
+        if not self.share.gaussian:
+            return sum_width(weights, self.share.loss)
+        used = [(abs(w), c) for w, c in weights if w and c]
+        if not used:
+            return 0.0
+        if len(used) == 1 and used[0][1] == 1:
+            return used[0][0] * self.count()
+        return self.smooth(weights) + max(w for w, _ in used) / 2
+
+    def smooth(self, weights: Weights) -> float:
+        """Return the half-width of Σ weight·noise in units of the sensitivity, where a step is small beside them."""
+        if not self.share.gaussian:
+            return laplace_width(weights) * self.share.scale
+        return _NORMAL * self.share.scale * math.sqrt(math.fsum(w * w * c for w, c in weights))
+
+    def shares_of_pair(self) -> NDArray[np.float64]:
+        """Return the half-widths of (1−p)·e₁ − p·e₂ for p on an even grid over [0, 1], in units of the sensitivity."""
+        if not self.share.gaussian:
+            return pair_widths() * self.share.scale
+        p = np.linspace(0, 1, _GRID)
+        return np.asarray(_NORMAL * self.share.scale * np.sqrt((1 - p) ** 2 + p**2))
+
+
+@lru_cache(maxsize=4096)
+def gaussian_count_width(sigma: float) -> int:
+    """Return the least t with P(|noise| ≤ t) ≥ 95 % of one count with discrete Gaussian noise."""
+    if sigma > 1e4:
+        return math.ceil(_NORMAL * sigma + 0.5)
+    terms = np.exp(-(np.arange(math.ceil(12 * sigma) + 2) ** 2) / (2 * sigma * sigma))
+    inside = (2 * np.cumsum(terms) - 1) / (2 * terms.sum() - 1)
+    return int(np.argmax(inside >= CONFIDENCE))

@@ -14,8 +14,9 @@ from workbench.sanitize.plan import Column
 from workbench.synth import Synthesiser
 from workbench.synth.base import Setting
 from workbench.synth.columns import coded_cells
+from workbench.synth.needs import require_bounded
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import require_bounded, require_payable, synthesised
+from workbench.synth.synthesis import require_payable, synthesised
 
 
 def setting_of(columns: Sequence[Column], rows: int, epsilon: float) -> Setting:
@@ -30,7 +31,7 @@ def require_possible(columns: Sequence[Column], method: Synthesiser, rows: int, 
         ParameterError: one of both.
     """
     setting = setting_of(columns, rows, epsilon)
-    require_bounded(setting)
+    require_bounded(setting, method)
     require_payable(method, setting)
 
 

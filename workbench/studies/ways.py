@@ -23,8 +23,9 @@ from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Setting, Synthesiser
+from workbench.synth.needs import require_bounded
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import require_bounded, require_payable
+from workbench.synth.synthesis import require_payable
 
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 Asked = Literal["mean", "share", "correlation"]
@@ -282,10 +283,10 @@ def _measured(method: Synthesiser, setting: Setting, places: list[int]) -> tuple
     if len(places) == 1:
         alone = next((q for q in counts if q.label == f"counts of {setting.columns[places[0]].name}"), None)
         if alone is not None:
-            return setting.sizes[places[0]], alone.epsilon
+            return setting.sizes[places[0]], alone.paid.strength
         target = setting.target if setting.target is not None else places[0]
         places = [*places, target if target != places[0] else (target + 1) % len(setting.sizes)]
-    share = counts[-1].epsilon
+    share = counts[-1].paid.strength
     # Cells that noise would drown are joined: about as many are left as there are rows in units of the noise.
     return min(math.prod(setting.sizes[i] for i in places), max(4.0, setting.rows * share)), share
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
+from workbench.synth.aim import AIM
 from workbench.synth.base import Synthesiser
 from workbench.synth.marginals import MARGINALS
 from workbench.synth.mst import MST
 
-SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST)
+SYNTHESISERS: tuple[Synthesiser, ...] = (MARGINALS, MST, AIM)
 
 
 def synthesiser(name: str) -> Synthesiser:
@@ -25,4 +26,4 @@ def synthesiser(name: str) -> Synthesiser:
     raise ParameterError(f"the method {name!r} is not known{did_you_mean(name, known)}", mend=mend)
 
 
-__all__ = ["MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]
+__all__ = ["AIM", "MARGINALS", "MST", "SYNTHESISERS", "Synthesiser", "synthesiser"]

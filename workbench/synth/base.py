@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_FLOOR, Decimal
-from fractions import Fraction
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.learners.base import discrete_laplace_variance
-from workbench.privacy.accounting.event import PureDp, floor_double
 from workbench.privacy.central import CentralNoise
 from workbench.privacy.central.exponential import exponential_choice
+from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+from workbench.synth.clique_fit import Fit
 from workbench.synth.columns import CoarseColumn, CodedRows
 from workbench.synth.tree import Doubles
 from workbench.synth.tree_fit import Measured
 
 COUNTS, CHOICE = "counts", "choice"
-_DIGITS = Decimal("1e-12")
 
 
 @dataclass(frozen=True)
@@ -32,17 +30,24 @@ class Query:
     Attributes:
         label: its name in the cost and the certificate; no two of a synthesis are alike.
         form: ``counts`` (a table, to every cell of which noise is added) or ``choice`` (of a pair of columns).
-        share: its share of ε.
+        paid: its share of the budget.
     """
 
     label: str
     form: str
-    share: Decimal
+    paid: Share
 
     @property
-    def epsilon(self) -> float:
-        """The share as a double that is not above it."""
-        return floor_double(self.share)
+    def share(self) -> Decimal:
+        """Its share of ε, or of ρ where there is a δ."""
+        return self.paid.amount
+
+
+Impossible = tuple[tuple[int, ...], NDArray[np.bool_]]
+"""Places of columns, in their order, and which cells of their table cannot occur."""
+
+BARRIER = -1e5
+"""Potential of a cell that cannot occur: its chance is 0 to the last bit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +59,28 @@ class Setting:
         target: the place of the column that others are to be told about, or ``None``.
         rows: n of the original table, public.
         epsilon: ε of one row's whole record.
+        delta: δ of it; 0 for pure differential privacy.
+        impossible: what cannot occur, as the steward declares: it is never drawn.
+        equal_cuts: into how many equal parts ranges were cut, where ends of what is impossible were added to these.
     """
 
     columns: tuple[CoarseColumn, ...]
     target: int | None
     rows: int
     epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    impossible: tuple[Impossible, ...] = ()
+    equal_cuts: int = 0
+
+    @property
+    def barriers(self) -> list[tuple[tuple[int, ...], Doubles]]:
+        """Potentials that forbid the impossible cells."""
+        return [(columns, np.where(mask, BARRIER, 0.0)) for columns, mask in self.impossible]
+
+    @property
+    def budget(self) -> Budget:
+        """What the queries are paid with."""
+        return Budget(self.epsilon, self.delta)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -113,8 +134,8 @@ class Questions:
     def counts(self, columns: tuple[int, ...], groups: Sequence[NDArray[np.int64] | None]) -> Measured:
         """Answer the next query: the noisy table of one or two columns.
 
-        One row is in one cell or, empty, in none: the L1 sensitivity of the table is 1 (2 under replace-one),
-        whatever cells are joined, as ``groups`` depends on public facts and on earlier answers only.
+        One row is in one cell or, empty, in none: the sensitivity of the table, L1 and L2, is 1 (2 and √2 under
+        replace-one), whatever cells are joined, as ``groups`` depends on public facts and on earlier answers only.
 
         Args:
             columns: one or two places.
@@ -122,13 +143,13 @@ class Questions:
         """
         query = self._next(COUNTS)
         exact = joined_counts(self._rows, columns, groups, self.setting.sizes)
-        noisy = self._noise.integers([int(v) for v in exact.ravel()], 1, query.epsilon)
+        noisy = query.paid.noisy(self._noise, [int(v) for v in exact.ravel()], 1)
         self._done(query, columns, exact.shape)
         return Measured(
             columns,
             tuple(groups),
             np.array(noisy, dtype=np.float64).reshape(exact.shape),
-            discrete_laplace_variance(1, query.epsilon),
+            query.paid.variance(),
             tuple(self.setting.ordered(place) for place in columns),
         )
 
@@ -144,7 +165,7 @@ class Questions:
         """
         query = self._next(CHOICE)
         scores = [score(self._rows, pair) for pair in pairs]
-        pair = pairs[exponential_choice(scores, sensitivity, query.epsilon, self._noise)]
+        pair = pairs[exponential_choice(scores, sensitivity, query.paid.choice_epsilon, self._noise)]
         self._done(query, pair, ())
         return pair
 
@@ -160,10 +181,17 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The answers of a synthesiser: noisy tables and the pairs that form the tree."""
+    """The answers of a synthesiser: noisy tables and the pairs that columns depend on each other in.
+
+    Attributes:
+        pairs: they form a tree, unless there is a ``fit``.
+        measured: the noisy tables.
+        fit: a model of cliques that fits them nearly, from which the last fit begins.
+    """
 
     pairs: tuple[tuple[int, int], ...]
     measured: tuple[Measured, ...] = field(repr=False)
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +205,7 @@ class Synthesiser:
         needs_target: whether a target must be named.
         queries: declares what is paid for, from public facts alone.
         ask: asks exactly these, and says which pairs form the tree.
+        closes_circles: whether the chosen pairs need not form a tree.
     """
 
     name: str
@@ -185,23 +214,18 @@ class Synthesiser:
     needs_target: bool
     queries: Callable[[Setting], tuple[Query, ...]]
     ask: Callable[[Questions], Tables]
+    closes_circles: bool = False
 
 
-def split(epsilon: Decimal, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:
-    """Return a query for each (label, form, weight); their shares are multiples of 1e-12 and sum to ε exactly.
-
-    What rounding down leaves goes to the first.
-    """
-    whole = sum((Fraction(weight) for _, _, weight in parts), Fraction(0))
-    shares = [Fraction(epsilon) * Fraction(weight) / whole for _, _, weight in parts]
-    rounded = [(Decimal(s.numerator) / Decimal(s.denominator)).quantize(_DIGITS, rounding=ROUND_FLOOR) for s in shares]
-    rounded[0] += epsilon - sum(rounded, Decimal(0))
-    return tuple(Query(label, form, share) for (label, form, _), share in zip(parts, rounded, strict=True))
+def split(budget: Budget, parts: Sequence[tuple[str, str, float]]) -> tuple[Query, ...]:
+    """Return a query for each (label, form, weight); their shares sum to the budget exactly."""
+    shares = budget.divided([weight for _, _, weight in parts])
+    return tuple(Query(label, form, share) for (label, form, _), share in zip(parts, shares, strict=True))
 
 
-def events(queries: Sequence[Query]) -> tuple[PureDp, ...]:
+def events(queries: Sequence[Query]) -> tuple[QueryEvent, ...]:
     """Return one cost event a query."""
-    return tuple(PureDp(query.share, query.label) for query in queries)
+    return tuple(query.paid.event(query.label) for query in queries)
 
 
 def joined_counts(
@@ -270,9 +294,9 @@ def _even_parts(shares: Doubles, parts: int) -> NDArray[np.int64]:
     return out
 
 
-def most_cells(rows: int, share: Decimal, filling: float) -> float:
+def most_cells(rows: int, share: Share, filling: float) -> float:
     """Return how many cells a table may have so that their mean count is ``filling`` times the scale of the noise."""
-    return max(1.0, rows * float(share) / filling)
+    return max(1.0, rows * share.strength / filling)
 
 
 def room(most: float, sizes: Sequence[int]) -> tuple[int, int]:

@@ -27,15 +27,17 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class CoarseColumn:
-    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones of equal width.
+    """One column: fine cells of its public grid, joined into ``cuts`` coarse ones.
 
     Attributes:
         grid: the public grid; a released value is the text of one of its cells.
         cuts: number of coarse cells that hold a value.
+        starts: first fine cell of each; ``None`` where they are of equal width.
     """
 
     grid: Grid
     cuts: int
+    starts: tuple[int, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -54,6 +56,8 @@ class CoarseColumn:
 
     def firsts(self) -> NDArray[np.int64]:
         """Return the first fine cell of each coarse one and, last, the number of fine cells: (cuts + 1,)."""
+        if self.starts is not None:
+            return np.array([*self.starts, self.grid.cells.size], dtype=np.int64)
         # Fine cell i lies in coarse cell ⌊i·cuts/size⌋.
         return -(-np.arange(self.cuts + 1, dtype=np.int64) * self.grid.cells.size // self.cuts)
 
@@ -68,6 +72,9 @@ class CoarseColumn:
     def coarse(self, fine: CellArray) -> Codes:
         """Return the coarse cell of each fine one, (n,)."""
         wide = fine.astype(np.int64)
+        if self.starts is not None:
+            found = np.searchsorted(np.array(self.starts), wide, side="right") - 1
+            return np.where(wide == self.grid.cells.size, self.cuts, found).astype(np.int32)
         return np.where(wide == self.grid.cells.size, self.cuts, wide * self.cuts // self.grid.cells.size).astype(
             np.int32
         )
@@ -106,7 +113,7 @@ class CodedRows:
         return np.bincount(code[self.present], minlength=math.prod(sizes)).reshape(tuple(sizes))
 
 
-def public_cuts(rows: int, epsilon: float, columns: int, beside: int) -> int:
+def public_cuts(rows: int, strength: float, beside: int) -> int:
     """Return the default number of cuts of a column of numbers: 16, fewer where noise would drown so many cells.
 
     It is √(n·ε/((d − 1)·k)) times a constant, for tables with a target of k cells, from public numbers alone; measured
@@ -114,11 +121,10 @@ def public_cuts(rows: int, epsilon: float, columns: int, beside: int) -> int:
 
     Args:
         rows: n.
-        epsilon: ε of one row's whole record.
-        columns: d.
+        strength: of the noise of each of the d − 1 tables, as the ε of Laplace noise.
         beside: k, the target's cells; 2 where there is none.
     """
-    room = rows * epsilon / (max(columns - 1, 1) * max(beside, 1))
+    room = rows * strength / max(beside, 1)
     return int(min(max(LEAST_CUTS, _CUTS_BY_ROOM * math.sqrt(room)), DEFAULT_CUTS))
 
 

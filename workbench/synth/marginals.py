@@ -21,7 +21,7 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     name = setting.columns[target].name
     others = [column.name for place, column in enumerate(setting.columns) if place != target]
     alone = [(f"counts of {name}", COUNTS, _ALONE)] if not others or setting.sizes[target] > _FEW else []
-    return split(setting.epsilon, [*alone, *((f"counts of {name} by {other}", COUNTS, 1.0) for other in others)])
+    return split(setting.budget, [*alone, *((f"counts of {name} by {other}", COUNTS, 1.0) for other in others)])
 
 
 def _ask(questions: Questions) -> Tables:
@@ -39,7 +39,7 @@ def _ask(questions: Questions) -> Tables:
         groups = None
         if shares is not None:
             query = queries[f"counts of {name} by {setting.columns[other].name}"]
-            most = most_cells(setting.rows, query.share, _FILLING) / sizes[other]
+            most = most_cells(setting.rows, query.paid, _FILLING) / sizes[other]
             groups = groups_of(shares, setting.ordered(target), max(2, int(most)))
         measured.append(questions.counts((target, other), (groups, None)))
     return Tables(tuple((target, other) for other in others), tuple(measured))

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +59,9 @@ def _queries(setting: Setting) -> tuple[Query, ...]:
     columns = setting.columns
     edges = len(columns) - 1
     if not edges:
-        return split(setting.epsilon, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
+        return split(setting.budget, [(f"counts of {columns[0].name}", COUNTS, 1.0)])
     return split(
-        setting.epsilon,
+        setting.budget,
         [
             *((f"counts of {column.name}", COUNTS, ALONE / len(columns)) for column in columns),
             *((f"choice of pair {k + 1}", CHOICE, CHOSEN / edges) for k in range(edges)),
@@ -77,7 +78,7 @@ def expected_tables(
     Args:
         setting: the public facts.
         alone: estimated share of each cell of each column.
-        share: of ε, of each table of a pair.
+        share: of each table of a pair, as the ε of Laplace noise of the same size.
         cancel: checked before each pair.
 
     Raises:
@@ -111,10 +112,8 @@ def _ask(questions: Questions) -> Tables:
     measured = [questions.counts((place,), (None,)) for place in range(count)]
     if count == 1:
         return Tables((), tuple(measured))
-    alone = [
-        fitted(Tree.of([len(m.counts)], [], 0), [_first(m)], setting.rows, questions.cancel).nodes[0] for m in measured
-    ]
-    share = queries[-1].epsilon
+    alone = shares_alone(measured, setting.rows, questions.cancel)
+    share = queries[-1].paid.strength
     tables = expected_tables(setting, alone, share, questions.cancel)
     known: dict[tuple[int, int], int] = {}
 
@@ -137,8 +136,10 @@ def _ask(questions: Questions) -> Tables:
     return Tables(tuple(pairs), tuple(measured))
 
 
-def _first(measured: Measured) -> Measured:
-    return Measured((0,), measured.groups, measured.counts, measured.variance, measured.ordered)
+def shares_alone(measured: Sequence[Measured], rows: int, cancel: CancelToken) -> list[Doubles]:
+    """Return the estimated share of each cell of columns that were measured alone."""
+    singles = (Measured((0,), m.groups, m.counts, m.variance, m.ordered) for m in measured)
+    return [fitted(Tree.of([len(m.counts)], [], 0), [m], rows, cancel).nodes[0] for m in singles]
 
 
 MST = Synthesiser(

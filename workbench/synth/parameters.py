@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench.params import Parameters, integer, text
 from workbench.synth import synthesiser
 from workbench.synth.columns import MOST_CUTS
+from workbench.synth.impossible import statements
 
 MOST_ROWS = 10_000_000
 
@@ -16,7 +17,7 @@ class SynthesisParameters(Parameters):
     """The method and the public numbers of a synthetic table."""
 
     method: str | None = text(
-        default=None, help="marginals or mst (default: marginals where a target is named, else mst)"
+        default=None, help="marginals, mst or aim (default: marginals where a target is named, else mst)"
     )
     target: str | None = text(
         default=None, help='the column that others are to predict (default: the one with role = "target" in the plan)'
@@ -31,8 +32,16 @@ class SynthesisParameters(Parameters):
         help="equal parts of the range of each column of numbers (default: 16, fewer for few rows or a small epsilon)",
     )
 
+    impossible: str | None = text(
+        default=None,
+        help='values that never occur together, as publicly known: "sex = male & pregnant = yes; age = 0..15 & '
+        'job = retired"',
+    )
+
     def __post_init__(self) -> None:
         """Check the values and the method's name."""
         super().__post_init__()
         if self.method is not None:
             synthesiser(self.method)
+        if self.impossible is not None:
+            statements(self.impossible)

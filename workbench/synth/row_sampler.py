@@ -1,6 +1,7 @@
 """Rows drawn from a distribution on a tree, with less variance than independent draws.
 
-Everything here is post-processing of a fitted model. Column after column, from the root outwards:
+Everything here is post-processing of a fitted model. Column after column, from the root outwards (a column's parent is
+the combination of the earlier columns that it depends on):
 
 1. *How many.* Of the m rows with one value of the parent, each value z of the child gets ⌊m·p(z)⌋ or ⌈m·p(z)⌉, by
    systematic sampling: one uniform offset, so that the expected number is m·p(z) exactly (Madow & Madow 1944).
@@ -15,7 +16,8 @@ The rows end in random order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,19 @@ from numpy.typing import NDArray
 from workbench.privacy.entropy import Entropy, permutation
 from workbench.signals.cancel import CancelToken
 from workbench.synth.columns import Codes
-from workbench.synth.tree import Doubles, Marginals
+from workbench.synth.tree import Doubles
+
+
+class Drawable(Protocol):
+    """A fitted distribution that rows can be drawn from, column after column."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each column."""
+
+    def steps(self) -> Iterator[tuple[tuple[int, ...], int, Doubles]]:
+        """Yield (columns before, column, chances of its cells for each combination of theirs), until all are drawn."""
+
 
 MOST_DEALT = 60_000
 """Rows times columns up to which rows are dealt evenly: above, chance associations are small and it takes long."""
@@ -35,7 +49,7 @@ def uniforms(count: int, entropy: Entropy) -> Doubles:
 
 
 def sampled_rows(
-    model: Marginals,
+    model: Drawable,
     rows: int,
     entropy: Entropy,
     cancel: CancelToken,
@@ -53,23 +67,28 @@ def sampled_rows(
     Raises:
         CancelledError: ``cancel`` was set.
     """
-    tree = model.tree
-    out = np.zeros((rows, len(tree.sizes)), dtype=np.int32)
-    first = rounded(model.nodes[tree.root], rows, entropy)
-    out[:, tree.root] = np.repeat(np.arange(len(first)), first)
-    placed = [tree.root]
-    evenly = rows * len(tree.sizes) <= MOST_DEALT
-    for edge, (parent, child) in enumerate(tree.edges):
+    sizes = model.sizes
+    out = np.zeros((rows, len(sizes)), dtype=np.int32)
+    placed: list[int] = []
+    evenly = rows * len(sizes) <= MOST_DEALT
+    for before, child, chances in model.steps():
         cancel.check()
-        on_column(edge + 1)
-        chances = model.conditionals(edge)
-        above = out[:, parent].astype(np.int64)
-        held = np.bincount(above, minlength=tree.sizes[parent])
-        left = np.array([rounded(p, int(m), entropy) for p, m in zip(chances, held, strict=True)])
-        beside = [column for column in placed if column != parent]
+        on_column(len(placed))
+        if not placed:
+            first = rounded(chances[0], rows, entropy)
+            out[:, child] = np.repeat(np.arange(len(first)), first)
+            placed.append(child)
+            continue
+        code = np.zeros(rows, dtype=np.int64)
+        for column in before:
+            code = code * sizes[column] + out[:, column]
+        # Only combinations of the columns before that some row has.
+        found, above, held = np.unique(code, return_inverse=True, return_counts=True)
+        left = np.array([rounded(chances[c], int(m), entropy) for c, m in zip(found, held, strict=True)])
+        left = left.reshape(len(found), sizes[child])
+        beside = [column for column in placed if column not in before]
         if beside and evenly:
-            sizes = [tree.sizes[column] for column in beside]
-            out[:, child] = _dealt(left, above, out[:, beside], sizes, entropy, cancel)
+            out[:, child] = _dealt(left, above, out[:, beside], [sizes[c] for c in beside], entropy, cancel)
         else:
             out[:, child] = _shuffled(left, above, entropy)
         placed.append(child)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import polars as pl
 
@@ -14,16 +13,16 @@ from workbench.privacy.entropy import Entropy
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-from workbench.synth.base import Answered, Questions, Setting, Synthesiser
+from workbench.synth.base import Answered, Questions, Setting, Synthesiser, Tables
+from workbench.synth.clique_fit import beginning, fitted_cliques, in_order
+from workbench.synth.cliques import CliqueTree
 from workbench.synth.columns import CoarseColumn, CodedRows, Codes
-from workbench.synth.row_sampler import sampled_rows
+from workbench.synth.needs import require_bounded
+from workbench.synth.row_sampler import Drawable, sampled_rows
 from workbench.synth.tree import Tree
 from workbench.synth.tree_fit import ROUNDS, fitted
 
-MOST_CELLS = 1 << 22
-"""Most cells of all tables of a model: some 300 MB while it is fitted."""
-
-LEAST_SHARE = Decimal("0.000001")
+LEAST_SHARE = 1e-6
 """Least ε of a query: below, its noise is larger than any count."""
 
 
@@ -56,28 +55,11 @@ def require_payable(synthesiser: Synthesiser, setting: Setting) -> None:
         ParameterError: the share of a query is below :data:`LEAST_SHARE`.
     """
     queries = synthesiser.queries(setting)
-    least = min(query.share for query in queries)
+    least = min(query.paid.strength for query in queries)
     if least < LEAST_SHARE:
         raise ParameterError(
-            f"epsilon = {setting.epsilon} leaves {float(least):.2g} for each of {len(queries)} queries",
+            f"epsilon = {setting.epsilon} leaves {least:.2g} for each of {len(queries)} queries",
             mend="give a larger one, or drop columns",
-        )
-
-
-def require_bounded(setting: Setting) -> None:
-    """Refuse a model that would not fit into memory, from public sizes alone.
-
-    Raises:
-        ParameterError: the tables of some tree have more cells than :data:`MOST_CELLS`.
-    """
-    sizes = sorted(setting.sizes, reverse=True)
-    cells = sizes[0] * sum(sizes[1:])
-    if cells > MOST_CELLS:
-        column = max(setting.columns, key=lambda c: c.size)
-        raise ParameterError(
-            f"the tables of pairs could have {cells} cells, above {MOST_CELLS}",
-            f"column {column.name} alone has {column.size}",
-            "drop columns with many values, or declare fewer values",
         )
 
 
@@ -107,26 +89,42 @@ def synthesised(
         CancelledError: ``cancel`` was set.
         ParameterError: the model would be too large.
     """
-    require_bounded(setting)
+    require_bounded(setting, synthesiser)
     cancel = cancel or CancelToken()
     questions = Questions(setting, synthesiser.queries(setting), rows, noise, cancel, emit)
     tables = synthesiser.ask(questions)
     if not questions.finished():
         raise AssertionError("a query that was paid for was not asked")
-    root = setting.target if setting.target is not None else 0
-    tree = Tree.of(setting.sizes, tables.pairs, root)
     # How many rounds the fit takes follows from the noisy answers, which are not charged for yet: a release does not
     # tell it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
     tell = ignore if noise.releasable else emit
-    model = fitted(
-        tree, tables.measured, setting.rows, cancel, on_round=lambda k: tell(Progress(k, ROUNDS, "fitting the model"))
-    )
+    model = _fitted(setting, tables, cancel, lambda k: tell(Progress(k, ROUNDS, "fitting the model")))
     count = len(setting.columns)
     codes = sampled_rows(
         model, drawn, entropy, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
     )
+    for columns, mask in setting.impossible:
+        if mask[tuple(codes[:, place] for place in columns)].any():
+            raise AssertionError("a row was drawn that cannot occur")
     return SyntheticRows(setting.columns, codes, tuple(questions.answered), noise.releasable and entropy.releasable)
+
+
+def _fitted(setting: Setting, tables: Tables, cancel: CancelToken, on_round: Callable[[int], None]) -> Drawable:
+    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur."""
+    fit, measured = tables.fit, tables.measured
+    if fit is None and not setting.impossible:
+        root = setting.target if setting.target is not None else 0
+        tree = Tree.of(setting.sizes, tables.pairs, root)
+        return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
+    measured = tuple(in_order(table) for table in measured)
+    if fit is None:
+        tree_of = CliqueTree.of(setting.sizes, [*(columns for columns, _ in setting.impossible), *tables.pairs])
+        begin = beginning(measured, setting.sizes)
+    else:
+        tree_of, begin = fit.marginals.tree, fit.potentials
+    found = fitted_cliques(tree_of, measured, setting.rows, begin, setting.barriers, cancel, on_round=on_round)
+    return found.marginals
 
 
 def place_of_target(columns: Sequence[CoarseColumn], target: str | None, synthesiser: Synthesiser) -> int | None:

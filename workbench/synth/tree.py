@@ -6,7 +6,7 @@ root and one back give every marginal exactly (Pearl 1988), in time linear in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -80,6 +80,17 @@ class Marginals:
     tree: Tree
     nodes: tuple[Doubles, ...]
     tables: tuple[Doubles, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each column."""
+        return self.tree.sizes
+
+    def steps(self) -> Iterator[tuple[tuple[int, ...], int, Doubles]]:
+        """Yield (columns before, column, chances of its cells for each combination of theirs), until all are drawn."""
+        yield (), self.tree.root, self.nodes[self.tree.root][None]
+        for edge, (parent, child) in enumerate(self.tree.edges):
+            yield (parent,), child, self.conditionals(edge)
 
     def conditionals(self, edge: int) -> Doubles:
         """Return p(child | parent) of an edge; where the parent's cell is impossible, the child's own marginal."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ _BEND = 0.3
 ROUNDS = 150
 _ENOUGH = 1e-5
 _LEAST = 1e-3
+
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +59,8 @@ class Measured:
         return Measured(self.columns[::-1], self.groups[::-1], self.counts.T, self.variance, self.ordered[::-1])
 
 
-class _Term:
-    """One measured table in the loss: of a column (``edge`` is ``None``) or of an edge."""
+class Term:
+    """One measured table in the loss; ``place`` is that of the marginal it is compared with."""
 
     def __init__(self, measured: Measured, place: int, sizes: Sequence[int], rows: int) -> None:
         self.place, self.rows, self.counts = place, rows, measured.counts
@@ -129,14 +132,18 @@ def fitted(
     of_nodes, of_edges = [], []
     for entry in measured:
         if len(entry.columns) == 1:
-            of_nodes.append(_Term(entry, entry.columns[0], [tree.sizes[entry.columns[0]]], rows))
+            of_nodes.append(Term(entry, entry.columns[0], [tree.sizes[entry.columns[0]]], rows))
             continue
         turned = entry if entry.columns in edge_of else entry.turned()
         pair = (turned.columns[0], turned.columns[1])
-        of_edges.append(_Term(turned, edge_of[pair], [tree.sizes[i] for i in pair], rows))
+        of_edges.append(Term(turned, edge_of[pair], [tree.sizes[i] for i in pair], rows))
     nodes, edges = _beginning(tree, of_nodes, of_edges, rows)
+    d = len(nodes)
 
-    def looked(marginals: Marginals) -> tuple[float, list[Doubles], list[Doubles]]:
+    def marginals_of(potentials: list[Doubles]) -> Marginals:
+        return tree.marginals(potentials[:d], potentials[d:])
+
+    def looked(marginals: Marginals) -> tuple[float, list[Doubles]]:
         by_node = [np.zeros(size) for size in tree.sizes]
         by_edge = [np.zeros((tree.sizes[a], tree.sizes[b])) for a, b in tree.edges]
         total = 0.0
@@ -145,19 +152,48 @@ def fitted(
                 value, slope = term.loss(parts[term.place])
                 total += value
                 slopes[term.place] += slope
-        return total, by_node, by_edge
+        return total, [*by_node, *by_edge]
 
-    best = tree.marginals(nodes, edges)
-    loss, by_node, by_edge = looked(best)
-    steepest = max((term.weight for term in (*of_nodes, *of_edges)), default=1.0)
+    terms = [*of_nodes, *of_edges]
+    return descended(marginals_of, looked, [*nodes, *edges], terms, rows, cancel, rounds, on_round)[0]
+
+
+def descended(
+    marginals_of: Callable[[list[Doubles]], M],
+    looked: Callable[[M], tuple[float, list[Doubles]]],
+    potentials: list[Doubles],
+    terms: Sequence[Term],
+    rows: int,
+    cancel: CancelToken,
+    rounds: int,
+    on_round: Callable[[int], None],
+) -> tuple[M, list[Doubles]]:
+    """Return the marginals with the least loss, and their potentials, by entropic mirror descent.
+
+    Args:
+        marginals_of: marginals of potentials.
+        looked: loss of marginals, and its slope by each of them.
+        potentials: where it begins.
+        terms: the parts of the loss, for the size of the first step.
+        rows: public n.
+        cancel: checked in every round.
+        rounds: most rounds.
+        on_round: is told the number of finished rounds.
+
+    Raises:
+        CancelledError: ``cancel`` was set.
+    """
+    best = marginals_of(potentials)
+    loss, slopes = looked(best)
+    steepest = max((term.weight for term in terms), default=1.0)
     step, still = 1.0 / (steepest * max(rows, 1) ** 2), 0
     for done in range(rounds):
         cancel.check()
         on_round(done)
         for _ in range(40):
-            new_nodes = [theta - step * slope for theta, slope in zip(nodes, by_node, strict=True)]
-            new_edges = [theta - step * slope for theta, slope in zip(edges, by_edge, strict=True)]
-            tried = tree.marginals(new_nodes, new_edges)
+            cancel.check()
+            tried_at = [theta - step * slope for theta, slope in zip(potentials, slopes, strict=True)]
+            tried = marginals_of(tried_at)
             found = looked(tried)
             if found[0] <= loss:
                 break
@@ -165,26 +201,26 @@ def fitted(
         else:
             break
         still = still + 1 if loss - found[0] < _ENOUGH * max(loss, 1.0) else 0
-        nodes, edges, best = new_nodes, new_edges, tried
-        loss, by_node, by_edge = found
+        potentials, best = tried_at, tried
+        loss, slopes = found
         step *= 1.6
         if still >= 3:
             break
-    return best
+    return best, potentials
 
 
 def _beginning(
-    tree: Tree, of_nodes: Sequence[_Term], of_edges: Sequence[_Term], rows: int
+    tree: Tree, of_nodes: Sequence[Term], of_edges: Sequence[Term], rows: int
 ) -> tuple[list[Doubles], list[Doubles]]:
     """Return potentials whose marginals are near the noisy tables, so that few rounds are needed."""
     shares: list[Doubles | None] = [None] * len(tree.sizes)
     for term in of_nodes:
         if term.joins[0] is None:
-            shares[term.place] = _positive(term.counts)
+            shares[term.place] = positive(term.counts)
     for term in of_edges:
         for axis, column in enumerate(tree.edges[term.place]):
             if shares[column] is None and term.joins[axis] is None:
-                shares[column] = _positive(term.counts.sum(axis=1 - axis))
+                shares[column] = positive(term.counts.sum(axis=1 - axis))
     nodes = [np.zeros(size) for size in tree.sizes]
     known = [np.full(s, 1 / s) if p is None else p for s, p in zip(tree.sizes, shares, strict=True)]
     nodes[tree.root] = np.log(known[tree.root])
@@ -197,7 +233,7 @@ def _beginning(
                 for axis, join in enumerate(term.joins):
                     if join is not None:
                         expected = np.moveaxis(np.tensordot(join, expected, axes=(1, axis)), 0, axis)
-                ratio = _positive(term.counts) / expected
+                ratio = positive(term.counts) / expected
                 for axis, join in enumerate(term.joins):
                     if join is not None:
                         ratio = np.take(ratio, join.argmax(axis=0), axis=axis)
@@ -206,7 +242,7 @@ def _beginning(
     return nodes, edges
 
 
-def _positive(counts: Doubles) -> Doubles:
+def positive(counts: Doubles) -> Doubles:
     """Return noisy counts as positive shares that sum to 1; none is below a hundredth of an equal share."""
     clipped = np.maximum(counts, 0.0)
     total = clipped.sum()

@@ -69,6 +69,11 @@ class CentralOutlook:
         return self.prepared.cost.epsilon
 
     @property
+    def delta(self) -> Decimal:
+        """δ that it is charged."""
+        return self.prepared.cost.delta
+
+    @property
     def target(self) -> Path:
         """The file it would be released into."""
         return self.prepared.to.path
@@ -184,12 +189,14 @@ class CentralFlow(QObject):
         if verdict.refusal is not None:
             self._fail(verdict.refusal)
             return False, None
+        delta = f" and δ = {float(outlook.delta):.3g}" if outlook.delta else ""
         high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
         outside = "".join(f"\n• {sentence}" for sentence in outlook.outside)
         outside = f"\n\nOutside the guarantee:{outside}" if outside else ""
+        first_cap = first_words(self._session.account, cost)
         text = (
-            f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {outlook.title} to {path.name}; nothing is "
-            f"uploaded. It cannot be undone.{first_words(self._session.account, cost)}{high}{outside}{replaced}"
+            f"This charges ε = {at_most(cost)}{exactly(cost)}{delta} and writes {outlook.title} to {path.name}; "
+            f"nothing is uploaded. It cannot be undone.{first_cap}{high}{outside}{replaced}"
         )
         first = FirstCap(self._session.account, cost)
         verbs = {"yes": f"Release at ε = {at_most(cost)}"}

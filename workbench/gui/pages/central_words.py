@@ -8,6 +8,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import at_least, at_most
 from workbench.params import WorkbenchError
+from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Privacy budget is spent when you press Release; a release cannot be undone."
 RUNNING = "Until the file stands, cancelling costs nothing."
@@ -29,6 +30,17 @@ def release_hindrance(session: Session) -> tuple[str, str]:
 def error_of(error: BaseException) -> WorkbenchError | None:
     """Return ``error`` where a person can mend it."""
     return error if isinstance(error, WorkbenchError) else None
+
+
+def both_words(epsilon: Decimal, delta: Decimal) -> str:
+    """Return a cost in words: ε, and δ where there is one."""
+    return f"ε = {at_most(epsilon)}" + (f", δ = {float(delta):.3g}" if delta else "")
+
+
+def replaced_words(epsilon: Decimal, delta: Decimal) -> str:
+    """Return the same cost for neighbours of whom a row is replaced."""
+    both, beside = replace_one(float(epsilon), float(delta))
+    return both_words(2 * epsilon, Decimal(beside)) if both else ""
 
 
 def left_words(session: Session, cost: Decimal) -> tuple[str, str]:

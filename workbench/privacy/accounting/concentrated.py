@@ -34,7 +34,7 @@ def rho_of(leaf: Leaf) -> float | None:
         case GaussianNoise():
             return 0.5 / leaf.noise_multiplier**2
         case ZeroConcentrated():
-            return leaf.rho
+            return float(leaf.rho)
         case PoissonStep():
             return None
 
@@ -77,7 +77,7 @@ def renyi_at(leaf: Leaf, orders: NDArray[np.float64]) -> NDArray[np.float64] | N
         case GaussianNoise():
             return orders * (0.5 / leaf.noise_multiplier**2)
         case ZeroConcentrated():
-            return orders * leaf.rho
+            return orders * float(leaf.rho)
         case PoissonStep():
             if leaf.rows != 1:
                 return None

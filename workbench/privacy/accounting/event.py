@@ -24,6 +24,17 @@ class PureDp:
 
 
 @dataclass(frozen=True, slots=True)
+class ZeroConcentrated:
+    """A release with ρ-zero-concentrated differential privacy, such as discrete Gaussian noise: ρ = Δ²/(2σ²).
+
+    ``rho`` is decimal, so that shares add up to their total exactly; its (ε, δ) is :mod:`.zcdp`'s.
+    """
+
+    rho: Decimal
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PoissonGaussian:
     """``steps`` sums of Poisson-sampled, clipped vectors, each with N(0, (noise_multiplier·C)²) per coordinate."""
 
@@ -55,14 +66,6 @@ class GaussianNoise:
     """One vector with N(0, (noise_multiplier·Δ)²) per coordinate, Δ the L2 sensitivity of the whole vector."""
 
     noise_multiplier: float
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ZeroConcentrated:
-    """A release with ρ-zCDP, such as discrete Gaussian noise: ρ = Δ²/(2σ²) (Canonne, Kamath & Steinke 2020)."""
-
-    rho: float
     label: str = ""
 
 

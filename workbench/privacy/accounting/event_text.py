@@ -21,6 +21,7 @@ from workbench.privacy.accounting.event import (
     Repeated,
     RowsPerPerson,
     ZeroConcentrated,
+    exact,
 )
 
 KINDS = {
@@ -50,7 +51,7 @@ def to_plain(event: CostEvent) -> dict[str, Any]:
         case GaussianNoise():
             plain = {"kind": "gaussian", "sigma": event.noise_multiplier}
         case ZeroConcentrated():
-            plain = {"kind": "zcdp", "rho": event.rho}
+            plain = {"kind": "zcdp", "rho": float(event.rho)}
         case PoissonGaussian():
             plain = {
                 "kind": "poisson-gaussian",
@@ -119,9 +120,9 @@ def _simple(kind: str, plain: Mapping[str, Any], label: str, where: str, deep: i
         case "gaussian":
             return GaussianNoise(_ratio(plain, where), label)
         case "discrete-gaussian":
-            return ZeroConcentrated(0.5 / _ratio(plain, where) ** 2, label)
+            return ZeroConcentrated(exact(0.5 / _ratio(plain, where) ** 2), label)
         case "zcdp":
-            return ZeroConcentrated(_real(plain, "rho", where), label)
+            return ZeroConcentrated(exact(_real(plain, "rho", where)), label)
         case "poisson-gaussian":
             return _poisson(plain, label, where)
         case _:

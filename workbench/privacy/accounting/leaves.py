@@ -99,7 +99,8 @@ def _of_rows(event: CostEvent, rows: int) -> Leaf:
             return GaussianNoise(_within(event.noise_multiplier, "noise multiplier") / rows)
         case ZeroConcentrated():
             # Bun & Steinke 2016, Proposition 1.9.
-            return ZeroConcentrated(_within(event.rho, "rho") * rows * rows)
+            _within(float(event.rho), "rho")
+            return ZeroConcentrated(event.rho * rows * rows)
         case _:
             raise ParameterError(
                 f"{type(event).__name__} is not a kind of event that can be composed", mend="give its ε and δ"

@@ -37,7 +37,7 @@ def pld_total(leaves: Leaves, slack: float, bound: float) -> tuple[float, float]
     Returns:
         The bound; ``None`` where δ is too near the rounding errors, or the loss too large for the grid.
     """
-    zcdp = [(leaf.rho, count) for leaf, count in leaves.items() if isinstance(leaf, ZeroConcentrated)]
+    zcdp = [(float(leaf.rho), count) for leaf, count in leaves.items() if isinstance(leaf, ZeroConcentrated)]
     if not zcdp:
         return _composed(leaves, slack, bound)
     rho = sum(r * count for r, count in zcdp) * (1 + 1e-12)

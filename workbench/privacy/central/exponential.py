@@ -27,9 +27,11 @@ SLACK = 2.0**-40
 EPSILON_LEAST = 1e-9
 _BITS = 64
 _MOST_SCORE = 1 << 40
+_MOST_BITS = 1 << 12
+"""By how many bits the least weight may be below the largest: a lower score counts as one that far below."""
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 17)
 def _weight(score: int, sensitivity: int, epsilon: float) -> tuple[int, int]:
     """Return (m, k): the weight of a score is m·2^k."""
     with localcontext() as context:
@@ -55,7 +57,10 @@ def exponential_weights(scores: Sequence[int], sensitivity: int, epsilon: float)
         raise ParameterError(f"epsilon = {epsilon:g} of a choice is below {EPSILON_LEAST:g}", mend="give a larger one")
     if not scores or sensitivity < 1 or not all(abs(score) < _MOST_SCORE for score in scores):
         raise ParameterError("the scores of a choice are not whole numbers of 40 bits")
-    parts = [_weight(score, sensitivity, epsilon - SLACK) for score in scores]
+    # A score raised to a floor that moves with the largest one still moves by at most Δ, and no weight grows without
+    # bound, however large n·ε is. The chance of such a choice is below 2⁻⁴⁰⁰⁰ with and without.
+    floor = max(scores) - int(_MOST_BITS * 2 * sensitivity * math.log(2) / epsilon) - 1
+    parts = [_weight(max(score, floor), sensitivity, epsilon - SLACK) for score in scores]
     least = min(k for _, k in parts)
     # A common factor, which no probability depends on: the rounding was done before.
     return [m << (k - least) for m, k in parts]

@@ -1,7 +1,10 @@
-"""Discrete Laplace noise on vectors of integers.
+"""Discrete Laplace and discrete Gaussian noise on vectors of integers.
 
-P(noise = k) = (1−b)/(1+b) · b^|k| with b = e^(−ε/Δ), Δ the L1 sensitivity of the *whole* vector
-(Ghosh, Roughgarden & Sundararajan 2012; exact sampling after Canonne, Kamath & Steinke 2020).
+Laplace: P(noise = k) = (1−b)/(1+b) · b^|k| with b = e^(−ε/Δ), Δ the L1 sensitivity of the *whole* vector
+(Ghosh, Roughgarden & Sundararajan 2012; exact sampling after Canonne, Kamath & Steinke 2020). It costs ε.
+
+Gaussian: P(noise = k) ∝ e^(−k²/(2σ²)), σ = Δ/√(2ρ), Δ the L2 sensitivity of the whole vector. It costs ρ of
+zero-concentrated privacy (Canonne, Kamath & Steinke 2020, Theorem 14), which needs a δ beside its ε.
 """
 
 from __future__ import annotations
@@ -34,16 +37,29 @@ class CentralNoise(Protocol):
         """
         ...
 
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        """Return the vector with discrete Gaussian noise, σ² = Δ²/(2ρ).
+
+        Args:
+            values: exact integers.
+            sensitivity: L2 sensitivity Δ of the whole vector under zero-out neighbours, in grid units.
+            rho: the share of ρ of this query.
+
+        Raises:
+            ParameterError: sensitivity < 1 or ρ not in (0, ∞).
+        """
+        ...
+
     def below(self, total: int) -> int:
         """Return a uniform whole number 0 … ``total`` − 1, exactly: by it, one of many is drawn by its weight."""
         ...
 
 
-def _checked(sensitivity: int, epsilon: float) -> None:
+def _checked(sensitivity: int, loss: float, name: str = "epsilon") -> None:
     if isinstance(sensitivity, bool) or not sensitivity >= 1:
         raise ParameterError(f"the sensitivity {sensitivity} is not a whole number of at least 1")
-    if not 0 < epsilon < float("inf"):
-        raise ParameterError(f"epsilon = {epsilon} is not a number above 0")
+    if not 0 < loss < float("inf"):
+        raise ParameterError(f"{name} = {loss} is not a number above 0")
 
 
 class ReleasedNoise:
@@ -70,6 +86,24 @@ class ReleasedNoise:
             scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
         raise ParameterError(f"no noise scale gives epsilon = {epsilon} for sensitivity {sensitivity}")
 
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        """Return the vector with discrete Gaussian noise; the library's map gives its ρ, never above ``rho``."""
+        _checked(sensitivity, rho, "rho")
+        import opendp.domains as dom
+        import opendp.measurements as meas
+        import opendp.metrics as met
+        from opendp.mod import enable_features
+
+        enable_features("contrib")
+        space = dom.vector_domain(dom.atom_domain(T="i64")), met.l2_distance(T="f64")
+        scale = sensitivity / float(np.sqrt(2 * rho))
+        for _ in range(64):
+            measurement = meas.make_gaussian(*space, scale=scale)
+            if measurement.map(d_in=float(sensitivity)) <= rho:
+                return [int(v) for v in measurement([int(v) for v in values])]
+            scale = float(np.nextafter(scale * (1 + 2**-50), np.inf))
+        raise ParameterError(f"no noise scale gives rho = {rho} for sensitivity {sensitivity}")
+
     def below(self, total: int) -> int:
         """Return a uniform whole number 0 … ``total`` − 1 from the operating system's generator."""
         return uniform_below(total, OsEntropy())
@@ -90,6 +124,24 @@ class StudyNoise:
         draws = self._generator.geometric(stop, size=(2, len(values)))
         return [int(v) + int(a) - int(b) for v, a, b in zip(values, draws[0], draws[1], strict=True)]
 
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
+        """Return the vector with discrete Gaussian noise, by rejection from discrete Laplace noise of scale ⌊σ⌋ + 1.
+
+        Canonne, Kamath & Steinke 2020, Algorithm 3: y is kept with the chance e^(−(|y| − σ²/t)²/(2σ²)).
+        """
+        _checked(sensitivity, rho, "rho")
+        variance = sensitivity**2 / (2 * rho)
+        scale = int(np.sqrt(variance)) + 1
+        kept: list[NDArray[np.int64]] = []
+        missing = len(values)
+        while missing > 0:
+            draws = self._generator.geometric(-np.expm1(-1 / scale), size=(2, 2 * missing + 8))
+            drawn = draws[0].astype(np.int64) - draws[1]
+            chance = np.exp(-((np.abs(drawn) - variance / scale) ** 2) / (2 * variance))
+            kept.append(drawn[self._generator.random(len(drawn)) < chance][:missing])
+            missing -= len(kept[-1])
+        return [int(v) + int(n) for v, n in zip(values, np.concatenate([*kept, [0]])[:-1], strict=True)]
+
     def below(self, total: int) -> int:
         """Return a uniform whole number 0 … ``total`` − 1 of the seeded stream."""
         return uniform_below(total, self)
@@ -105,6 +157,10 @@ class NoNoise:
     releasable = False
 
     def integers(self, values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
+        """Return ``values`` unchanged."""
+        return [int(v) for v in values]
+
+    def gaussian(self, values: Sequence[int], sensitivity: int, rho: float) -> list[int]:
         """Return ``values`` unchanged."""
         return [int(v) for v in values]
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import for_person, total
-from workbench.privacy.accounting.event import Composed, Cost, PureDp
+from workbench.privacy.accounting.event import Composed, Cost, PureDp, ZeroConcentrated
+from workbench.privacy.accounting.zcdp import delta_of
 from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.share import Budget, QueryEvent
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.kinds import kind
+from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.recover import request_of
 from workbench.release.table.before_release import Destination
 from workbench.sanitize.engine import check_columns
@@ -53,20 +57,22 @@ class CentralWork:
     Attributes:
         kind: name of its kind (:mod:`workbench.release.central.kinds`).
         columns: names of the plan's columns that it reads.
-        events: every query with its ε for one row, under zero-out neighbours; they sum to ε of the release.
+        events: every query with its ε (or ρ) for one row, under zero-out neighbours; they sum to the release's.
         asked: what was asked for, as JSON holds it: it stands in the certificate, and a later run that asks for the
             same publishes a finished draw of this one.
         room: bytes that the released file and its certificate may need on the disk.
         make: computes it.
+        budget: (ε, δ) of one row, where the events have a ρ; ``None`` where their ε says it all.
         check: refuses invalid values; where there is none, those that are not on their column's grid.
     """
 
     kind: str
     columns: tuple[str, ...]
-    events: tuple[PureDp, ...]
+    events: tuple[QueryEvent, ...]
     asked: Mapping[str, Any]
     room: int
     make: Make
+    budget: Budget | None = None
     check: Check | None = None
 
 
@@ -94,7 +100,9 @@ class PreparedCentral:
     def request(self) -> str:
         """Digest of what is asked for."""
         asked = {"plan": self.plan.published().to_toml(), "format": self.to.format, **self.work.asked}
-        queries = [[e.label, str(e.epsilon)] for e in self.work.events]
+        queries = [[e.label, str(amount_of(e))] for e in self.work.events]
+        if self.work.budget is not None:
+            asked = {**asked, "budget": [str(self.work.budget.epsilon), str(self.work.budget.delta)]}
         return request_of(self.work.kind, asked=asked, queries=queries)
 
 
@@ -104,7 +112,8 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
     Raises:
         InputError: the plan holds unconfirmed guesses, plan and table do not fit each other, or a guess about the
             file is in doubt, which one row could turn.
-        ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds.
+        ParameterError: it reads a column that the plan does not protect, asks for nothing, or at an ε out of bounds,
+            or δ is not below 1/rows.
     """
     needed = require_unpublished if kind(work.kind).any_text else require_protected
     require_confirmed(plan)
@@ -114,13 +123,42 @@ def prepared_central(plan: Plan, table: Table, to: Destination, work: CentralWor
         needed(plan, name)
     if not work.events:
         raise ParameterError("nothing was asked for", mend="name a figure")
-    require_epsilon(work.events)
-    return PreparedCentral(plan, table, plan.rows_of(table), to, work, cost_of(work.events, plan.rows_per_person))
+    budget = budget_of(work.events, work.budget)
+    require_epsilon(budget)
+    cost, rows = cost_of(work.events, plan.rows_per_person, budget), plan.rows_of(table)
+    if budget.gaussian:
+        require_small_delta(cost.delta, rows.rows, rows_per_person=plan.rows_per_person)
+    return PreparedCentral(plan, table, rows, to, work, cost)
 
 
-def require_epsilon(events: tuple[PureDp, ...]) -> None:
+def amount_of(event: QueryEvent) -> Decimal:
+    """Return the ε of a query, or its ρ."""
+    return event.epsilon if isinstance(event, PureDp) else event.rho
+
+
+def budget_of(events: tuple[QueryEvent, ...], budget: Budget | None = None) -> Budget:
+    """Return (ε, δ) of one row: the sum of the queries' ε, or the one that was named and is at least that of their ρ.
+
+    Raises:
+        ParameterError: the queries are of two kinds, or their ρ is more than the named (ε, δ) allows.
+    """
+    amount = total(amount_of(e) for e in events)
+    if budget is None or not budget.gaussian:
+        if not all(isinstance(e, PureDp) for e in events):
+            raise ParameterError("queries with a rho need a delta", mend="name one")
+        return Budget(amount)
+    if not all(isinstance(e, ZeroConcentrated) for e in events):
+        raise ParameterError("with a delta every query has a share of rho")
+    if delta_of(amount, budget.epsilon) > float(budget.delta):
+        raise ParameterError(
+            f"rho = {amount} of the queries is more than epsilon = {budget.epsilon} with delta = {budget.delta} allows"
+        )
+    return budget
+
+
+def require_epsilon(budget: Budget) -> None:
     """Raise :class:`ParameterError` unless the ε of one row is one that is served."""
-    epsilon = total(e.epsilon for e in events)
+    epsilon = budget.epsilon
     if not EPSILON_LEAST <= epsilon <= EPSILON_MOST:
         what = f"epsilon = {epsilon:.6g} of a row is outside {EPSILON_LEAST:g} to {EPSILON_MOST:g}"
         raise ParameterError(what, mend="give another one")
@@ -140,7 +178,11 @@ def require_unpublished(plan: Plan, name: str) -> None:
         require_protected(plan, name)
 
 
-def cost_of(events: tuple[PureDp, ...], rows_per_person: int) -> Cost:
-    """Return what queries of one row's ``events`` cost for a person with ``rows_per_person`` rows."""
-    epsilon = total(e.epsilon for e in events)
-    return for_person(Cost(epsilon, type(epsilon)(0), Composed(events)), rows_per_person)
+def cost_of(events: tuple[QueryEvent, ...], rows_per_person: int, budget: Budget | None = None) -> Cost:
+    """Return what queries of one row's ``events`` cost for a person with ``rows_per_person`` rows.
+
+    Raises:
+        ParameterError: as :func:`budget_of`.
+    """
+    row = budget_of(events, budget)
+    return for_person(Cost(row.epsilon, row.delta, Composed(events)), rows_per_person)

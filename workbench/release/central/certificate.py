@@ -12,9 +12,10 @@ import workbench
 from workbench.params import CheckFailedError, InputError
 from workbench.params.codec import read_json
 from workbench.privacy.accounting.compose import total
-from workbench.privacy.accounting.event import PureDp
+from workbench.privacy.accounting.event import PureDp, ZeroConcentrated
 from workbench.privacy.accounting.neighbours import RELATION
-from workbench.release.central.central_work import cost_of
+from workbench.privacy.central.share import Budget, QueryEvent
+from workbench.release.central.central_work import amount_of, budget_of, cost_of
 from workbench.release.central.kinds import kind
 from workbench.release.json_schemas import schema_problems
 from workbench.release.ledger.exact import decimal_text
@@ -27,19 +28,24 @@ from workbench.sanitize.plan import Plan
 VERSION = 1
 
 _SCHEMA = "central-certificate.v1"
+ACCOUNTING = (
+    "zero-concentrated differential privacy: the shares of rho add up, and (epsilon, delta) follow by Canonne, Kamath "
+    "and Steinke 2020, Proposition 12"
+)
 
 
 def central_certificate(
     kind_name: str,
     plan: Plan,
     columns: tuple[str, ...],
-    events: tuple[PureDp, ...],
+    events: tuple[QueryEvent, ...],
     asked: Mapping[str, Any],
     method: Mapping[str, Any],
     rows: int,
     release: Release,
     account: Account,
     output: Output,
+    budget: Budget | None = None,
 ) -> dict[str, Any]:
     """Return the certificate of a central release as JSON holds it.
 
@@ -54,6 +60,7 @@ def central_certificate(
         release: the reservation in the ledger.
         account: the budget with this release counted; told only of an account that the plan names.
         output: the file.
+        budget: (ε, δ) of one row, where the queries have a ρ.
     """
     published = plan.published()
     document: dict[str, Any] = {
@@ -64,8 +71,8 @@ def central_certificate(
         "time": release.time,
         "program": {"name": "privacy-workbench", "version": workbench.__version__},
         "rows": rows,
-        "guarantee": central_guarantee(kind_name, published, events),
-        "queries": [{"label": e.label, "epsilon": decimal_text(e.epsilon)} for e in events],
+        "guarantee": central_guarantee(kind_name, published, events, budget),
+        "queries": told_queries(events),
         "columns": list(columns),
         "request": dict(asked),
         "method": dict(method),
@@ -78,27 +85,56 @@ def central_certificate(
     return {**document, "checksum": checksum(document)}
 
 
-def central_guarantee(kind_name: str, plan: Plan, events: tuple[PureDp, ...]) -> dict[str, Any]:
-    """Return what a central release guarantees, as its certificate says it."""
-    cost = cost_of(events, plan.rows_per_person)
+def told_queries(events: tuple[QueryEvent, ...]) -> list[dict[str, str]]:
+    """Return the queries as a certificate names them, each with its share of ε or ρ."""
+    return [
+        {"label": e.label, "epsilon" if isinstance(e, PureDp) else "rho": decimal_text(amount_of(e))} for e in events
+    ]
+
+
+def central_guarantee(
+    kind_name: str, plan: Plan, events: tuple[QueryEvent, ...], budget: Budget | None = None
+) -> dict[str, Any]:
+    """Return what a central release guarantees, as its certificate says it.
+
+    Raises:
+        ParameterError: the queries cost more than ``budget``.
+    """
+    row = budget_of(events, budget)
+    cost = cost_of(events, plan.rows_per_person, budget)
     known = kind(kind_name)
     epsilon, delta = (float(cost.epsilon), 0.0) if known.local else cost.replace_one()
-    told = central_statement(known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid)
-    return {
+    statement = central_statement(
+        known.released, plan.rows_per_person, replaces_invalid=plan.replaces_invalid, delta=row.gaussian
+    )
+    told = {
         "relation": RELATION,
-        "statement": f"{told} {known.note}".strip(),
+        "statement": f"{statement} {known.note}".strip(),
         "epsilon": decimal_text(cost.epsilon),
         "delta": decimal_text(cost.delta),
-        "epsilon_row": decimal_text(total(e.epsilon for e in events)),
+        "epsilon_row": decimal_text(row.epsilon),
         "rows_per_person": plan.rows_per_person,
         "replace_one": {"epsilon": epsilon, "delta": delta},
         "randomness": known.randomness,
     }
+    if row.gaussian:
+        told |= {"delta_row": decimal_text(row.delta), "rho_row": decimal_text(total(amount_of(e) for e in events))}
+        told["accounting"] = ACCOUNTING
+    return told
 
 
-def queries_of(document: dict[str, Any]) -> tuple[PureDp, ...]:
+def queries_of(document: dict[str, Any]) -> tuple[QueryEvent, ...]:
     """Return the queries that a certificate names."""
-    return tuple(PureDp(Decimal(q["epsilon"]), q["label"]) for q in document["queries"])
+    return tuple(
+        PureDp(Decimal(q["epsilon"]), q["label"]) if "epsilon" in q else ZeroConcentrated(Decimal(q["rho"]), q["label"])
+        for q in document["queries"]
+    )
+
+
+def stated_budget(document: dict[str, Any]) -> Budget:
+    """Return (ε, δ) of one row as a certificate states it."""
+    told = document["guarantee"]
+    return Budget(Decimal(told["epsilon_row"]), Decimal(told.get("delta_row", "0")))
 
 
 def outside(plan: Plan, columns: Iterable[str]) -> list[str]:

@@ -32,6 +32,7 @@ class CentralRelease:
     Attributes:
         release_id: its name in the ledger.
         epsilon_charged: ε charged, for all rows of a person.
+        delta_charged: δ charged, for all rows of a person; 0 for pure differential privacy.
         epsilon_remaining: ε left under the cap.
         seconds: from the reservation to the rename.
         output: the file.
@@ -42,6 +43,7 @@ class CentralRelease:
 
     release_id: str
     epsilon_charged: Decimal
+    delta_charged: Decimal
     epsilon_remaining: Decimal
     seconds: float
     output: Path
@@ -157,6 +159,7 @@ def release_central(
                 release,
                 ledger.account(dataset),
                 output,
+                work.budget,
             )
             data = encode_central(document)
             with part.kept_if_well():
@@ -176,6 +179,7 @@ def _released(
     return CentralRelease(
         release_id=release.release_id,
         epsilon_charged=release.epsilon,
+        delta_charged=release.delta,
         epsilon_remaining=remaining,
         seconds=time.monotonic() - started,
         output=target,

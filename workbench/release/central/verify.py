@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import CancelledError, InputError, WorkbenchError
-from workbench.release.central.central_work import require_epsilon, require_protected, require_unpublished
-from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central
+from workbench.release.central.central_work import (
+    budget_of,
+    cost_of,
+    require_epsilon,
+    require_protected,
+    require_unpublished,
+)
+from workbench.release.central.certificate import central_guarantee, outside, queries_of, read_central, stated_budget
 from workbench.release.central.kinds import kind
+from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.fingerprint import sha256_of
 from workbench.release.table.certificate import account_problems, checksum
 from workbench.release.table.open_release import located, plan_of
@@ -61,10 +68,18 @@ def _bytes(document: dict[str, Any], output: Path) -> Iterator[str]:
 
 def _claims(document: dict[str, Any], plan: Plan) -> Iterator[str]:
     """Yield where the guarantee is not what the queries cost, or the plan says something else."""
-    require_epsilon(queries_of(document))  # before anything is computed with it
-    for key, value in central_guarantee(document["kind"], plan, queries_of(document)).items():
-        if document["guarantee"][key] != value:
-            yield f"the certificate says {key} = {document['guarantee'][key]}, its queries and plan give {value}"
+    events, stated = queries_of(document), stated_budget(document)
+    budget = budget_of(events, stated)
+    require_epsilon(budget)  # before anything is computed with it
+    told, given = document["guarantee"], central_guarantee(document["kind"], plan, events, stated)
+    for key, value in given.items():
+        if told.get(key) != value:
+            yield f"the certificate says {key} = {told.get(key)}, its queries and plan give {value}"
+    if told.keys() != given.keys():
+        yield "the certificate's guarantee says more than its queries and plan give"
+    if budget.gaussian:
+        delta = cost_of(events, plan.rows_per_person, stated).delta
+        require_small_delta(delta, document["rows"], rows_per_person=plan.rows_per_person)
     needed = require_unpublished if kind(document["kind"]).any_text else require_protected
     for name in document["columns"]:
         needed(plan, name)

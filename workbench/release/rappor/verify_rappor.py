@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.params import ParameterError
+from workbench.privacy.accounting.event import PureDp
 from workbench.privacy.rappor.account import cost
 from workbench.privacy.rappor.parameters import RapporParameters
 from workbench.rappor.collection import Collection
@@ -34,8 +35,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
         return
     if document["columns"] != list(asked.columns):
         yield "the certificate names other columns than its request reads"
-    queries = queries_of(document)
-    if [(q.epsilon, q.label) for q in queries] != [(cost(parameters, asked.reports).decimal(), LABEL)]:
+    if queries_of(document) != (PureDp(cost(parameters, asked.reports).decimal(), LABEL),):
         yield "the certificate's epsilon is not that of its parameters and number of reports"
     counts = read_sum(output, parameters, cancel=cancel)
     expected = document["rows"] * (asked.reports if asked.client is None else 1)

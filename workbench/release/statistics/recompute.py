@@ -5,15 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.learners.queries import checked_whole_numbers
 from workbench.params import ParameterError
-from workbench.privacy.accounting.compose import total
 from workbench.release.central.certificate import queries_of as charged
-from workbench.release.central.certificate import require_format
+from workbench.release.central.certificate import require_format, stated_budget
 from workbench.release.statistics.statistics_work import INTERVALS, columns_of, described, method_told
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
@@ -38,8 +36,8 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     request = Request.from_plain(document["request"], "the request in the certificate").checked(plan)
     if document["columns"] != list(columns_of(request)):
         yield "the certificate names other columns than its request reads"
-    epsilon: Decimal = total(e.epsilon for e in charged(document))
-    queries = queries_of(request, plan, epsilon, document["rows"])
+    budget = stated_budget(document)
+    queries = queries_of(request, plan, budget.epsilon, document["rows"], budget.delta)
     if tuple(q.event for q in queries) != charged(document):
         yield "the certificate has other queries than its request makes"
         return

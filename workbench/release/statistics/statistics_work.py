@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from workbench.data.table import Table
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.share import GAUSSIAN, LAPLACE, Budget
 from workbench.release.central.central_work import CentralWork, Made
 from workbench.sanitize.plan import Plan
 from workbench.signals import Progress
@@ -30,9 +32,12 @@ INTERVALS = (
 """What the intervals cover, for certificates and for the screen."""
 
 _ROOM_OF_A_FIGURE = 200
+_NO_DELTA = Decimal(0)
 
 
-def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str) -> CentralWork:
+def statistics_work(
+    request: Request, plan: Plan, epsilon: float | Decimal, rows: int, kind: str, delta: Decimal = _NO_DELTA
+) -> CentralWork:
     """Return the release of ``request``, for the door; reads no row.
 
     Args:
@@ -41,11 +46,12 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
         epsilon: of one row, for everything that is asked.
         rows: the number of rows as the plan reads them, which is public.
         kind: format of the file: ``csv`` or ``json``.
+        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
 
     Raises:
         ParameterError: the request does not fit the plan, or ε is too small for it.
     """
-    queries = queries_of(request.checked(plan), plan, epsilon, rows)
+    queries = queries_of(request.checked(plan), plan, epsilon, rows, delta)
 
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         answers: dict[str, list[int]] = {}
@@ -53,7 +59,7 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
         for done, query in enumerate(queries):
             cancel.check()
             emit(Progress(done, len(queries), query.label))
-            answers[query.label] = noise.integers(query.answer(table), query.size, query.epsilon)
+            answers[query.label] = query.paid.noisy(noise, query.answer(table), query.size)
             cancel.check()
             found += figures_of(query, answers[query.label], cancel)
         return Made(encode(found, kind), method_told(queries, answers))
@@ -65,6 +71,7 @@ def statistics_work(request: Request, plan: Plan, epsilon: float | Decimal, rows
         asked=request.to_plain(),
         room=_room(queries),
         make=make,
+        budget=Budget(exact(epsilon), delta) if delta else None,
     )
 
 
@@ -78,7 +85,7 @@ def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) 
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
         "intervals": INTERVALS,
-        "noise": "discrete Laplace",
+        "noise": GAUSSIAN if queries[0].paid.gaussian else LAPLACE,
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
         "answers": {label: " ".join(map(str, values)) for label, values in answers.items()},

@@ -21,17 +21,19 @@ from workbench.signals.events import Emit
 from workbench.synth import MARGINALS, MST, Synthesiser, synthesiser
 from workbench.synth.base import Answered, Setting, events
 from workbench.synth.columns import CoarseColumn, coarse_columns, coded
+from workbench.synth.needs import require_bounded
 from workbench.synth.parameters import SynthesisParameters
 from workbench.synth.setting import setting_for
-from workbench.synth.synthesis import place_of_target, require_bounded, require_payable, synthesised
+from workbench.synth.synthesis import place_of_target, require_payable, synthesised
 
 KIND = "synthetic"
+NO_DELTA = Decimal(0)
 VALUES = "each value is drawn uniformly from the public values within its coarse cell"
 """How a cell becomes a value, for certificates."""
 
 
 def synthesis_setting(
-    plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters
+    plan: Plan, epsilon: Decimal, rows: int, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
 ) -> tuple[Synthesiser, Setting]:
     """Return the method and the public facts of a synthesis by a plan.
 
@@ -40,6 +42,7 @@ def synthesis_setting(
         epsilon: ε of one row's whole record.
         rows: of the table, public.
         chosen: what a person chose.
+        delta: δ of one row's whole record; 0 for pure differential privacy.
 
     Raises:
         ParameterError: the plan publishes a column as it is, leaves none, or does not know the target; the method
@@ -56,13 +59,15 @@ def synthesis_setting(
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
     place = place_of_target(coarse_columns(facts), target, method)
-    setting = setting_for(facts, place, rows, epsilon, chosen.cuts)
-    require_bounded(setting)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, chosen.impossible)
+    require_bounded(setting, method)
     require_payable(method, setting)
     return method, setting
 
 
-def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters) -> CentralWork:
+def synthesis_work(
+    plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: SynthesisParameters, delta: Decimal = NO_DELTA
+) -> CentralWork:
     """Return the central release of a synthetic table.
 
     Args:
@@ -71,15 +76,20 @@ def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: S
         rows: of the table, public.
         kind: ``csv``, ``tsv`` or ``parquet``.
         chosen: what a person chose.
+        delta: δ of one row; where it is above 0, noise is discrete Gaussian.
 
     Raises:
         ParameterError: as :func:`synthesis_setting`.
     """
-    method, setting = synthesis_setting(plan, epsilon, rows, chosen)
+    method, setting = synthesis_setting(plan, epsilon, rows, chosen, delta)
     count = rows if chosen.rows is None else chosen.rows
     if count < 1:
         raise ParameterError("the table has no rows", mend="name the number of rows to draw by --rows")
     target = None if setting.target is None else setting.columns[setting.target].name
+
+    declared: dict[str, Any] = {}
+    if chosen.impossible is not None:
+        declared = {"impossible": chosen.impossible, "equal_cuts": equal_cuts(setting)}
 
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         entropy = OsEntropy()
@@ -87,15 +97,22 @@ def synthesis_work(plan: Plan, epsilon: Decimal, rows: int, kind: str, chosen: S
         if not drawn.releasable:
             raise AssertionError("a seeded draw cannot be released")
         cancel.check()
-        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered))
+        return Made(_file(drawn.frame(entropy), setting.columns, kind), told(drawn.answered, setting))
 
     return CentralWork(
         kind=KIND,
         columns=tuple(column.name for column in setting.columns),
         events=events(method.queries(setting)),
-        asked={"method": method.name, "target": target, "rows": count, "cuts": cuts_told(setting)},
+        asked={
+            "method": method.name,
+            "target": target,
+            "rows": count,
+            "cuts": cuts_told(setting),
+            **declared,
+        },
         room=_most_bytes(setting.columns, count),
         make=make,
+        budget=setting.budget if setting.budget.gaussian else None,
     )
 
 
@@ -104,15 +121,27 @@ def cuts_told(setting: Setting) -> dict[str, int]:
     return {column.name: column.cuts for column in setting.columns}
 
 
-def told(answered: tuple[Answered, ...]) -> dict[str, Any]:
+def equal_cuts(setting: Setting) -> int:
+    """Return into how many equal parts ranges were cut, before the ends of what is impossible were added."""
+    numbers = [c for c in setting.columns if c.ordered]
+    return max([2, *(min(setting.equal_cuts, c.grid.cells.size) for c in numbers)])
+
+
+def told(answered: tuple[Answered, ...], setting: Setting) -> dict[str, Any]:
     """Return what was measured, as the certificate says it; each entry stands beside the query of the same number."""
     return {
+        **public_facts(setting),
         "measured": [
             {"query": a.query.label, "form": a.query.form, "columns": list(a.columns), "cells": list(a.cells)}
             for a in answered
         ],
-        "values": VALUES,
     }
+
+
+def public_facts(setting: Setting) -> dict[str, Any]:
+    """Return what a certificate says of the making, whatever was measured."""
+    noise = {"noise": setting.budget.noise} if setting.budget.gaussian else {}
+    return {**noise, "values": VALUES}
 
 
 def _most_bytes(columns: tuple[CoarseColumn, ...], rows: int) -> int:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from workbench.params import InputError
-from workbench.release.central.certificate import require_format
-from workbench.release.ledger.exact import decimal_text
-from workbench.release.synthetic.synthesis_work import VALUES, cuts_told, synthesis_setting
+from workbench.release.central.certificate import require_format, stated_budget, told_queries
+from workbench.release.synthetic.synthesis_work import cuts_told, public_facts, synthesis_setting
 from workbench.release.table.before_release import FORMATS
 from workbench.release.table.certificate import certificate_path
 from workbench.release.table.open_release import certified_rows, released_cells
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
-from workbench.synth.base import CHOICE, Query, Setting
+from workbench.synth.base import CHOICE, Query, Setting, events
 from workbench.synth.columns import MOST_CUTS
 from workbench.synth.parameters import SynthesisParameters
 
 _REQUEST = {"method", "target", "rows", "cuts"}
+_IMPOSSIBLE = {"impossible", "equal_cuts"}
 _ENTRY = {"query", "form", "columns", "cells"}
 
 
@@ -34,18 +33,25 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     asked = document["request"]
     plan, table = certified_rows(output, document, certificate_path(output), cancel)
     cuts = asked.get("cuts")
-    if set(asked) != _REQUEST or not isinstance(cuts, dict) or not all(type(c) is int for c in cuts.values()):
+    wanted = _REQUEST | (_IMPOSSIBLE if "impossible" in asked else set())
+    if set(asked) != wanted or not isinstance(cuts, dict) or not all(type(c) is int for c in cuts.values()):
         yield "the certificate's request is malformed"
         return
     # The cuts of numbers are one public number, or fewer where a grid is smaller; names are not cut.
     numbers = [cuts.get(column.name, 2) for column in plan.protected if column.numeric]
+    numbers = [asked["equal_cuts"]] if "impossible" in asked else numbers
+    if not all(type(n) is int for n in numbers):
+        yield "the certificate's request is malformed"
+        return
     chosen = SynthesisParameters(
         method=asked["method"],
         target=asked["target"],
         rows=asked["rows"],
         cuts=min(max([2, *numbers]), MOST_CUTS),
+        impossible=asked.get("impossible"),
     )
-    method, setting = synthesis_setting(plan, Decimal(document["guarantee"]["epsilon_row"]), document["rows"], chosen)
+    budget = stated_budget(document)
+    method, setting = synthesis_setting(plan, budget.epsilon, document["rows"], chosen, budget.delta)
     if cuts != cuts_told(setting):
         yield "the certificate names other cuts than its plan and request give"
         return
@@ -55,12 +61,12 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
     if document["columns"] != [column.name for column in setting.columns]:
         yield "the certificate names other columns than its plan protects"
     queries = method.queries(setting)
-    if document["queries"] != [{"label": q.label, "epsilon": decimal_text(q.share)} for q in queries]:
+    if document["queries"] != told_queries(events(queries)):
         yield f"the certificate's queries are not those of {method.name} on its columns"
     else:
-        if document["method"] != {"measured": document["method"].get("measured"), "values": VALUES}:
+        if document["method"] != {**public_facts(setting), "measured": document["method"].get("measured")}:
             yield "the certificate says otherwise how the rows were made than synthetic rows are"
-        yield from _measured(document["method"].get("measured"), queries, setting)
+        yield from _measured(document["method"].get("measured"), queries, setting, circles=method.closes_circles)
     if table.rows != chosen.rows:
         yield f"the file has {table.rows} rows, its certificate says {chosen.rows}"
     for column in plan.protected:
@@ -71,7 +77,7 @@ def recomputed(document: dict[str, Any], plan: Plan, output: Path, cancel: Cance
             yield str(error)
 
 
-def _measured(told: Any, queries: Sequence[Query], setting: Setting) -> Iterator[str]:
+def _measured(told: Any, queries: Sequence[Query], setting: Setting, *, circles: bool) -> Iterator[str]:
     """Yield where what was measured does not belong to the queries and columns."""
     shaped = isinstance(told, list) and len(told) == len(queries) and all(isinstance(entry, dict) for entry in told)
     if not shaped:
@@ -79,8 +85,8 @@ def _measured(told: Any, queries: Sequence[Query], setting: Setting) -> Iterator
         return
     sizes = {column.name: column.size for column in setting.columns}
     chosen = [entry.get("columns") for query, entry in zip(queries, told, strict=True) if query.form == CHOICE]
-    if not _forest(chosen, list(sizes)):
-        yield "the pairs of columns that the certificate names do not form a tree"
+    if not _pairs(chosen, list(sizes), circles=circles):
+        yield "the pairs of columns that the certificate names are not those of the method"
         return
     for (query, names, joined), entry in zip(_expected(queries, chosen, setting), told, strict=True):
         cells = entry.get("cells")
@@ -97,14 +103,14 @@ def _measured(told: Any, queries: Sequence[Query], setting: Setting) -> Iterator
             yield f"the certificate's account of {query.label!r} does not fit its columns"
 
 
-def _forest(pairs: list[Any], names: list[str]) -> bool:
-    """Return whether these are pairs of columns, each in the order of the table, without a circle."""
+def _pairs(pairs: list[Any], names: list[str], *, circles: bool) -> bool:
+    """Return whether these are pairs of columns, each in the order of the table, without a circle if there is none."""
     part = {name: name for name in names}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) and n in part for n in pair):
             return False
         a, b = pair
-        if names.index(a) >= names.index(b) or part[a] == part[b]:
+        if names.index(a) >= names.index(b) or (part[a] == part[b] and not circles):
             return False
         part = {name: part[a] if p == part[b] else p for name, p in part.items()}
     return True
@@ -117,7 +123,7 @@ def _expected(
 
     Args:
         queries: those of the method.
-        chosen: the pairs that were chosen; where there are any, their tables are the last queries.
+        chosen: the pairs that were chosen, each before its table is measured.
         setting: the public facts.
     """
     names = [column.name for column in setting.columns]
@@ -126,12 +132,12 @@ def _expected(
     by_target = {} if chosen else {f"counts of {target} by {name}": [target, name] for name in names}
     joined = not chosen and target is not None and f"counts of {target}" in {query.label for query in queries}
     choices, tables = iter(chosen), iter(chosen)
-    for place, query in enumerate(queries):
+    for query in queries:
         if query.form == CHOICE:
             yield query, next(choices), ()
-        elif place >= len(queries) - len(chosen):
-            yield query, next(tables), (True, True)
         elif query.label in alone:
             yield query, alone[query.label], (False,)
+        elif chosen:
+            yield query, next(tables), (True, True)
         else:
             yield query, [str(name) for name in by_target[query.label]], (joined, False)

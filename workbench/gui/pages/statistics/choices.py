@@ -13,6 +13,7 @@ from workbench.gui.pages.statistics.tasks import Checked, Choice
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.delta_entry import DeltaEntry
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_one_row
 from workbench.gui.widgets.table_filter import TableFilter
@@ -31,6 +32,7 @@ class ChoicesCard(Card):
 
     Attributes:
         epsilon: the field for ε, which the page puts beside the cost.
+        delta: the field for δ, which stands under it.
 
     Signals:
         changed: something differs; ask :meth:`value`.
@@ -74,6 +76,8 @@ class ChoicesCard(Card):
             slider_low=SLIDER_LEAST,
             slider_high=SLIDER_MOST,
         )
+        self.delta = DeltaEntry("statistics_delta")
+        self.delta.textEdited.connect(lambda _text: self._wrote_delta())
         Explainable(self.epsilon.field, session, lambda: of_one_row(session, self.epsilon.value()))
         head = row(label("WHAT IS RELEASED", "caption"), None, self._filter, usual, none)
         self.body.addLayout(head)
@@ -91,14 +95,16 @@ class ChoicesCard(Card):
 
     def value(self) -> Choice | None:
         """Return what is chosen; ``None`` while a refused ε stands in its field."""
-        if self.epsilon.problem():
+        delta = self.delta.value()
+        if self.epsilon.problem() or delta is None:
             return None
         by = self._groups()
-        return Choice(self.model.wanted(), by, bool(by) and self._count.isChecked(), self.epsilon.value())
+        return Choice(self.model.wanted(), by, bool(by) and self._count.isChecked(), self.epsilon.value(), delta)
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own = False
+        self.delta.clear()
         for box in self._by:
             box.clear()
         self._count.blockSignals(True)
@@ -133,7 +139,7 @@ class ChoicesCard(Card):
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
-        for part in (self.table, *self._by, self.epsilon):
+        for part in (self.table, *self._by, self.epsilon, self.delta):
             part.setEnabled(on)
         self._show_groups()
         self._count.setEnabled(on and bool(self._groups()))
@@ -158,6 +164,10 @@ class ChoicesCard(Card):
 
     def _chose_epsilon(self) -> None:
         self._own = True
+        self.changed.emit()
+
+    def _wrote_delta(self) -> None:
+        self._refused(self.delta.problem())
         self.changed.emit()
 
     def _refused(self, told: str) -> None:

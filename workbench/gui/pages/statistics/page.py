@@ -13,9 +13,11 @@ from workbench.gui.pages.central_words import (
     PAID,
     RUNNING,
     TITLES,
+    both_words,
     error_of,
     left_words,
     release_hindrance,
+    replaced_words,
     short_words,
 )
 from workbench.gui.pages.refusals import draft_refusal
@@ -28,7 +30,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Facts, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
-from workbench.gui.widgets.formatting import at_most, count, in_full
+from workbench.gui.widgets.formatting import count, in_full
 from workbench.gui.widgets.output_name import beside, suggest
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.way_bar import WayBar
@@ -95,7 +97,10 @@ class StatisticsPage(PageFrame):
 
     def _arrange(self) -> None:
         caption = label("ε OF ALL FIGURES TOGETHER", "caption")
-        epsilon = Card(caption, self._choices.epsilon, self._problem, self._mend, pad=12, spacing=6)
+        epsilon = Card(caption, self._choices.epsilon, pad=12, spacing=6)
+        epsilon.body.addLayout(row(label("with δ =", "muted"), self._choices.delta, None))
+        epsilon.body.addWidget(self._problem)
+        epsilon.body.addWidget(self._mend)
         cost = Card(label("WHAT IT COSTS", "caption"), self._facts, pad=12, spacing=6)
         beside_it = row(spacing=12)
         for card, share in ((epsilon, 5), (cost, 4)):
@@ -230,10 +235,9 @@ class StatisticsPage(PageFrame):
             for key in ("statistics_replace", "statistics_left", "statistics_figures"):
                 self._facts.hide_line(key)
             return
-        self._facts.show_line(
-            "statistics_cost", "charged by Release", f"ε = {at_most(found.cost)}", "accent", tip=in_full(found.cost)
-        )
-        replaced = f"ε = {at_most(2 * found.cost)}"
+        cost = both_words(found.cost, found.delta)
+        self._facts.show_line("statistics_cost", "charged by Release", cost, "accent", tip=in_full(found.cost))
+        replaced = replaced_words(found.cost, found.delta)
         self._facts.show_line("statistics_replace", "if a row is replaced", replaced, tip=REPLACED)
         left, kind = left_words(self.session, found.cost)
         self._facts.show_line("statistics_left", "left after it", left, kind)

@@ -59,6 +59,7 @@ class Choice:
     by: tuple[str, ...]
     counted: bool
     epsilon: Decimal
+    delta: Decimal = Decimal(0)
 
     @property
     def columns(self) -> int:
@@ -83,7 +84,7 @@ class Choice:
         """Describe the release to the door; runs in a worker."""
         from workbench.release.statistics.statistics_work import statistics_work
 
-        return statistics_work(self.request(), plan, self.epsilon, rows, kind)
+        return statistics_work(self.request(), plan, self.epsilon, rows, kind, self.delta)
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class Checked:
         expected: of each figure by (statistic, column); the column of a count of groups is empty.
         queries: how many queries are charged.
         figures: how many figures they give.
+        delta: δ that is charged.
     """
 
     choice: Choice
@@ -118,6 +120,7 @@ class Checked:
     expected: Mapping[tuple[str, str], Expected]
     queries: int
     figures: int
+    delta: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True)
@@ -179,22 +182,27 @@ def checked(plan: Plan, rows: int, choice: Choice, cancel: CancelToken) -> Check
     Raises:
         ParameterError: it does not fit the plan, or ε is too small for it.
     """
+    from workbench.privacy.central.share import Budget
     from workbench.release.central.central_work import cost_of
+    from workbench.release.delta_limit import require_small_delta
     from workbench.statistics.forecast import forecast
     from workbench.statistics.queries import queries_of
 
-    queries = queries_of(choice.request().checked(plan), plan, choice.epsilon, rows)
-    cost = cost_of(tuple(q.event for q in queries), plan.rows_per_person).epsilon
+    queries = queries_of(choice.request().checked(plan), plan, choice.epsilon, rows, choice.delta)
+    budget = Budget(choice.epsilon, choice.delta) if choice.delta else None
+    cost = cost_of(tuple(q.event for q in queries), plan.rows_per_person, budget)
+    if cost.delta:
+        require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
     expected, figures = {}, 0
     for query in queries:
         cancel.check()
         for told in forecast([query]):
-            expected[told.statistic, told.column] = _expected(told, plan, rows)
+            expected[told.statistic, told.column] = _expected(told, plan, rows, "ρ" if choice.delta else "ε")
             figures += told.figures
-    return Checked(choice, cost, expected, len(queries), figures)
+    return Checked(choice, cost.epsilon, expected, len(queries), figures, cost.delta)
 
 
-def _expected(told: FigureForecast, plan: Plan, rows: int) -> Expected:
+def _expected(told: FigureForecast, plan: Plan, rows: int, unit: str) -> Expected:
     width = plain(float(f"{told.half_width:.3g}"))
     words = f"± {width} {told.unit}" if told.unit in ("rows", "days") else f"± {width}"
     assumed = f", if {told.assumes}" if told.assumes else ""
@@ -205,7 +213,7 @@ def _expected(told: FigureForecast, plan: Plan, rows: int) -> Expected:
         reach = max(abs(lower), abs(upper)) * rows if told.statistic == "sum" else (upper - lower) / 2
         noisy = told.half_width >= 0.99 * reach
     whole = f"Half of the 95 % interval: {width} {told.unit}{assumed}. Read from the {told.source} for "
-    whole += f"ε = {plain(told.epsilon)}, with which it gives {told.figures:,} figures."
+    whole += f"{unit} = {plain(told.epsilon)}, with which it gives {told.figures:,} figures."
     return Expected(words, f"{whole} Mostly noise: nothing much can be learnt." if noisy else whole, noisy)
 
 

@@ -12,6 +12,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.delta_entry import DeltaEntry
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_one_row
 from workbench.params import ParameterError
@@ -21,6 +22,10 @@ from workbench.synth.parameters import SynthesisParameters
 
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = "Privacy loss of one row's whole record by this release; the plan's ε to begin with"
+IMPOSSIBLE_HELP = (
+    "Values that never occur together, as is publicly known: no row with them is drawn, and the certificate names "
+    "them. Such as: sex = male & pregnant = yes; age = 0..15 & job = retired"
+)
 NO_TARGET = "none"
 WIDEST = 320
 
@@ -39,6 +44,7 @@ class ChoicesCard(Card):
         self._session = session
         self._own: set[str] = set()
         self._rows_of = 0
+        self._written = ""
         self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
         for entry in SYNTHESISERS:
             self.method.addItem(entry.title, entry.name)
@@ -58,6 +64,9 @@ class ChoicesCard(Card):
         self._fields["cuts"].setPlaceholderText("auto")
         for field in self._fields.values():
             field.setFixedWidth(88)
+        self.delta = DeltaEntry("synthetic_delta")
+        self._impossible = named(QLineEdit(), "synthetic_impossible", "Impossible", IMPOSSIBLE_HELP)
+        self._impossible.setPlaceholderText("nothing, or such as: sex = male & pregnant = yes")
         self._problem = label("", "problem", wrap=True, name="synthetic_field_problem")
         self.epsilon = PrivacyEntry(
             "synthetic_epsilon",
@@ -74,6 +83,8 @@ class ChoicesCard(Card):
         self.target.activated.connect(lambda _at: self._chose("target"))
         self._fields["rows"].textEdited.connect(lambda _text: self._chose("rows"))
         self._fields["cuts"].textEdited.connect(lambda _text: self._chose("cuts"))
+        self.delta.textEdited.connect(lambda _text: self._chose("delta"))
+        self._impossible.editingFinished.connect(self._declared)
         self.epsilon.value_changed.connect(lambda _value: self._chose("epsilon"))
         self.follow()
 
@@ -83,14 +94,18 @@ class ChoicesCard(Card):
             rows, cuts = self._number("rows"), self._number("cuts")
         except ParameterError:
             return None
-        if rows is None or self.epsilon.problem():
+        delta = self.delta.value()
+        if rows is None or delta is None or self.epsilon.problem():
             return None
-        return Choice(self.method.currentData(), self.target.currentData(), cuts, rows, self.epsilon.value())
+        method, target = self.method.currentData(), self.target.currentData()
+        return Choice(method, target, cuts, rows, self.epsilon.value(), delta, self._written)
 
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own.clear()
-        self._fields["cuts"].clear()
+        for field in (self._fields["cuts"], self.delta, self._impossible):
+            field.clear()
+        self._written = ""
         self.follow()
 
     def follow(self) -> None:
@@ -116,7 +131,7 @@ class ChoicesCard(Card):
 
     def enable(self, on: bool) -> None:
         """Let the settings be changed, or not while a release goes on."""
-        for part in (self.method, self.target, self.epsilon, *self._fields.values()):
+        for part in (self.method, self.target, self.epsilon, *self._fields.values(), self.delta, self._impossible):
             part.setEnabled(on)
 
     def _arrange(self) -> None:
@@ -129,12 +144,13 @@ class ChoicesCard(Card):
             ("target", self.target, 1, 0),
             ("rows to draw", self._fields["rows"], 2, 0),
             ("cuts of numbers", self._fields["cuts"], 2, 2),
+            ("impossible", self._impossible, 3, 0),
         )
         for words, field, down, across in fields:
             title = label(words, "muted")
             title.setBuddy(field)
             grid.addWidget(title, down, across)
-            grid.addWidget(field, down, across + 1, 1, 1 if isinstance(field, QLineEdit) else 3)
+            grid.addWidget(field, down, across + 1, 1, 1 if field in self._fields.values() else 3)
         grid.setColumnStretch(4, 1)
         self.body.addLayout(grid)
         for part in (self._help, self._problem):
@@ -142,6 +158,7 @@ class ChoicesCard(Card):
         line = row(label("ε", "muted"))
         line.addWidget(self.epsilon, 1)
         self.body.addLayout(line)
+        self.body.addLayout(row(label("with δ =", "muted"), self.delta, None))
         self.body.addStretch(1)
         self._problem.hide()
 
@@ -168,9 +185,16 @@ class ChoicesCard(Card):
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
                 wrong = sentence(error)
+        wrong = wrong or self.delta.problem()
         self._problem.setText(wrong)
         self._problem.setVisible(bool(wrong))
         self.changed.emit()
+
+    def _declared(self) -> None:
+        """Take what is impossible once it is written; half of a statement is no mistake."""
+        if self._written != self._impossible.text().strip():
+            self._written = self._impossible.text().strip()
+            self._chose("impossible")
 
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""

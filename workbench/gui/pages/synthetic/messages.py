@@ -25,6 +25,14 @@ def hindrance(session: Session) -> tuple[str, str]:
     return "", ""
 
 
+NEEDS_TIP = "Foreseen from the numbers of rows, columns and values; Cancel stops it within a second"
+
+
+def needed(checked: Checked) -> str:
+    """Return how long it is expected to take, and its memory, in words."""
+    return checked.needs.words()
+
+
 def counted(checked: Checked) -> str:
     """Return what is counted with noise, in words."""
     told = count(checked.tables, "noisy table")

@@ -14,14 +14,16 @@ from workbench.gui.pages.central_words import (
     PAID,
     RUNNING,
     TITLES,
+    both_words,
     error_of,
     left_words,
     release_hindrance,
+    replaced_words,
     short_words,
 )
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.synthetic import PAGE
-from workbench.gui.pages.synthetic.messages import ABOUT, FREE, counted, hindrance
+from workbench.gui.pages.synthetic.messages import ABOUT, FREE, NEEDS_TIP, counted, hindrance, needed
 from workbench.gui.pages.synthetic.tasks import Checked, check, preview
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -241,17 +243,18 @@ class SyntheticPage(PageFrame):
         found = self._checked
         if found is None:
             self._facts.show_line("synthetic_cost", "charged by Release", "–")
-            for key in ("synthetic_replace", "synthetic_left", "synthetic_counts"):
+            for key in ("synthetic_replace", "synthetic_left", "synthetic_counts", "synthetic_needs"):
                 self._facts.hide_line(key)
             return
-        self._facts.show_line(
-            "synthetic_cost", "charged by Release", f"ε = {at_most(found.cost)}", "accent", tip=in_full(found.cost)
-        )
+        cost = both_words(found.cost, found.delta)
+        self._facts.show_line("synthetic_cost", "charged by Release", cost, "accent", tip=in_full(found.cost))
         told = "The same counted for neighbours of whom one person's rows are replaced by others"
-        self._facts.show_line("synthetic_replace", "if a row is replaced", f"ε = {at_most(2 * found.cost)}", tip=told)
+        replaced = replaced_words(found.cost, found.delta)
+        self._facts.show_line("synthetic_replace", "if a row is replaced", replaced, tip=told)
         left, kind = left_words(self.session, found.cost)
         self._facts.show_line("synthetic_left", "left after it", left, kind)
         self._facts.show_line("synthetic_counts", "spent on", counted(found))
+        self._facts.show_line("synthetic_needs", "takes about", needed(found), tip=NEEDS_TIP)
         short = short_words(self.session, found.cost)
         if short and not self._problem.text():
             self._say_problem(short, "ledger")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.release.central.central_work import CentralWork
     from workbench.sanitize.plan import Plan
     from workbench.synth.columns import CoarseColumn
+    from workbench.synth.needs import Needs
     from workbench.synth.parameters import SynthesisParameters
 
 KEY_CHECK, KEY_PREVIEW, KEY_RELEASED = "synthetic-check", "synthetic-preview", "synthetic-released"
@@ -45,6 +46,8 @@ class Choice:
         cuts: parts of the range of each column of numbers; ``None`` for what suits rows and ε.
         rows: rows to draw.
         epsilon: ε of one row's whole record.
+        delta: δ of it, 0 for none.
+        impossible: what never occurs together, as it is written; empty for nothing.
     """
 
     method: str
@@ -52,18 +55,26 @@ class Choice:
     cuts: int | None
     rows: int
     epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    impossible: str = ""
 
     def parameters(self) -> SynthesisParameters:
         """Return the same as the engine takes it."""
         from workbench.synth.parameters import SynthesisParameters
 
-        return SynthesisParameters(method=self.method, target=self.target, rows=self.rows, cuts=self.cuts)
+        return SynthesisParameters(
+            method=self.method,
+            target=self.target,
+            rows=self.rows,
+            cuts=self.cuts,
+            impossible=self.impossible or None,
+        )
 
     def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:
         """Describe the release to the door; runs in a worker."""
         from workbench.release.synthetic.synthesis_work import synthesis_work
 
-        return synthesis_work(plan, self.epsilon, rows, kind, self.parameters())
+        return synthesis_work(plan, self.epsilon, rows, kind, self.parameters(), self.delta)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,8 @@ class Checked:
         tables: tables that are counted with noise.
         selections: choices of a pair of columns that are paid for.
         cuts: most parts of the range of a column of numbers; 0 where there is none.
+        delta: δ that is charged.
+        needs: time and memory that it is expected to take.
     """
 
     choice: Choice
@@ -83,6 +96,8 @@ class Checked:
     tables: int
     selections: int
     cuts: int
+    delta: Decimal
+    needs: Needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +129,21 @@ def check(
 
     def work(emit: Emit, cancel: CancelToken) -> Checked:
         from workbench.release.central.central_work import cost_of
+        from workbench.release.delta_limit import require_small_delta
         from workbench.synth.base import COUNTS
+        from workbench.synth.needs import needs_of
 
         plan = draft.plan()
         made = choice.work(plan, opened.rows_under(draft), "csv")
         method, setting = _setting(plan, opened.rows_under(draft), choice)
         counted = [query.form == COUNTS for query in method.queries(setting)]
-        cost = cost_of(made.events, plan.rows_per_person).epsilon
+        cost = cost_of(made.events, plan.rows_per_person, made.budget)
+        if cost.delta:
+            require_small_delta(cost.delta, opened.rows_under(draft), rows_per_person=plan.rows_per_person)
+        needs = needs_of(method, setting, choice.rows)
         cuts = max((column.cuts for column in setting.columns if column.ordered), default=0)
-        return Checked(choice, cost, sum(counted), len(counted) - sum(counted), cuts)
+        tables, selections = sum(counted), len(counted) - sum(counted)
+        return Checked(choice, cost.epsilon, tables, selections, cuts, cost.delta, needs)
 
     job = Job("Checking the settings", work)
     return jobs.start(job, key=KEY_CHECK, shown=False, on_result=apply, on_failure=on_failure)
@@ -234,4 +255,4 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
 def _setting(plan: Plan, rows: int, choice: Choice) -> Any:
     from workbench.release.synthetic.synthesis_work import synthesis_setting
 
-    return synthesis_setting(plan, choice.epsilon, rows, choice.parameters())
+    return synthesis_setting(plan, choice.epsilon, rows, choice.parameters(), choice.delta)

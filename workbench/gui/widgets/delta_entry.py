@@ -1,0 +1,45 @@
+"""The entry of a release's δ: empty where there is none."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from PySide6.QtWidgets import QLineEdit
+
+from workbench.gui.widgets.basic import mark_wrong, named
+from workbench.params import ParameterError
+from workbench.params.field import RealField
+from workbench.privacy.accounting.event import exact
+
+DELTA = RealField(help="chance that the guarantee fails", symbol="δ", above=0, below=1)
+HELP = (
+    "Chance that the guarantee fails, below 1 in the number of rows, such as 1e-6: with many counts the same ε then "
+    "gives less noise, with few it gives more. Empty: none"
+)
+
+
+class DeltaEntry(QLineEdit):
+    """δ of a release; empty for pure differential privacy."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        named(self, name, "δ", HELP)
+        self.setPlaceholderText("none")
+        self.setFixedWidth(88)
+        self.textEdited.connect(lambda: mark_wrong(self, bool(self.problem())))
+
+    def problem(self) -> str:
+        """Return why the text is refused; empty where it is not."""
+        try:
+            self._read()
+        except ParameterError as error:
+            return error.what
+        return ""
+
+    def value(self) -> Decimal | None:
+        """Return δ, 0 where none is written; ``None`` where the text is refused."""
+        return None if self.problem() else self._read()
+
+    def _read(self) -> Decimal:
+        text = self.text().strip()
+        return exact(float(DELTA.parse(text, "δ"))) if text else Decimal(0)

@@ -1,0 +1,116 @@
+"""Zero-concentrated differential privacy: ρ of discrete Gaussian noise, and its (ε, δ).
+
+The conversion is that of Canonne, Kamath & Steinke 2020, "The Discrete Gaussian for Differential Privacy",
+Proposition 12: ρ-zCDP implies (ε, δ) for every α > 1 with
+
+    δ = e^((α−1)(αρ−ε)) · (1 − 1/α)^α / (α − 1).
+
+The least over α is taken by a search; whatever α it ends at, the δ is valid. Rounding errors are added.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Decimal
+from functools import lru_cache
+
+from workbench.params import ParameterError
+from workbench.privacy.accounting.compose import SHOWN_PLACES, round_up
+
+_ROUNDING = 1e-10
+_DIGITS = 10
+
+
+def _log_delta(rho: float, epsilon: float, alpha: float) -> float:
+    return (alpha - 1) * (alpha * rho - epsilon) + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
+
+
+def delta_of(rho: Decimal | float, epsilon: Decimal | float) -> float:
+    """Return a δ with which ρ-zCDP implies (ε, δ): the least by the formula, rounded up.
+
+    Args:
+        rho: ρ, not negative.
+        epsilon: ε, not negative.
+
+    Raises:
+        ParameterError: a number is negative or not finite.
+    """
+    r, e = float(rho), float(epsilon)
+    if not (0 <= r < math.inf and 0 <= e < math.inf):
+        raise ParameterError(f"rho = {r} and epsilon = {e} are not finite numbers of at least 0")
+    if r == 0:
+        return 0.0
+    # Its logarithm is convex in α: a golden section over ln(α − 1), between orders beyond which it only rises.
+    low, high = math.log(1e-9), math.log((e + 1) / (2 * r) + 2)
+    golden = (math.sqrt(5) - 1) / 2
+
+    def at(x: float) -> float:
+        return _log_delta(r, e, 1 + math.exp(x))
+
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = at(a), at(b)
+    for _ in range(80):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = at(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = at(b)
+    least = min(at_a, at_b)
+    return min(1.0, math.exp(min(least + _ROUNDING * (1 + abs(least)), 0.0)))
+
+
+@lru_cache(maxsize=256)
+def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
+    """Return the largest ρ, to ten digits rounded down, that implies (ε, δ).
+
+    Raises:
+        ParameterError: ε is not above 0, or δ not within (0, 1).
+    """
+    if not 0 < epsilon < Decimal("Infinity"):
+        raise ParameterError(f"epsilon = {epsilon} is not a number above 0")
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-6")
+    # Compared downwards: a double is not to be above the δ that was written.
+    most = math.nextafter(float(delta), 0.0)
+    low, high = 0.0, float(epsilon) + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if delta_of(middle, epsilon) <= most:
+            low = middle
+        else:
+            high = middle
+    found = _shortened(Decimal(low))
+    if not found > 0:
+        raise ParameterError(f"delta = {delta} is too small for epsilon = {epsilon}", mend="leave delta out")
+    return found
+
+
+def epsilon_of(rho: Decimal, delta: Decimal) -> Decimal:
+    """Return the least ε, rounded up, with which ρ-zCDP implies (ε, δ).
+
+    Raises:
+        ParameterError: δ is not within (0, 1), or ρ is negative or infinite.
+    """
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-6")
+    most = math.nextafter(float(delta), 0.0)
+    low, high = 0.0, 1.0
+    while delta_of(rho, high) > most:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        if delta_of(rho, middle) <= most:
+            high = middle
+        else:
+            low = middle
+    return round_up(high, SHOWN_PLACES)
+
+
+def _shortened(value: Decimal) -> Decimal:
+    """Return ``value`` with ten significant digits, rounded down and without an exponent."""
+    if value == 0:
+        return Decimal(0)
+    return value.quantize(Decimal(1).scaleb(value.adjusted() - _DIGITS + 1), rounding=ROUND_FLOOR).normalize() + 0

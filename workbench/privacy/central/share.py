@@ -1,0 +1,141 @@
+"""What central queries are paid with: a budget of (ε, δ), and each query's share of it.
+
+Without δ a share is one of ε, and noise is discrete Laplace. With δ the budget is the largest ρ that implies (ε, δ)
+(:mod:`workbench.privacy.accounting.zcdp`), a share is one of ρ, and noise is discrete Gaussian. The exponential
+mechanism that costs ε costs ρ = ε²/8 (Cesar & Rogers 2021, "Bounding, concentrating, and truncating", Theorem 3: its
+privacy loss lies in a range of length ε).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+from workbench.params import ParameterError
+from workbench.privacy.accounting.event import PureDp, ZeroConcentrated, floor_double
+from workbench.privacy.accounting.zcdp import rho_of
+from workbench.privacy.central.laplace import CentralNoise
+
+QueryEvent = PureDp | ZeroConcentrated
+LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
+
+_EPSILON_DIGITS, _RHO_DIGITS = Decimal("1e-12"), Decimal("1e-20")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one row's whole record may lose.
+
+    Attributes:
+        epsilon: ε.
+        delta: δ; 0 for pure differential privacy.
+    """
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+
+    def __post_init__(self) -> None:
+        """Refuse a δ that is none."""
+        if not 0 <= self.delta < 1:
+            raise ParameterError(
+                f"delta = {self.delta} is not between 0 and 1", mend="give a δ such as 1e-6", field="delta"
+            )
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is spent as ρ, on discrete Gaussian noise."""
+        return self.delta > 0
+
+    @property
+    def noise(self) -> str:
+        """The noise in words."""
+        return GAUSSIAN if self.gaussian else LAPLACE
+
+    @property
+    def amount(self) -> Decimal:
+        """What is divided: ε, or ρ."""
+        return rho_of(self.epsilon, self.delta) if self.gaussian else self.epsilon
+
+    def share(self, part: float = 1.0) -> Share:
+        """Return about the ``part`` of it, for choices that are made before it is divided exactly."""
+        return Share(self.amount * Decimal(part), self.gaussian)
+
+    def divided(self, weights: Sequence[float]) -> tuple[Share, ...]:
+        """Return a share for each weight; they sum to the budget exactly, and the first has what rounding leaves."""
+        if not weights:
+            return ()
+        whole = sum((Fraction(weight) for weight in weights), Fraction(0))
+        amount, digits = Fraction(self.amount), _RHO_DIGITS if self.gaussian else _EPSILON_DIGITS
+        parts = [amount * Fraction(weight) / whole for weight in weights]
+        rounded = [
+            (Decimal(p.numerator) / Decimal(p.denominator)).quantize(digits, rounding=ROUND_FLOOR) for p in parts
+        ]
+        rounded[0] += self.amount - sum(rounded, Decimal(0))
+        return tuple(Share(part, self.gaussian) for part in rounded)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A query's share.
+
+    Attributes:
+        amount: of ε, or of ρ.
+        gaussian: whether it is one of ρ.
+    """
+
+    amount: Decimal
+    gaussian: bool = False
+
+    @property
+    def loss(self) -> float:
+        """The amount as a double that is not above it."""
+        return floor_double(self.amount)
+
+    @property
+    def strength(self) -> float:
+        """The ε of discrete Laplace noise with as large a standard deviation: ε itself, or 2√ρ."""
+        return 2 * math.sqrt(self.loss) if self.gaussian else self.loss
+
+    @property
+    def choice_epsilon(self) -> float:
+        """The ε of an exponential mechanism that this share pays for: ε itself, or √(8ρ), rounded down."""
+        return math.sqrt(8 * self.loss) * (1 - 2.0**-50) if self.gaussian else self.loss
+
+    @property
+    def scale(self) -> float:
+        """The noise's scale at sensitivity 1: 1/ε, or σ = 1/√(2ρ)."""
+        return 1 / math.sqrt(2 * self.loss) if self.gaussian else 1 / self.loss
+
+    def event(self, label: str) -> QueryEvent:
+        """Return the cost of a query called ``label``."""
+        return ZeroConcentrated(self.amount, label) if self.gaussian else PureDp(self.amount, label)
+
+    def noisy(self, noise: CentralNoise, values: Sequence[int], sensitivity: int) -> list[int]:
+        """Return the whole numbers with noise.
+
+        Args:
+            noise: where it comes from.
+            values: the exact answer.
+            sensitivity: of the whole vector, L1 and L2: that of what one row adds.
+        """
+        if self.gaussian:
+            return noise.gaussian(values, sensitivity, self.loss)
+        return noise.integers(values, sensitivity, self.loss)
+
+    def variance(self) -> float:
+        """Return an upper bound of the variance of each number's noise at sensitivity 1, near the exact one."""
+        if self.gaussian:
+            return gaussian_variance(self.scale)
+        b = math.exp(-self.loss)
+        return 2 * b / math.expm1(-self.loss) ** 2
+
+
+def gaussian_variance(sigma: float) -> float:
+    """Return the variance of discrete Gaussian noise; from σ = 3 on it is σ² to the last bit."""
+    if sigma >= 3:
+        return sigma * sigma
+    terms = [math.exp(-k * k / (2 * sigma * sigma)) for k in range(1, 40)]
+    return 2 * sum(k * k * t for k, t in enumerate(terms, 1)) / (1 + 2 * sum(terms))

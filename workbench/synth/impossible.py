@@ -1,0 +1,177 @@
+"""What the steward declares to be impossible: combinations of values that a synthetic table never holds.
+
+It is written as ``sex = male & pregnant = yes; age = 0..15 & job = retired``: statements between semicolons, each of
+columns with the values (``a|b``) or ranges (``0..15``, ends included) that do not occur together. It is public and
+depends on no row: rows that break it are counted like any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.params import ParameterError
+from workbench.synth.base import BARRIER, Impossible
+from workbench.synth.cliques import CliqueTree, spread
+from workbench.synth.columns import CoarseColumn
+
+_MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Values of some columns that do not occur together.
+
+    Attributes:
+        parts: (column, its values and ranges as they were written).
+    """
+
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def statements(text: str) -> tuple[Statement, ...]:
+    """Return what ``text`` declares.
+
+    Raises:
+        ParameterError: it cannot be read.
+    """
+    found = []
+    for written in (part.strip() for part in text.split(";")):
+        if not written:
+            continue
+        parts = []
+        for condition in written.split("&"):
+            name, equals, values = condition.partition("=")
+            told = tuple(value.strip() for value in values.split("|"))
+            if not equals or not name.strip() or not all(told):
+                raise ParameterError(
+                    f"{condition.strip()!r} is not COLUMN = VALUE",
+                    "--impossible",
+                    'write it as "sex = male & pregnant = yes; age = 0..15 & job = retired"',
+                )
+            parts.append((name.strip(), told))
+        if len({name for name, _ in parts}) < len(parts):
+            raise ParameterError(f"{written!r} names a column twice", "--impossible", "join its values by |")
+        found.append(Statement(tuple(parts)))
+    return tuple(found)
+
+
+def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[CoarseColumn, ...]:
+    """Return the columns with further cuts where a declared range begins or ends: no coarse cell lies half inside.
+
+    Raises:
+        ParameterError: a column or a value is not known.
+    """
+    out = list(columns)
+    places = {column.name: place for place, column in enumerate(columns)}
+    for statement in declared:
+        for name, values in statement.parts:
+            if name not in places:
+                raise ParameterError(
+                    f"the column {name!r} is not one of the synthetic table's",
+                    "--impossible",
+                    f"choose one of {', '.join(places)}",
+                )
+            column = out[places[name]]
+            if column.ordered:
+                edges = {edge for value in values for edge in _cells(column, value)}
+                starts = {*column.firsts()[:-1].tolist(), *(e for e in edges if 0 < e < column.grid.cells.size)}
+                out[places[name]] = CoarseColumn(column.grid, len(starts), tuple(sorted(starts)))
+    return tuple(out)
+
+
+def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[Impossible, ...]:
+    """Return which coarse cells cannot occur.
+
+    Args:
+        columns: those of :func:`cut_for`.
+        declared: the statements.
+
+    Raises:
+        ParameterError: a value is not known, or a statement's table would be too large.
+    """
+    places = {column.name: place for place, column in enumerate(columns)}
+    out = []
+    for statement in declared:
+        parts = sorted((places[name], values) for name, values in statement.parts)
+        cells = math.prod(columns[place].size for place, _ in parts)
+        if cells > _MOST_CELLS:
+            raise ParameterError(
+                f"a statement's table would have {cells} cells, above {_MOST_CELLS}",
+                "--impossible",
+                "name fewer columns in it",
+            )
+        mask = np.ones((), dtype=bool)
+        for place, values in parts:
+            mask = np.logical_and.outer(mask, _axis(columns[place], values))
+        out.append((tuple(place for place, _ in parts), np.asarray(mask)))
+    return tuple(out)
+
+
+def _axis(column: CoarseColumn, values: Sequence[str]) -> NDArray[np.bool_]:
+    here = np.zeros(column.size, dtype=bool)
+    for value in values:
+        first, stop = _cells(column, value)
+        if column.ordered:
+            starts = column.firsts()
+            here[: column.cuts] |= (starts[:-1] >= first) & (starts[1:] <= stop)
+        else:
+            here[first:stop] = True
+    return here
+
+
+def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
+    """Return the fine cells [first, stop) of a value or range."""
+    labels = column.grid.labels
+    if value in labels:
+        place = labels.index(value)
+        return place, place + 1
+    low, dots, high = value.partition("..")
+    if column.ordered and dots:
+        ends = [_number(column, text.strip()) for text in (low, high)]
+        numbers = np.asarray([_number(column, label) for label in labels])
+        inside = np.flatnonzero((numbers >= ends[0]) & (numbers <= ends[1]))
+        if len(inside):
+            return int(inside[0]), int(inside[-1]) + 1
+    raise ParameterError(
+        f"{value!r} is not one of the public values of {column.name}",
+        "--impossible",
+        "write a value as it is released, or a range such as 0..15",
+    )
+
+
+def _number(column: CoarseColumn, text: str) -> float:
+    """Return a number, or the day of a date."""
+    import datetime
+
+    try:
+        if column.grid.attribute.kind == "date":
+            return float(datetime.date.fromisoformat(text).toordinal())
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"{text!r} is no end of a range of {column.name}", "--impossible") from None
+
+
+def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impossible]) -> None:
+    """Refuse statements that together leave no row at all.
+
+    Raises:
+        ParameterError: they do, or they join so many columns that it cannot be found out.
+    """
+    sizes = [column.size for column in columns]
+    tree = CliqueTree.of(sizes, [places for places, _ in impossible])
+    if tree.cells > _MOST_CELLS:
+        told = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
+        raise ParameterError(told, "--impossible", "declare less")
+    potentials = tree.flat()
+    for places, mask in impossible:
+        home = tree.home(places)
+        potentials[home] = potentials[home] + spread(np.where(mask, BARRIER, 0.0), places, tree.cliques[home])
+    found = tree.marginals(potentials)
+    # Where every row breaks a statement, all of them together still get the whole chance.
+    if any(found.of(places)[mask].sum() > 0 for places, mask in impossible):
+        raise ParameterError("no row at all is possible", "--impossible", "leave a value of each column")
