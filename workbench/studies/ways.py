@@ -30,7 +30,7 @@ from workbench.synth.synthesis import require_payable
 ROWS, SYNTHETIC, STATISTICS, MODEL = NAMES = ("rows", "synthetic", "statistics", "model")
 Asked = Literal["mean", "share", "correlation"]
 
-PAIRS = "of some pairs"
+PAIRS = "in some pairs"
 """What synthetic rows say of a correlation: a tree measures its pairs, and others as far as these explain them."""
 
 _WEAK = 0.5
@@ -302,10 +302,10 @@ def _advice(ways: tuple[Way, ...], forecast: Forecast, target: str | None, rows:
     why = (
         f"{at} noisy rows would be mostly noise in {len(lost)} of {len(forecast.columns)} columns"
         if lost
-        else f"{at} noisy rows lose most of what relates {len(faded)} of {len(forecast.columns)} columns to the others"
+        else f"{at} noisy rows hide how {len(faded)} of {len(forecast.columns)} columns go together with others"
     )
     if synthetic.useful and synthetic.useful >= statistics.useful:
-        return SYNTHETIC, f"{why}. The same ε spent on counts of the whole table keeps its shape: draw synthetic rows."
+        return SYNTHETIC, f"{why}. Synthetic rows keep more of it for the same ε: draw synthetic rows."
     if statistics.useful:
         return STATISTICS, f"{why}, and synthetic rows say less than a few figures do: release statistics."
     if target is not None:

@@ -6,11 +6,11 @@ from decimal import Decimal
 
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.formatting import at_least, at_most
+from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.params import WorkbenchError
 from workbench.privacy.accounting.neighbours import replace_one
 
-PAID = "Privacy budget is spent when you press Release; a release cannot be undone."
+PAID = "Release spends privacy budget and cannot be undone."
 RUNNING = "Until the file stands, cancelling costs nothing."
 TITLES = {"data": "Data →", "protect": "Protect →", "ledger": "Ledger →"}
 """Where something is mended, and what the button that leads there says."""
@@ -30,6 +30,18 @@ def release_hindrance(session: Session) -> tuple[str, str]:
 def error_of(error: BaseException) -> WorkbenchError | None:
     """Return ``error`` where a person can mend it."""
     return error if isinstance(error, WorkbenchError) else None
+
+
+def steps_words(session: Session) -> str:
+    """Return which columns are rounded to the steps that the plan declares, in words; empty where none is."""
+    told = []
+    for column in session.plan.protected:
+        if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
+            step = column.column().grid().step
+            told.append(
+                f"{column.name} in steps of {'one day' if column.kind == 'date' and step == 1 else f'{step:,.6g}'}"
+            )
+    return f"Values are rounded as the plan says: {listed(told)}." if told else ""
 
 
 def both_words(epsilon: Decimal, delta: Decimal) -> str:

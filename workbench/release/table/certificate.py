@@ -211,6 +211,12 @@ def encode(document: dict[str, Any]) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
+_READ_AS_IT_IS = {
+    "synthetic": "count and average the synthetic rows as they are, with any program",
+    "statistics": "the released file holds the figures with their intervals",
+}
+
+
 def read_certificate(path: Path) -> dict[str, Any]:
     """Return the certificate in ``path``.
 
@@ -219,8 +225,9 @@ def read_certificate(path: Path) -> dict[str, Any]:
     """
     document = read_json(path, "certificate")
     if isinstance(document, dict) and document.get("format") == CENTRAL_FORMAT:
-        what = f"this is the certificate of a release of kind {str(document.get('kind'))[:40]!r}, of no sanitised table"
-        raise InputError(what, str(path), "its figures stand in the released file; `workbench verify` checks it")
+        kind = str(document.get("kind"))[:40]
+        what = f"this is the certificate of a release of kind {kind!r}: there is nothing to estimate from it"
+        raise InputError(what, str(path), _READ_AS_IT_IS.get(kind, "`workbench verify` checks the released file"))
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError("this is not a certificate of the workbench", str(path), "name OUT.certificate.json")
     if document.get("version") != VERSION:

@@ -18,7 +18,7 @@ SHOWN = 24
 """Values of a list that are shown where it is not edited."""
 
 ROLE_MEANING = {
-    None: "No role: neither identifies anyone nor is sensitive.",
+    None: "No role chosen: taken as neither identifying nor sensitive.",
     "identifier": "Identifier: it says by itself who somebody is; best dropped.",
     "quasi-identifier": "Quasi-identifier: with other columns it may single a person out.",
     "sensitive": "Sensitive: must not be learned about any person.",

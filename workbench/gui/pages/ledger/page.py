@@ -32,6 +32,7 @@ from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, count, entered, in_full
 from workbench.gui.widgets.lines_table import Cell, LinesTable
+from workbench.privacy.accounting.posterior import posterior
 
 LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
 SLIDER = Decimal("0.01"), Decimal(100)
@@ -272,7 +273,11 @@ class LedgerPage(PageFrame):
         delta = self._delta.value()
         delta = None if delta == account.delta_cap else delta
         told = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
-        text = f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good."
+        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
+        text = (
+            f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good.\n\nWhen all of it "
+            f"is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure."
+        )
         if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
             set_cap(self.session, self.jobs, account.dataset, cap, delta)
 

@@ -78,4 +78,4 @@ def note_words(session: Session, *, running: bool, released: bool, short: bool, 
         return "The ledger would refuse this release: its ε is more than what is left under the cap."
     if model:
         return "The model is released. Release… would publish the table, too, and charge again."
-    return "Privacy budget is spent when you press Release; a release cannot be undone."
+    return "Release spends privacy budget and cannot be undone."

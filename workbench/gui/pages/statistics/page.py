@@ -19,6 +19,7 @@ from workbench.gui.pages.central_words import (
     release_hindrance,
     replaced_words,
     short_words,
+    steps_words,
 )
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.statistics import PAGE
@@ -56,6 +57,7 @@ class StatisticsPage(PageFrame):
         self._flow = CentralFlow(self, "Release these statistics?")
         self._choices = ChoicesCard(session)
         self._facts = Facts()
+        self._about = label(ABOUT, "muted", wrap=True, name="statistics_about")
         self._problem = label("", "problem", wrap=True, name="statistics_problem")
         self._mend_page = "data"
         self._mend = button("", "statistics_mend", "link")
@@ -110,7 +112,7 @@ class StatisticsPage(PageFrame):
         below.setLayout(beside_it)
         below.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         inner = look(QWidget(), "clear")
-        layout = stack(label(ABOUT, "muted", wrap=True, name="statistics_about"), spacing=12)
+        layout = stack(self._about, spacing=12)
         inner.setLayout(layout)
         layout.addWidget(self._choices, 1)
         layout.addWidget(below)
@@ -186,6 +188,8 @@ class StatisticsPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what can be pressed, what stands in the way, and the cost against the account."""
+        steps = steps_words(self.session) if self.session.plan.ready else ""
+        self._about.setText(f"{ABOUT} {steps}".rstrip())
         session, opened = self.session, self.session.opened
         for part in (self._area, self._into, self._release):
             part.setVisible(opened is not None)
@@ -241,7 +245,7 @@ class StatisticsPage(PageFrame):
         self._facts.show_line("statistics_replace", "if a row is replaced", replaced, tip=REPLACED)
         left, kind = left_words(self.session, found.cost)
         self._facts.show_line("statistics_left", "left after it", left, kind)
-        spent = f"{count(found.figures, 'figure')} by {count(found.queries, 'query', 'queries')}"
+        spent = count(found.queries, "noisy query", "noisy queries")
         self._facts.show_line("statistics_figures", "spent on", spent)
         short = short_words(self.session, found.cost)
         if short and not self._problem.text():

@@ -24,6 +24,8 @@ from workbench.synth.columns import CoarseColumn, CodedRows, Codes, coded
 
 BARS = 30
 PAIR_COLUMNS = 40
+INVENTED = 0.1
+"""A correlation that is stronger than the original's by more than this is told of."""
 SPACED_ROWS = 100_000
 """Most rows, evenly spaced, from which correlations are computed: enough for two decimals."""
 
@@ -55,8 +57,23 @@ class Compared:
         some = "" if self.quality.pairs == self.quality.of_pairs else f" ({self.quality.pairs:,} pairs were counted)"
         parts = f"{one} for one column, {two} for two{some}; " if self.quality.of_pairs else ""
         return (
-            f"of the rows stand in another cell, on average over all tables of one and two columns: {parts}"
-            f"{self.worst} is farthest off, by {percent(self.quality.worst_distance)}."
+            f"of the rows count elsewhere than in the original, on average: {parts}{self.worst} is farthest off, by "
+            f"{percent(self.quality.worst_distance)}."
+        )
+
+    @property
+    def invented(self) -> str:
+        """A pair that goes together in these rows and not in the original, in words; empty where there is none."""
+        size = len(self.pairs.names)
+        found = [(self.pairs.sanitised[i][j], self.pairs.original[i][j], i, j) for i in range(size) for j in range(i)]
+        odd = [(abs(after) - abs(before), before, after, i, j) for after, before, i, j in found]
+        odd = [one for one in odd if one[0] > INVENTED]
+        if not odd:
+            return ""
+        _, before, after, i, j = max(odd)
+        return (
+            f"⚠ {self.pairs.names[j]} and {self.pairs.names[i]} go together more in these rows ({after:.2f}) than in "
+            f"the original ({before:.2f}): a table of both may not have been counted. Another method may count it."
         )
 
 

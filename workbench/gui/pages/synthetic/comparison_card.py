@@ -72,7 +72,8 @@ class ComparisonCard(Card):
         line.addWidget(self.words, 1)
         self.body.addLayout(line)
         self.learned = label("", "muted", wrap=True, name=f"{name}_learned")
-        self.body.addWidget(self.learned)
+        self.invented = label("", "warn", wrap=True, name=f"{name}_invented")
+        self._beside = (self.learned, self.invented)
         self.distribution = Distribution(session, f"{name}_spread", "synthetic")
         self.correlations = Correlations(session, name, "Synthetic", ADVICE)
         self._choice = named(ChoiceBox(), f"{name}_column", "Column whose distribution is shown")
@@ -98,7 +99,10 @@ class ComparisonCard(Card):
             self._pictures.addWidget(view)
         self._facts = label("", "muted", name=f"{name}_facts")
         self._told = dict.fromkeys(LOOKS, "")
-        self.body.addLayout(row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
+        # The views first: they stay where they are when the sentences below them come and go.
+        self.body.insertLayout(1, row(*self._segments.values(), 4, self._choice, 8, self._facts, None))
+        for part in self._beside:
+            self.body.addWidget(part)
         self.body.addWidget(self._pictures, 1)
         self.show_view(SPREAD)
 
@@ -113,7 +117,8 @@ class ComparisonCard(Card):
         self.badge.setVisible(key != ROWS)
         self.figure.setVisible(key != ROWS)
         self.words.setVisible(key != ROWS)
-        self.learned.setVisible(key != ROWS and bool(self.learned.text()))
+        for part in self._beside:
+            part.setVisible(key != ROWS and bool(part.text()))
 
     def show_compared(self, found: Compared | None, told: str = "") -> None:
         """Show another comparison, or none; ``told`` says of which draw."""
@@ -134,7 +139,9 @@ class ComparisonCard(Card):
             self.figure.setText(percent(found.quality.mean))
             self.words.setText(found.words)
             self.learned.setText("" if found.learned is None else found.learned.words)
-            self.learned.setVisible(bool(self.learned.text()) and not self._segments_checked(ROWS))
+            self.invented.setText(found.invented)
+            for part in self._beside:
+                part.setVisible(bool(part.text()) and not self._segments_checked(ROWS))
         self._facts.setText(next(self._told[key] for key, one in self._segments.items() if one.isChecked()))
 
     def _segments_checked(self, key: str) -> bool:

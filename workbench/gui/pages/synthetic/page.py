@@ -20,6 +20,7 @@ from workbench.gui.pages.central_words import (
     release_hindrance,
     replaced_words,
     short_words,
+    steps_words,
 )
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.pages.synthetic import PAGE
@@ -59,9 +60,10 @@ class SyntheticPage(PageFrame):
         self._failure: WorkbenchError | None = None
         self._drawing: JobHandle | None = None
         self._draw = 0
-        self._flow = CentralFlow(self, "Release these synthetic rows?")
+        self._flow = CentralFlow(self, "Draw and release new synthetic rows?")
         self._choices = ChoicesCard(session)
         self._facts = Facts()
+        self._about = label(ABOUT, "muted", wrap=True, name="synthetic_about")
         self._problem = label("", "problem", wrap=True, name="synthetic_problem")
         self._mend_page = "data"
         self._mend = button("", "synthetic_mend", "link")
@@ -112,7 +114,7 @@ class SyntheticPage(PageFrame):
         top = look(QWidget(), "clear")
         top.setLayout(above)
         inner = look(QWidget(), "clear")
-        layout = stack(label(ABOUT, "muted", wrap=True, name="synthetic_about"), top, spacing=12)
+        layout = stack(self._about, top, spacing=12)
         inner.setLayout(layout)
         top.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         layout.addWidget(self._released)
@@ -186,7 +188,9 @@ class SyntheticPage(PageFrame):
         self.refresh()
 
     def _show_newest(self) -> None:
-        """Show what was just released."""
+        """Show what was just released; what was drawn before it is no longer needed."""
+        if self._drawing is None:
+            self._forget_preview()
         self._released.show_newest()
         if self._released.isVisibleTo(self):
             QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._released, 0, 0))
@@ -194,6 +198,8 @@ class SyntheticPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what can be pressed, what stands in the way, and the cost against the account."""
+        steps = steps_words(self.session) if self.session.plan.ready else ""
+        self._about.setText(f"{ABOUT} {steps}".rstrip())
         session, opened = self.session, self.session.opened
         for part in (self._area, self._into, self._again, self._release):
             part.setVisible(opened is not None)

@@ -16,7 +16,7 @@ LEADS_TO = {"rows": "protect", "synthetic": "synthetic", "statistics": "statisti
 """The page on which each way is made."""
 
 ADVISED = "★ advised"
-NOTHING, HIDDEN = "–", "hidden by noise"
+NOTHING, HIDDEN = "not answered", "hidden by noise"
 
 
 class WayCard(Card):
@@ -68,7 +68,7 @@ class WayCard(Card):
             if answer.half_length is None:
                 told, tip = (
                     answer.note or NOTHING,
-                    "This is answered in part" if answer.note else "This is not answered",
+                    "This is answered in part" if answer.note else "This way does not answer it",
                 )
             elif not answer.useful:
                 told, tip = HIDDEN, f"± {answer.half_length:.3g}: no better than to guess"

@@ -64,7 +64,8 @@ class WaysPage(RunPage):
             grid.setColumnStretch(at % 2, 1)
         cards.setLayout(grid)
         self._legend = label(
-            "± is half of a 95 % interval, foreseen for values spread evenly over what is declared; no row is read.",
+            "In 95 of 100 releases the figure is nearer than ±. Foreseen without your rows, as if values were spread "
+            "evenly.",
             "muted",
             wrap=True,
         )
@@ -80,7 +81,10 @@ class WaysPage(RunPage):
         scrolled.setWidgetResizable(True)
         scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
         scrolled.setWidget(self._sheet)
-        self._top = Card(self.entry, self._reason, pad=12)
+        line, asked = row(label("ε", "muted")), QWidget()
+        line.addWidget(self.entry, 1)
+        asked.setLayout(line)
+        self._top = Card(asked, self._reason, pad=12)
         self._nothing = NothingYet(session, "ways_nothing", "Nothing to compare yet", "data", "Data →")
         self.body.addWidget(self._top)
         self.body.addWidget(scrolled, 1)
