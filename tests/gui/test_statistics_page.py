@@ -345,8 +345,9 @@ def test_five_hundred_columns_are_forecast_in_a_job_and_ticked_at_once(window, p
     assert window.minimumSizeHint().width() <= 1280
 
 
-def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, release, idle, qtbot):
+def test_a_delta_changes_what_is_expected_and_is_charged(ready, hands, press, release, idle, qtbot):
     plain = float(hands.cell(TABLE, "age", "Mean").removeprefix("± ").removesuffix(" ⚠"))
+    press(ready, "statistics_delta_more")
     retype(ready, qtbot, "statistics_delta", "0.1")
     idle(ready)
     assert "not below 1/rows" in text_of(ready, "statistics_problem")

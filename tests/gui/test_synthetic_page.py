@@ -305,7 +305,8 @@ def test_guesses_keep_from_a_release_and_not_from_a_preview(ready, press, idle):
     assert ready.page.objectName() == "page_data"
 
 
-def test_a_delta_stands_beside_epsilon_and_is_charged(ready, release, idle, qtbot, target):
+def test_a_delta_stands_beside_epsilon_and_is_charged(ready, press, release, idle, qtbot, target):
+    press(ready, "synthetic_delta_more")
     retype(ready, qtbot, "synthetic_delta", "0.1")
     idle(ready)
     assert "not below 1/rows" in text_of(ready, "synthetic_problem")

@@ -45,7 +45,7 @@ def answers(row: tuple[str, str], noise: StudyNoise, stolen: float) -> np.ndarra
     columns = []
     for query in queries_of(ASKED.checked(PLAN), PLAN, EPSILON, len(rows)):
         exact = query.answer(PLAN.rows_of(table))
-        drawn = np.array(noise.integers(exact * SAMPLES, query.size, stolen * query.epsilon), dtype=np.float64)
+        drawn = np.array(noise.integers(exact * SAMPLES, query.size, stolen * query.paid.strength), dtype=np.float64)
         columns.append(drawn.reshape(SAMPLES, -1) / query.size)
     return np.hstack(columns)
 

@@ -44,7 +44,7 @@ def target_weight(epsilon: float | Decimal, others: int) -> float:
         epsilon: ε of one row's whole record.
         others: how many other columns are protected.
     """
-    if not others:
+    if not others or not float(epsilon) > 0:  # an ε that is refused anyway has no share to speak of
         return 1.0
     part = min(0.5, _ENOUGH / float(epsilon))
     return max(1.0, float(f"{part / (1 - part) * others:.4g}"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.gui.widgets.basic import mark_wrong, named
+from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -43,3 +43,24 @@ class DeltaEntry(QLineEdit):
     def _read(self) -> Decimal:
         text = self.text().strip()
         return exact(float(DELTA.parse(text, "δ"))) if text else Decimal(0)
+
+
+class DeltaLine(QWidget):
+    """A link that shows the entry of δ: nobody who does not ask for it has to know what it is."""
+
+    def __init__(self, entry: DeltaEntry) -> None:
+        super().__init__()
+        self._entry = entry
+        self._more = button("Gaussian noise…", f"{entry.objectName()}_more", "link", tip=HELP)
+        self._title = label("with δ =", "muted")
+        self._title.setBuddy(entry)
+        self._more.clicked.connect(self._show)
+        self.setLayout(row(self._more, self._title, entry, None))
+        self._title.hide()
+        entry.hide()
+
+    def _show(self) -> None:
+        self._more.hide()
+        self._title.show()
+        self._entry.show()
+        self._entry.setFocus()

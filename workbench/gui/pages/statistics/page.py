@@ -29,6 +29,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Facts, button, label, look, row, stack
+from workbench.gui.widgets.delta_entry import DeltaLine
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.formatting import count, in_full
@@ -100,7 +101,7 @@ class StatisticsPage(PageFrame):
     def _arrange(self) -> None:
         caption = label("ε OF ALL FIGURES TOGETHER", "caption")
         epsilon = Card(caption, self._choices.epsilon, pad=12, spacing=6)
-        epsilon.body.addLayout(row(label("with δ =", "muted"), self._choices.delta, None))
+        epsilon.body.addWidget(DeltaLine(self._choices.delta))
         epsilon.body.addWidget(self._problem)
         epsilon.body.addWidget(self._mend)
         cost = Card(label("WHAT IT COSTS", "caption"), self._facts, pad=12, spacing=6)

@@ -12,7 +12,7 @@ from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.delta_entry import DeltaEntry
+from workbench.gui.widgets.delta_entry import DeltaEntry, DeltaLine
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Explainable, of_one_row
 from workbench.params import ParameterError
@@ -158,7 +158,7 @@ class ChoicesCard(Card):
         line = row(label("ε", "muted"))
         line.addWidget(self.epsilon, 1)
         self.body.addLayout(line)
-        self.body.addLayout(row(label("with δ =", "muted"), self.delta, None))
+        self.body.addWidget(DeltaLine(self.delta))
         self.body.addStretch(1)
         self._problem.hide()
 
