@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.gui.pages.utility.messages import in_words, worth_taking
+from workbench.gui.pages.utility.messages import crossings, in_words, worth_taking
 from workbench.render.values import Baseline, CurveFigure, Series
 
 
@@ -39,3 +39,11 @@ def test_an_epsilon_below_the_one_constant_answer_is_not_offered():
     made = figure(0.52, 0.51, (0.5, 0.5, 0.5), (0.5, 0.515, 0.52))
     assert worth_taking(made, "sanitized") is None  # near no privacy, and still no better than one answer
     assert worth_taking(made, "private") == 1.0
+
+
+def test_lines_that_cross_for_good_are_told_of_with_the_place():
+    made = figure(0.9, 0.5, (0.5, 0.6, 0.89), (0.6, 0.7, 0.79))
+    assert crossings(made) == "Above ε = 3.2 sanitised is ahead of private model, below it behind."
+    assert crossings(made) in in_words(made, 1)
+    assert crossings(figure(0.9, 0.5, (0.5, 0.8, 0.7), (0.6, 0.7, 0.79))) == "", "they lie at the end as at the start"
+    assert crossings(figure(0.9, 0.5, (0.5, 0.6, 0.7), (0.6, 0.7, 0.79))) == ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from workbench.gui.session.session import Session
@@ -41,6 +43,15 @@ class WayBar(QWidget):
         self._session, self._own, self.page = session, own or page, page
         self.setLayout(row(*self._segments.values(), spacing=2))
         self._mark()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Keep the keys on the page's own segment: Qt gives them to the first one when another page's goes."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self._give_keys)
+
+    def _give_keys(self) -> None:
+        if any(segment.hasFocus() for segment in self._segments.values()) and self._own in self._segments:
+            self._segments[self._own].setFocus()
 
     def _mark(self) -> None:
         for name, segment in self._segments.items():

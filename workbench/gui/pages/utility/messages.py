@@ -14,6 +14,7 @@ from workbench.studies.metrics import Metric, measured
 from workbench.studies.regimes import ON_A_TABLE
 
 USUAL = measured(CLASSIFICATION).main
+MOST_CROSSINGS = 2
 OF_KIND = {"sanitized": ON_A_TABLE}
 
 
@@ -74,7 +75,37 @@ def in_words(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> s
         return f"{metric.hopeless} than {metric.beats}."
     if figure.against:
         return _best(figure, metric)
-    return " ".join(filter(None, (_near(figure, metric), _constant(figure, metric), at_epsilon(figure, epsilon))))
+    told = (_near(figure, metric), _constant(figure, metric), crossings(figure, metric), at_epsilon(figure, epsilon))
+    return " ".join(filter(None, told))
+
+
+def crossings(figure: CurveFigure, metric: Metric = USUAL) -> str:
+    """Return where lines cross for good, at most :data:`MOST_CROSSINGS` of them; empty where none do."""
+    found = []
+    for one, other in itertools.combinations(figure.series, 2):
+        at = _last_crossing(one, other)
+        if at is None:
+            continue
+        ahead = one if (one.mean[-1] > other.mean[-1]) == metric.higher else other
+        found.append(
+            f"above ε = {at_most(float(f'{at:.2g}'))} {ahead.name} is ahead of {(other if ahead is one else one).name}"
+        )
+    told = "; ".join(found[:MOST_CROSSINGS])
+    return f"{told[0].upper()}{told[1:]}, below it behind." if told else ""
+
+
+def _last_crossing(one: Series, other: Series) -> float | None:
+    """Return the ε of the last crossing of two lines, straight in log ε; ``None`` unless their ends lie crosswise."""
+    if one.x != other.x:
+        return None
+    apart = [a - b for a, b in zip(one.mean, other.mean, strict=True)]
+    if not apart[0] * apart[-1] < 0:
+        return None
+    for k in range(len(apart) - 1, 0, -1):
+        if apart[k - 1] * apart[-1] <= 0:
+            share = apart[k - 1] / (apart[k - 1] - apart[k])
+            return one.x[k - 1] * (one.x[k] / one.x[k - 1]) ** share
+    return None
 
 
 def _best(figure: CurveFigure, metric: Metric) -> str:
