@@ -104,7 +104,7 @@ def _last_crossing(one: Series, other: Series) -> float | None:
     for k in range(len(apart) - 1, 0, -1):
         if apart[k - 1] * apart[-1] <= 0:
             share = apart[k - 1] / (apart[k - 1] - apart[k])
-            return one.x[k - 1] * (one.x[k] / one.x[k - 1]) ** share
+            return float(one.x[k - 1] * (one.x[k] / one.x[k - 1]) ** share)
     return None
 
 
