@@ -29,7 +29,7 @@ DIABETES = ROOT.parent / "shared" / "data" / "diabetes.csv"
 """The Pima table, which the program does not ship; its tour is left out where it is not beside the checkout."""
 
 README = {
-    "worth": {"what-to-release": "window-ways", "beside-the-original": "window-synthetic"},
+    "worth": {"what-to-release": "window-ways", "private-preview": "window-synthetic"},
     "people": {"lock": "window-protect", "preview": "window-preview", "verified": "window-release"},
     "diabetes": {"curve-whole": "window-utility", "training": "window-train"},
 }

@@ -176,7 +176,7 @@ def test_the_auditor_sees_no_more_than_the_cost(reports: int, count: int) -> Non
         assert found.epsilon <= bound.charged <= bound.permanent
         assert not found.refutes(bound.exact)
         # The auditor is not blind: most of the cost is really there.
-        assert found.epsilon > 0.75 * bound.exact
+        assert found.epsilon > 0.6 * bound.exact
 
 
 def test_a_fresh_permanent_answer_for_each_report_is_caught() -> None:

@@ -226,7 +226,7 @@ def test_verify_finds_a_changed_certificate(tmp_path: Path, change: Any, said: s
 
 def test_verify_finds_a_changed_file(tmp_path: Path) -> None:
     release(tmp_path / "l.sqlite", tmp_path / "out.csv")
-    (tmp_path / "out.csv").write_text("graz\n17\n", "utf-8")
+    (tmp_path / "out.csv").write_text("graz\n123456789\n", "utf-8")
     assert "SHA-256 differs" in " ".join(verify_any(tmp_path / "out.csv"))
     with pytest.raises(InputError, match="of kind 'toy': there is nothing to estimate"):
         read_certificate(tmp_path / "out.csv.certificate.json")
