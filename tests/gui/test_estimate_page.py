@@ -256,7 +256,8 @@ def test_the_release_page_leads_there(people, press, idle, qtbot, answer, tmp_pa
     answer("yes")
     press(people, "release_now")
     idle(people)
-    qtbot.waitUntil(lambda: any(b.isVisible() for b in people.findChildren(QPushButton, "released_1_estimate")))
+    # A card that is made anew leaves its former self behind until Qt has deleted it.
+    qtbot.waitUntil(lambda: [b.isVisible() for b in people.findChildren(QPushButton, "released_1_estimate")] == [True])
     assert [fault for fault in misfits(people) if "gauge_budget" not in fault] == []
     charged = statuses()
     press(people, "released_1_estimate")
