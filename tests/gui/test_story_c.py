@@ -19,8 +19,8 @@ from workbench.paths import user_data
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 PATIENT = 600_000
-EPSILONS = (0.1, 1.0, 10.0)
-REPEATS = 5
+EPSILONS = (0.1, 0.464158883, 2.15443469, 10.0)
+REPEATS = 9
 MODELS = REPEATS * (1 + 2 * len(EPSILONS))
 BADGE = "# private – not for release"
 
@@ -74,7 +74,7 @@ def test_models_are_compared_stopped_continued_and_carried_away(window, qtbot, p
     page = window.page
     model = window.findChild(QComboBox, "curve_model")
     assert model.currentText() == "Naive Bayes"
-    retype(window, qtbot, "curve_epsilons", "0.1:10:3")
+    retype(window, qtbot, "curve_epsilons", "0.1:10:4")
     retype(window, qtbot, "curve_repeats", str(REPEATS))
     assert f"{MODELS} models" in window.findChild(QWidget, "note_utility").accessibleName()
 
