@@ -15,9 +15,6 @@ _SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
 
-_COLUMNS_AT_ONCE = 10
-"""Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
-
 _KEPT, _KEPT_LARGE, _LARGE = 1.2, 0.25, 32 * 2**20
 """What is still held of former chunks, in their size: the C library keeps blocks up to 32 MB for the next."""
 
@@ -84,7 +81,7 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     return MemoryForecast(
         beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
-        reading=_DOUBLE * rows * (len(features.attributes) + _COLUMNS_AT_ONCE),
+        reading=features.reading_bytes(rows),
         data=rows * row,
         batch=drawn * row + rows,
         backward=int((1 + kept) * held) + _FLOAT * parameters,

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workbench.data.images.image_set import ImageShape
 from workbench.data.schema import Attribute
+from workbench.data.table import Table
 from workbench.deep.features import Features, TrainingData
+from workbench.deep.image_features import ImageFeatures
 from workbench.deep.networks import Network, network
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
@@ -67,11 +70,18 @@ class TrainedModel:
             target = Attribute.from_plain(training["target"], where=where)
         except (KeyError, TypeError):
             raise ParameterError("the card does not name the network and its target", where) from None
-        attributes = [Attribute.from_plain(i, where=where) for i in inputs]
-        features = Features(tuple(a for a in attributes if a.name != target.name), target)
+        features = _features([Attribute.from_plain(i, where=where) for i in inputs], target, training, where)
         model = cls(architecture, features, _read_weights(folder / WEIGHTS))
         _check_shapes(model, folder / WEIGHTS)
         return model
+
+    def inputs_of(self, table: Table) -> NDArray[Any]:
+        """Return X of a table, or the images of a set, as :meth:`predict` takes them.
+
+        Raises:
+            InputError: the rows are not like those that it was trained on.
+        """
+        return self.features.inputs(table)
 
     def logits(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return one number for each row and class, shape (n, k), of X (n, d) as :meth:`Features.encode` takes it."""
@@ -142,6 +152,7 @@ def facts(training: Training) -> dict[str, Any]:
         "widths": list(training.network.widths(training.features.width, len(training.features.classes))),
         "classes": list(training.features.classes),
         "target": training.features.target.facts().to_plain(),
+        **training.features.facts(),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,
@@ -158,6 +169,14 @@ def facts(training: Training) -> dict[str, Any]:
         "delta_row": schedule.delta,
         "rows_per_person": schedule.rows_per_person,
     }
+
+
+def _features(attributes: Sequence[Attribute], target: Attribute, training: Mapping[str, Any], where: str) -> Features:
+    """Return the public map from rows to inputs that a card tells of."""
+    columns = tuple(a for a in attributes if a.name != target.name)
+    if "images" not in training:
+        return Features(columns, target)
+    return ImageFeatures(columns, target, ImageShape.from_plain(training["images"], where))
 
 
 def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:

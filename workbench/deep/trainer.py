@@ -338,7 +338,7 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
     engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping)
-    rows = architecture.prepared(torch.zeros(2, features.width, device=device))
+    rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
 

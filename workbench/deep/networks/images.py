@@ -1,17 +1,67 @@
-"""Grey images of 28 × 28 as rows of a table: 784 columns, line by line, each scaled to [−1, 1] by its bounds."""
+"""Images as rows of numbers, line by line and channel by channel, each in [−1, 1]."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 from workbench.params import ParameterError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SIDE = 28
 PIXELS = SIDE * SIDE
 
 
+class Pixels(int):
+    """The number of inputs of an image, which knows their shape.
+
+    Attributes:
+        shape: channels, height and width.
+    """
+
+    shape: tuple[int, int, int]
+
+    def __new__(cls, channels: int, height: int, width: int) -> Self:
+        """Return channels × height × width."""
+        made = super().__new__(cls, channels * height * width)
+        made.shape = (channels, height, width)
+        return made
+
+    def __getnewargs__(self) -> tuple[int, int, int]:
+        """Return what a copy is made from."""
+        return self.shape
+
+
+def image_shape(name: str, inputs: int) -> tuple[int, int, int]:
+    """Return channels, height and width of an image; a table of 784 columns holds grey ones of 28 × 28.
+
+    Raises:
+        ParameterError: the rows are no images.
+    """
+    if isinstance(inputs, Pixels):
+        return inputs.shape
+    if inputs == PIXELS:
+        return 1, SIDE, SIDE
+    raise ParameterError(
+        f"the network {name!r} reads images, not {inputs} inputs",
+        mend=f"give a set of images, a table of {PIXELS} numeric columns beside the target, or choose another network",
+    )
+
+
+def as_image(name: str, inputs: Tensor) -> tuple[int, int, int]:
+    """Return channels, height and width of rows that are images (n, c, h, w), or lines of a table (n, 784)."""
+    if inputs.dim() == 4:
+        return inputs.shape[1], inputs.shape[2], inputs.shape[3]
+    return image_shape(name, inputs.shape[1])
+
+
 def require_image(name: str, inputs: int) -> None:
-    """Raise :class:`ParameterError` unless a row has one input for each pixel."""
-    if inputs != PIXELS:
+    """Raise :class:`ParameterError` unless a row is a grey image of 28 × 28 pixels."""
+    shape = inputs.shape if isinstance(inputs, Pixels) else None
+    if inputs != PIXELS or shape not in (None, (1, SIDE, SIDE)):
+        told = f"{inputs} inputs" if shape is None else "{} × {} × {} numbers".format(*shape)
         raise ParameterError(
-            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {inputs} inputs",
-            mend=f"give a table of {PIXELS} numeric columns beside the target, or choose another network",
+            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {told}",
+            mend=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
         )

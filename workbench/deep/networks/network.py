@@ -58,8 +58,16 @@ class Network:
         return inputs
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return what the trained layers read, from rows (n, inputs): what a public, frozen part makes of each row."""
-        return inputs
+        """Return what the trained layers read: what a public, frozen part makes of each row.
+
+        Rows of tables are (n, inputs), images are (n, c, h, w).
+        """
+        return inputs.flatten(1)
+
+    @property
+    def frozen(self) -> str:
+        """A name of the frozen part, another one where its numbers would differ; empty where there is none."""
+        return ""
 
     def held_by_row(self, inputs: int, classes: int) -> int:
         """Return the numbers that a step holds for each row of a chunk."""

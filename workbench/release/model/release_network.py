@@ -123,6 +123,7 @@ def release_training(
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
+        **features.facts(),
         "rows_per_person": rows_per_person,
         "replace_invalid": replace_invalid,
         "public_test": test is not None and test.public,
@@ -207,8 +208,8 @@ def _room(plan: DpSgdPlan, features: Features) -> int:
 
 def _require_classes(features: Features, table: Table) -> None:
     """Raise :class:`InputError` unless accuracy can be measured on ``table``."""
-    _, y = features.read(table)
-    if (y == EMPTY).all():
+    features.inputs(table)
+    if (classes_of(table, features.target) == EMPTY).all():
         raise InputError("no row of the test table has a class", table.source, "give a test table with classes")
 
 
