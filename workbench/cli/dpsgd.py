@@ -12,10 +12,9 @@ from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure, not_here
 from workbench.cli.training import stopped_words
-from workbench.cli.training_data import image_training, table_training
+from workbench.cli.training_data import image_training, let_run, table_training
 from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
-from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
@@ -40,15 +39,17 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "--test-public", action="store_true", help="the test data are public: the accuracy on them goes on the card"
     )
     parser.add_argument("--resume", metavar="DIR", help="go on with an interrupted run (not in this version)")
-    parser.add_argument("--trust-code", action="store_true", default=None, help="(not in this version)")
+    parser.add_argument(
+        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
+    )
     add_output(parser, "a new folder for the network, its card and its private metrics")
     add_ledger(parser)
     add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    not_here(options, "resume", "trust_code")
-    network(getattr(options, "DpSgdPlan.network"))  # says which names are of a later version
+    not_here(options, "resume")
+    let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from workbench.cli.command import Context, read_options
 from workbench.cli.tables import load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
-from workbench.data.images.image_set import ImageSet
-from workbench.data.images.read import ImageOptions, is_image_set, read_images
+from workbench.data.images.image_set import ImageSet, ImageShape
+from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.table import Table
+from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
@@ -20,6 +21,16 @@ from workbench.signals import Notice
 
 if TYPE_CHECKING:
     from workbench.deep.features import Features
+    from workbench.release.model.open_model import OpenModel
+
+
+def let_run(name: str, *, trusted: bool) -> None:
+    """Import the code that ``name`` names where it is ``trusted``; refuse a name that is not known, or not trusted."""
+    if trusted and ":" in name:
+        from workbench.deep.user_network import trust
+
+        trust(name)
+    network(name)
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         if not is_image_set(options.test):
             raise InputError("the test data are no images", options.test, "give images like those of DATA")
         held_out = read_images(
-            options.test, _for_test(declared, images), part=TEST, emit=context.emit, cancel=context.cancel
+            options.test, _for_test(options.test, declared, images), part=TEST, emit=context.emit, cancel=context.cancel
         )
         features.inputs(held_out)
         test = TestSet(held_out, options.test_public)
@@ -106,12 +117,30 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     return TrainingWork(features, images, test, found)
 
 
-def _for_test(declared: ImageOptions, images: ImageSet) -> ImageOptions:
-    """Return the options with the classes of the training images: those of --test have the same."""
-    return replace(declared, classes=images.classes)
+def _for_test(path: str, declared: ImageOptions, images: ImageSet) -> ImageOptions:
+    """Return the options for the test images: they have the classes of those that are trained on."""
+    if of_class_folders(path):
+        return replace(declared, classes=images.classes)
+    return ImageOptions(classes=images.classes)
 
 
 def _warnings(images: ImageSet) -> tuple[str, ...]:
     if not images.taken:
         return ()
     return (f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)",)
+
+
+def images_for(opened: OpenModel, options: argparse.Namespace, context: Context) -> ImageSet:
+    """Return the images that DATA names, read as the model ``opened`` reads its own.
+
+    Raises:
+        InputError: the images cannot be read, or the model reads tables.
+    """
+    told = opened.card["training"].get("images")
+    if told is None:
+        raise InputError("the model reads tables, and these are images", options.data, "give a table")
+    shape = ImageShape.from_plain(told, str(options.model))
+    declared = ImageOptions(classes=opened.target.values())
+    if of_class_folders(options.data):
+        declared = replace(declared, grey=shape.channels == 1, image_size=shape.height if shape.square else None)
+    return read_images(options.data, declared, emit=context.emit, cancel=context.cancel)

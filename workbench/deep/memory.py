@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.deep.features import Features
-from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
@@ -69,7 +68,7 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
 
     A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps: that many rows are counted.
     """
-    architecture = network(plan.network)
+    architecture = plan.architecture
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
     drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)

@@ -52,13 +52,20 @@ class TrainedModel:
         return cls(training.network, training.features, training.weights)
 
     @classmethod
-    def load(cls, folder: Path, training: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> Self:
+    def load(
+        cls,
+        folder: Path,
+        training: Mapping[str, Any],
+        inputs: Sequence[Mapping[str, Any]],
+        weights: Path | None = None,
+    ) -> Self:
         """Read a released model.
 
         Args:
             folder: holds :data:`WEIGHTS`.
             training: the ``training`` facts of its card, as :func:`facts` gave them.
             inputs: the ``inputs`` of its card: the attributes, and the target among them or not.
+            weights: the file of public weights of its frozen part, for networks that have such a file.
 
         Raises:
             InputError: the weights are absent, not safetensors, or not those of the network on the card.
@@ -66,7 +73,7 @@ class TrainedModel:
         """
         where = str(folder)
         try:
-            architecture = network(training["network"])
+            architecture = network(training["network"]).from_facts(training.get("architecture"), weights)
             target = Attribute.from_plain(training["target"], where=where)
         except (KeyError, TypeError):
             raise ParameterError("the card does not name the network and its target", where) from None
@@ -106,18 +113,20 @@ class TrainedModel:
         """
         inputs, targets = data.load()
         here = targets != EMPTY
-        return float(np.mean(np.argmax(self._logits(inputs[here]), axis=1) == targets[here]))
+        return float(np.mean(np.argmax(self._logits(inputs[here], keep=True), axis=1) == targets[here]))
 
-    def _logits(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _logits(self, inputs: NDArray[np.float32], *, keep: bool = False) -> NDArray[np.float32]:
         import torch
 
+        from workbench.deep.preparation import prepared_rows
+
         module = self.network.build(self.features.width, len(self.features.classes))
-        module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()})
+        module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)
+        module.eval()
         with torch.inference_mode():
-            rows = torch.from_numpy(inputs)
-            prepared = self.network.prepared
-            starts = range(0, max(1, len(rows)), _ROWS_AT_ONCE)
-            parts = [module(prepared(rows[i : i + _ROWS_AT_ONCE])).numpy() for i in starts]
+            starts = range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
+            rows = (prepared_rows(self.network, inputs[i : i + _ROWS_AT_ONCE], keep=keep) for i in starts)
+            parts = [module(some).numpy() for some in rows]
         return np.concatenate(parts)
 
 
@@ -153,6 +162,7 @@ def facts(training: Training) -> dict[str, Any]:
         "classes": list(training.features.classes),
         "target": training.features.target.facts().to_plain(),
         **training.features.facts(),
+        **({"architecture": training.network.facts()} if training.network.facts() else {}),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,

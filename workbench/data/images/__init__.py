@@ -1,1 +1,1 @@
-"""Sets of images with classes, read from the usual formats: MNIST's IDX, CIFAR's binary, npz, class folders and zips."""
+"""Sets of images with classes, from the usual formats: IDX (MNIST), CIFAR-10, npz, class folders and zips of these."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.data.images.image_set import ImageSet
 from workbench.data.images.idx import DIGITS
+from workbench.data.images.image_set import ImageSet
 from workbench.data.images.packed import content
 from workbench.params import InputError
 

@@ -107,13 +107,13 @@ def _planes(picture: Image) -> Images:
 
 
 def _opened(data: bytes, name: str, root: str) -> Image:
-    from PIL import Image as library
+    from PIL import Image as Library
 
     bad = InputError(f"{name} is no PNG or JPEG image, or it is damaged", root, _MEND)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a library says of a file may hold what is in it
-            picture = library.open(io.BytesIO(data), formats=FORMATS)
+            picture = Library.open(io.BytesIO(data), formats=FORMATS)
             if max(picture.size) > MOST_SIDE:
                 raise InputError(f"{name} has more than {MOST_SIDE:,} pixels a side", root, "make it smaller")
             if picture.mode not in _MODES:

@@ -39,6 +39,11 @@ class ImageShape:
         """How many numbers an image has."""
         return self.channels * self.height * self.width
 
+    @property
+    def square(self) -> bool:
+        """Whether both sides are as long."""
+        return self.height == self.width
+
     def to_plain(self) -> dict[str, int]:
         """Return the shape as JSON holds it."""
         return {"channels": self.channels, "height": self.height, "width": self.width}
@@ -47,9 +52,8 @@ class ImageShape:
     def from_plain(cls, told: Any, where: str) -> Self:
         """Return the shape that :meth:`to_plain` wrote; raise :class:`ParameterError` for anything else."""
         names = ("channels", "height", "width")
-        sides = [told.get(name) for name in names] if isinstance(told, dict) else []
-        good = len(sides) == 3 and all(isinstance(s, int) and 1 <= s <= MOST_SIDE for s in sides)
-        if not good or sides[0] not in (1, 3):
+        sides = [told[name] for name in names if isinstance(told.get(name), int)] if isinstance(told, dict) else []
+        if len(sides) != 3 or sides[0] not in (1, 3) or not all(1 <= side <= MOST_SIDE for side in sides):
             raise ParameterError("the shape of the images is not one", where, "give the file as it was written")
         return cls(*sides)
 
@@ -68,7 +72,7 @@ class ImageSet(Table):
     Attributes:
         images: the pixels.
         classes: the public names of the classes.
-        taken: public facts that nobody declared and that were taken from the file, in words; empty where there are none.
+        taken: public facts that nobody declared and that were taken from the files, in words; often empty.
     """
 
     images: Images = field(default_factory=lambda: np.empty((0, 1, 1, 1), np.uint8))

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from workbench.data.images import arrays, cifar, class_folders, idx
-from workbench.data.images.arrays import TRAIN
+from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.image_set import MOST_SIDE, ImageSet
 from workbench.params import InputError, Parameters, boolean, integer, texts
 from workbench.signals.cancel import CancelToken
@@ -37,6 +37,14 @@ class ImageOptions(Parameters):
 def is_image_set(path: str | Path) -> bool:
     """Return whether ``path`` names images, by its ending or because it is a folder."""
     return str(path).lower().endswith(ENDINGS) or Path(path).is_dir()
+
+
+def of_class_folders(path: str | Path) -> bool:
+    """Return whether ``path`` holds class folders, not MNIST's or CIFAR-10's files."""
+    file = Path(path)
+    if file.is_dir():
+        return not _known_files(file, TRAIN) and not _known_files(file, TEST)
+    return file.name.lower().endswith(class_folders.ENDING)
 
 
 def read_images(

@@ -156,8 +156,8 @@ class OpenModel:
             yield [names[value] if self.task == CLASSIFICATION else _number(value)]
 
 
-def open_model(folder: Path) -> OpenModel:
-    """Open the model in ``folder``.
+def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
+    """Open the model in ``folder``; ``weights`` is the file of public weights that a network with a frozen part needs.
 
     Raises:
         InputError: it is no released model, was changed after its release, or its files cannot be read.
@@ -185,7 +185,7 @@ def open_model(folder: Path) -> OpenModel:
         raise InputError("no network learns from a release, and the card names one", str(folder / CARD))
     from workbench.deep.model import TrainedModel  # only a network needs what it loads
 
-    network = TrainedModel.load(folder, card["training"], card["inputs"])
+    network = TrainedModel.load(folder, card["training"], card["inputs"], weights)
     features = network.features
     return OpenModel(folder, card, network.network.title, CLASSIFICATION, features.attributes, features.target, network)
 
