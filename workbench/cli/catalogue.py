@@ -24,6 +24,7 @@ COMMANDS: tuple[str, ...] = (
     "fit",
     "dpsgd",
     "predict",
+    "cache",
     "budget",
     "explain",
     "audit",

@@ -79,11 +79,7 @@ def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         test = TestSet(held_out, options.test_public)
     table.require(columns)
     found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
-    if facts.rows_per_person > 1:
-        told = (
-            f"delta = {float(found.delta):g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
-        )
-        context.emit(Notice("info", told))
+    _tell_people(found, plan, context)
     return TrainingWork(features, table, test, found, facts.replaces_invalid, facts.account)
 
 
@@ -114,7 +110,17 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
         features.inputs(held_out)
         test = TestSet(held_out, options.test_public)
     found = network_preflight(plan, features, images.rows, declared.rows_per_person, _warnings(images))
+    _tell_people(found, plan, context)
     return TrainingWork(features, images, test, found)
+
+
+def _tell_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
+    """Tell δ where a person may have several rows."""
+    if found.rows_per_person > 1:
+        told = (
+            f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"
+        )
+        context.emit(Notice("info", told))
 
 
 def _for_test(path: str, declared: ImageOptions, images: ImageSet) -> ImageOptions:

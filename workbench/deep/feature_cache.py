@@ -140,11 +140,12 @@ def _make_room(root: Path, most: int, keep: Path) -> None:
     """Remove the sets that were not used for the longest time until the others take at most ``most`` bytes."""
     others = sorted((path for path in _sets(root) if path != keep), key=lambda path: path.stat().st_mtime)
     sizes = [_size(path) for path in others]
+    total = sum(sizes)
     for path, size in zip(others, sizes, strict=True):
-        if sum(sizes) <= most:
+        if total <= most:
             return
         shutil.rmtree(path)
-        sizes.remove(size)
+        total -= size
 
 
 def _written(path: Path, made: Rows) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.images.idx import DIGITS
-from workbench.data.images.image_set import MOST_BYTES, MOST_SIDE, ImageSet
+from workbench.data.images.image_set import ImageSet
+from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
 from workbench.params import InputError
 
 ENDINGS = (".npz",)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.data.images.image_set import MOST_BYTES, MOST_SIDE, Images, mark
+from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE, Images, Mark, mark
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress
@@ -55,7 +55,7 @@ class Decoded:
     """Pixels (n, c, h, w), and a mark of each image as it was before it was resized."""
 
     images: Images
-    marks: tuple[str, ...]
+    marks: tuple[Mark, ...]
 
 
 def decode(request: Request, emit: Emit, cancel: CancelToken) -> Decoded:
@@ -69,7 +69,7 @@ def decode(request: Request, emit: Emit, cancel: CancelToken) -> Decoded:
     channels = 1 if request.grey else 3
     restrict(MOST_BYTES + _BESIDE, int(_SECONDS + _SECONDS_EACH * len(request.names)))
     out: Images | None = None
-    marks = []
+    marks: list[Mark] = []
     for index, (name, data) in enumerate(_files(request)):
         if index % 100 == 0:
             cancel.check()

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.images.image_set import MOST_BYTES, MOST_SIDE, ImageSet
+from workbench.data.images.image_set import ImageSet
 from workbench.data.images.packed import GZIP, content
+from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
 from workbench.params import InputError
 
 ENDINGS = ("-ubyte", "-ubyte.gz")

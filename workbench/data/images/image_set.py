@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,19 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from workbench.data.images.pixels import MOST_SIDE, Images, Mark, mark
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
 
-Images = NDArray[np.uint8]
-"""Shape (n, channels, height, width); 0 to 255, as all formats read here hold them."""
-
 IMAGE, CLASS = "image", "class"
+_REST = "image, second half"
 DARKEST, BRIGHTEST = 0, 255
-MOST_BYTES = 4 * 2**30
-"""Bytes of all pixels of a set."""
-
-MOST_SIDE = 4096
 
 
 @dataclass(frozen=True)
@@ -66,8 +60,9 @@ class ImageShape:
 class ImageSet(Table):
     """Images and their classes; everything in it but the shape, the classes' names and the number of rows is private.
 
-    As a table it has two columns: a hash of each image's pixels, and the name of its class. So the ledger knows it
-    again under any file name, compression or order, and a set with most images in common as a version of it.
+    As a table it has three columns: two halves of a hash of each image's pixels, and the name of its class. So the
+    ledger knows it again under any file name, compression or order, and a set with most images in common as a version
+    of it, also under other classes (two columns that are both keys tell that this is no chance).
 
     Attributes:
         images: the pixels.
@@ -87,7 +82,7 @@ class ImageSet(Table):
         classes: Sequence[str],
         source: str,
         *,
-        marks: Sequence[str] | None = None,
+        marks: Sequence[Mark] | None = None,
         taken: str = "",
     ) -> Self:
         """Return the set of ``images`` whose classes have the codes ``labels`` (n,).
@@ -112,7 +107,8 @@ class ImageSet(Table):
             )
         names = np.array(classes, dtype=object)[labels].tolist()
         told = list(marks) if marks is not None else [mark(image) for image in images]
-        frame = pl.DataFrame({IMAGE: told, CLASS: names}, schema={IMAGE: pl.String, CLASS: pl.String})
+        halves = {name: [both[k] for both in told] for k, name in enumerate((IMAGE, _REST))}
+        frame = pl.DataFrame({**halves, CLASS: names}, schema=dict.fromkeys((IMAGE, _REST, CLASS), pl.String))
         return cls(frame, source, images=images, classes=tuple(classes), taken=taken)
 
     @property
@@ -134,12 +130,3 @@ def pixel_attribute() -> Attribute:
 def class_attribute(classes: Sequence[str]) -> Attribute:
     """Return what is public of the classes: their names."""
     return Attribute(name=CLASS, kind="category", domain=tuple(classes))
-
-
-def mark(image: Images) -> str:
-    """Return a hash of an image (c, h, w) that does not depend on how it was stored; grey stored as colour is grey."""
-    if len(image) == 3 and np.array_equal(image[0], image[1]) and np.array_equal(image[0], image[2]):
-        image = image[:1]
-    digest = hashlib.blake2b(repr(image.shape).encode(), digest_size=16)
-    digest.update(np.ascontiguousarray(image).data)
-    return "image " + digest.hexdigest()  # a word in front: no digest is mistaken for a number

@@ -6,7 +6,7 @@ import gzip
 import zlib
 from pathlib import Path
 
-from workbench.data.images.image_set import MOST_BYTES
+from workbench.data.images.pixels import MOST_BYTES
 from workbench.params import InputError
 
 GZIP = ".gz"

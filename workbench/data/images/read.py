@@ -7,7 +7,8 @@ from pathlib import Path
 
 from workbench.data.images import arrays, cifar, class_folders, idx
 from workbench.data.images.arrays import TEST, TRAIN
-from workbench.data.images.image_set import MOST_SIDE, ImageSet
+from workbench.data.images.image_set import ImageSet
+from workbench.data.images.pixels import MOST_SIDE
 from workbench.params import InputError, Parameters, boolean, integer, texts
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore

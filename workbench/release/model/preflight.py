@@ -134,4 +134,5 @@ def network_preflight(
         memory=memory.peak,
         libraries=PROCESS + LIBRARIES,
         free=int(psutil.virtual_memory().available),
+        rows_per_person=rows_per_person,
     )
