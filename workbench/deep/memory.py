@@ -80,7 +80,7 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     return MemoryForecast(
         beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
-        reading=features.reading_bytes(rows),
+        reading=features.reading_bytes(rows, frozen=bool(architecture.frozen)),
         data=rows * row,
         batch=drawn * row + rows,
         backward=int((1 + kept) * held) + _FLOAT * parameters,

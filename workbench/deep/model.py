@@ -29,6 +29,7 @@ WEIGHTS = "model.safetensors"
 METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
 _ROWS_AT_ONCE = 4096
+_NUMBERS_AT_ONCE = 1 << 26
 _MOST_BYTES = 2**31
 
 
@@ -92,7 +93,12 @@ class TrainedModel:
 
     def logits(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return one number for each row and class, shape (n, k), of X (n, d) as :meth:`Features.encode` takes it."""
-        return self._logits(self.features.encode(X))
+        if not isinstance(self.features, ImageFeatures):
+            return self._logits(self.features.encode(X))
+        images = np.asarray(X)
+        step = max(1, _NUMBERS_AT_ONCE // self.features.width)  # scaled pixels take four times their room
+        starts = range(0, max(1, len(images)), step)
+        return np.concatenate([self._logits(self.features.encode(images[i : i + step])) for i in starts])
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | row) (n, k): the softmax of the logits."""
