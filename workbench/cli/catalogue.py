@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "why",
     "fit",
     "dpsgd",
+    "grid",
     "predict",
     "cache",
     "budget",
@@ -34,7 +35,6 @@ COMMANDS: tuple[str, ...] = (
 )
 
 LATER: tuple[str, ...] = (
-    "grid",
     "memory",
     "anonymity",
     "generalize",
