@@ -70,6 +70,7 @@ def test_a_copy_in_another_format_and_order_has_the_same_account(folder: Path, r
     assert len(json.loads(run("ledger", "show", *LEDGER, "--json").out)["caps"]) == 1
 
 
+@pytest.mark.slow
 def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) -> None:
     from PIL import Image
 
