@@ -61,6 +61,10 @@ class Accounts:
             found._take(entry)
         return found
 
+    def changed_by(self, entries: Iterable[Entry]) -> bool:
+        """Return whether later entries tell anything new about the accounts; a charge of a known dataset does not."""
+        return any(e.kind in KINDS or (e.dataset and e.dataset not in self.datasets) for e in entries)
+
     def _take(self, entry: Entry) -> None:
         dataset, body = entry.dataset, entry.body
         if not dataset:  # an entry about the ledger itself

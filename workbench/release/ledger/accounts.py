@@ -23,7 +23,7 @@ _ZERO = (Decimal(0), Decimal(0))
 class LedgerAccounts(LedgerBook):
     """The part of the ledger that maps tables to accounts."""
 
-    _told: tuple[tuple[str, int], Accounts] | None = None
+    _told: tuple[tuple[int, int], Accounts] | None = None
 
     def identify(self, table: Table) -> Identity:
         """Return the marks of a table under this ledger's key: the one way from a table to its account.
@@ -35,10 +35,13 @@ class LedgerAccounts(LedgerBook):
 
     def accounts(self) -> Accounts:
         """Return the datasets and their accounts, read from the entries."""
-        # Whoever adds an entry changes the head; other processes that write at all change the version of the data.
-        state = self._head(), self._rows("PRAGMA data_version")[0][0]
+        entries = self._chain.all()
+        state = self._chain.generation, len(entries)
+        if self._told is not None and self._told[0][0] == state[0]:
+            if not self._told[1].changed_by(entries[self._told[0][1] :]):
+                self._told = state, self._told[1]
         if self._told is None or self._told[0] != state:
-            self._told = state, Accounts.told_by(self.entries())
+            self._told = state, Accounts.told_by(entries)
         return self._told[1]
 
     def account_of(self, dataset: str) -> str:
