@@ -17,7 +17,7 @@ from typing import Any, Self
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.release.ledger import file
 from workbench.release.ledger.exact import Amount
-from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
+from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_keys, unusable
 from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of
 from workbench.release.ledger.verified_entries import VerifiedEntries, file_of, plain
 
@@ -32,6 +32,7 @@ class LedgerBook:
         self.path = path
         self._db = connection
         self._ended = -math.inf
+        self._added = False  # whether the transaction that is open has appended an entry
         self._chain = VerifiedEntries(path, connection)
         self._file = file_of(path)
 
@@ -74,13 +75,25 @@ class LedgerBook:
         Raises:
             InputError: it is not beside the ledger, or another one is.
         """
+        return self.keys[0]
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The key of this ledger's marks, and those of the ledgers that were merged into it.
+
+        Raises:
+            InputError: one of them is not beside the ledger.
+        """
         start = self._meta("start")
         if start is None and (former := self._rows("SELECT value FROM meta WHERE key = 'key'")):
-            return bytes(former[0][0]) if isinstance(former[0][0], bytes) else b""
-        key = read_key(self.path)
-        if start is not None and start_of(key) != start:
+            return (bytes(former[0][0]) if isinstance(former[0][0], bytes) else b"",)
+        keys = read_keys(self.path)
+        if start is not None and start_of(keys[0]) != start:
             raise unusable(key_path(self.path), "this is the key of another ledger")
-        return key
+        merged = {str(e.body.get("ledger")) for e in self.entries("merge")}
+        if not merged <= set(map(start_of, keys)):  # a table of that ledger would look new
+            raise unusable(key_path(self.path), "the key of a ledger that was merged into this one is missing")
+        return keys
 
     def entries(self, *kinds: str) -> Iterator[Entry]:
         """Yield the entries (of ``kinds``) in order; a damaged one has an empty body, which its hash does not match."""
@@ -152,6 +165,7 @@ class LedgerBook:
         )
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
         self._chain.appended(seq, known)
+        self._added = True
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -163,6 +177,7 @@ class LedgerBook:
         try:
             yield
             self._chain.commit()
+            self._committed()
             self._ended = time.monotonic()
         except FAULTS as error:
             self._roll_back()
@@ -170,6 +185,9 @@ class LedgerBook:
         except BaseException:
             self._roll_back()
             raise
+
+    def _committed(self) -> None:
+        """Do what follows a transaction that was committed."""
 
     def _begin(self) -> None:
         """Lock the file for writing; processes that write again and again let each other in.
@@ -199,6 +217,7 @@ class LedgerBook:
             raise unusable(self.path, str(error)) from None
 
     def _roll_back(self) -> None:
+        self._added = False
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
         self._chain.unsure()
@@ -207,4 +226,3 @@ class LedgerBook:
 def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
     """Return an amount as the ledger stores it; an uncapped δ is an empty string."""
     return str(cost[0]), "" if cost[1] is None else str(cost[1])
-

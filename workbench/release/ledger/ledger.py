@@ -20,12 +20,11 @@ from typing import Any
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
-from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.merge import FROM, LedgerMerge
 from workbench.release.ledger.processes import this_process
 from workbench.release.ledger.records import (
     COUNTED,
@@ -43,7 +42,7 @@ _CERTIFY = "certify"
 """The entry that names the certificate of a release; it leaves status and cost as they are."""
 
 
-class Ledger(LedgerAccounts, LedgerCustody):
+class Ledger(LedgerMerge):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     _releases: tuple[int, int, dict[str, Release]] | None = None
@@ -74,6 +73,7 @@ class Ledger(LedgerAccounts, LedgerCustody):
                     "put back a copy that `workbench ledger verify` finds whole",
                 )
             self.require_here()
+            self.require_newest()
             dataset = self.enter(dataset)
             account = self.account(dataset)
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
@@ -269,7 +269,9 @@ class Ledger(LedgerAccounts, LedgerCustody):
             if before is not None and e.kind == _CERTIFY:
                 found[e.release_id] = dataclasses.replace(before, body=body)
             elif e.kind != _CERTIFY:
-                time = before.time if before else e.time
+                first = e.body.get(FROM)  # of an entry that a merge has appended
+                own_time = str(first.get("time", e.time)) if isinstance(first, dict) else e.time
+                time = before.time if before else own_time
                 found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
         self._releases = generation, len(entries), found
         return found
