@@ -74,12 +74,12 @@ def test_of_two_copies_one_goes_on(tmp_path: Path) -> None:
         book.set_cap(A, Decimal(9))
         book.back_up(copy)
         charge(book, "1")
-    with Ledger.open(copy) as book, pytest.raises(CheckFailedError, match="seen in .*ledger.sqlite"):
+    with Ledger.open(copy) as book, pytest.raises(CheckFailedError, match=r"seen in .*ledger\.sqlite"):
         charge(book, "1")
     with Ledger.open(copy) as book:
         book.accept()
         charge(book, "1")
-    with Ledger.open(path) as book, pytest.raises(CheckFailedError, match=r"seen in .*copy.sqlite"):
+    with Ledger.open(path) as book, pytest.raises(CheckFailedError, match=r"seen in .*copy\.sqlite"):
         charge(book, "1")
 
 

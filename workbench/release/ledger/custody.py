@@ -61,13 +61,24 @@ class LedgerCustody(LedgerBook):
         told = {(e.body.get("seq"), e.body.get("hash")) for e in self.entries(ACCEPTED, MERGE)}
         return None if (mark.seq, mark.hash) in told else mark
 
+    def older(self) -> str:
+        """Return a sentence about what this file lacks; empty where it lacks nothing that was seen."""
+        mark = self.missing()
+        if mark is None:
+            return ""
+        beside = "" if _same(Path(mark.path), self.path) else f" in {mark.path}"
+        return (
+            f"the ledger is older than the one that this computer has seen{beside}: "
+            f"entry {mark.seq} of {mark.time[:16].replace('T', ' ')} UTC is missing"
+        )
+
     def require_newest(self) -> None:
         """Refuse to charge a copy that is older than what this computer has seen.
 
         Raises:
             CheckFailedError: it is.
         """
-        problem = self._older()
+        problem = self.older()
         if problem:
             raise CheckFailedError(
                 problem,
@@ -92,7 +103,7 @@ class LedgerCustody(LedgerBook):
     def verify(self) -> list[str]:
         """Return what is wrong with the file or the chain, and whether entries that were seen are missing."""
         problems = super().verify()
-        older = "" if problems else self._older()
+        older = "" if problems else self.older()
         return [older] if older else problems
 
     def back_up(self, target: Path) -> Path:
@@ -161,17 +172,6 @@ class LedgerCustody(LedgerBook):
             with self._transaction():  # it stays here: the entry is in no other file
                 self._append(MOVED, "", "", _ZERO, {"to": str(self.path)})
             raise
-
-    def _older(self) -> str:
-        """Return a sentence about what this file lacks; empty where it lacks nothing that was seen."""
-        mark = self.missing()
-        if mark is None:
-            return ""
-        beside = "" if _same(Path(mark.path), self.path) else f" in {mark.path}"
-        return (
-            f"the ledger is older than the one that this computer has seen{beside}: "
-            f"entry {mark.seq} of {mark.time[:16].replace('T', ' ')} UTC is missing"
-        )
 
     def holds(self, mark: HeadMark) -> bool:
         """Return whether an entry that was seen is in this file."""

@@ -2,8 +2,8 @@
 
 Every table, release, name and cap of the other ledger is appended here in one transaction, under the lock of both
 files. A release that both hold (one file began as a copy of the other) counts once, at the higher of its two costs.
-Accounts that both hold become one with the sum of both and the lower cap. The other ledger is marked as moved here; this
-is committed after the entries here, so a crash in between leaves it in use and the merge can be repeated.
+Accounts that both hold become one with the sum of both and the lower cap. The other ledger is marked as moved here;
+this is committed after the entries here, so a crash in between leaves it in use and the merge can be repeated.
 
 The marks of the other ledger's tables are under its own key, which joins the key of this one: a table is then looked
 for under both. A version of the workbench that knows one key only refuses such a key file, instead of taking a known
