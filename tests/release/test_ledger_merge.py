@@ -295,10 +295,10 @@ def check_merge(shared: list, apart: list, begins_as_a_copy: bool) -> None:
             fork_of(one, two)
         with Ledger.open(one) as book, Ledger.open(two) as other:
             for which, *act in apart:
-                for each in (book, other):
-                    if each.missing() is not None:
-                        each.accept()
-                act_on((book, other)[which], *act)
+                mine = (book, other)[which]
+                if mine.missing() is not None:  # what the other copy wrote last
+                    mine.accept()
+                act_on(mine, *act)
             costs: dict[str, tuple[str, Decimal]] = {}
             for each in (book, other):
                 for r in each.releases():
