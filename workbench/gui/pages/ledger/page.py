@@ -112,7 +112,7 @@ class LedgerPage(PageFrame):
         self._older.hide()
         self._told = label("", "muted", wrap=True, name="ledger_told")
         self._told.hide()
-        parts = ((self._older, 0), (releases, 3), (caps, 2), (self._account, 0), (self._told, 0))
+        parts = ((self._older, 0), (releases, 2), (caps, 1), (self._account, 0), (self._told, 0))
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
