@@ -21,7 +21,7 @@ GAUSSIAN_SENTENCE = (
 )
 
 _BLOCK = 2**15
-"""Numbers that are made at once: starting an operation costs as much as a thousand numbers, and more would leave the cache."""
+"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
 
 _BYTES_OF_A_KEY = 2**30
 """A new key long before the 32-bit block counter (256 GiB) could repeat."""
@@ -114,8 +114,8 @@ class GaussianNoise:
 
         # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
         self._uniform[:] = (self._entropy.words(_BLOCK) >> np.uint64(11)).view(np.int64)
-        radius, angle = torch.from_numpy(self._uniform).split(_BLOCK // 2)
-        cosines, sines = torch.from_numpy(block).split(_BLOCK // 2)
+        radius, angle = torch.from_numpy(self._uniform).view(2, -1)
+        cosines, sines = torch.from_numpy(block).view(2, -1)
         radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
         angle.mul_(2 * np.pi * 2.0**-53)
         torch.cos(angle, out=cosines).mul_(radius)
