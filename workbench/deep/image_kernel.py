@@ -17,11 +17,8 @@ from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import SinglePrecision
 from workbench.deep.flat_parameters import Places
 from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, activation_backward
-from workbench.deep.row_chunks import chunks
+from workbench.deep.row_chunks import IMAGE_ROWS, chunks
 from workbench.deep.table_kernel import ACTIVATIONS, measured
-
-_MOST_ROWS = 96
-"""Rows of a chunk: more leave the processor's cache, and rounding takes more from C (.11 % here)."""
 
 
 def fits(network: nn.Module) -> bool:
@@ -50,7 +47,7 @@ class ImageClippedSum:
         assert parsed is not None
         self._stages, self._linear, self._relu = parsed
         self._unflatten = network[0] if isinstance(network[0], nn.Unflatten) else None
-        self._rows = min(physical_batch, _MOST_ROWS)
+        self._rows = min(physical_batch, IMAGE_ROWS)
         self._watch = watch
         self._places = Places(network)
         self._minus = torch.full((self._rows, 1), -1.0)

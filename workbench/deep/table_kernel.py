@@ -16,16 +16,13 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import SinglePrecision
 from workbench.deep.flat_parameters import Places
-from workbench.deep.row_chunks import chunks
+from workbench.deep.row_chunks import TABLE_ROWS, chunks
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU)
 
 # Looked up once: to find them at every call costs more than they do.
 _RELU_BACKWARD = torch.ops.aten.threshold_backward.grad_input
 _TANH_BACKWARD = torch.ops.aten.tanh_backward.grad_input
-
-_MOST_ROWS = 384
-"""Most rows of a chunk: what rounding takes from C grows with their square (1.8 % here)."""
 
 
 def fits(network: nn.Module) -> bool:
@@ -74,7 +71,7 @@ class TableClippedSum:
         assert isinstance(network, nn.Sequential)
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]
         self._relu = [isinstance(layer, nn.ReLU) for layer in network if not isinstance(layer, nn.Linear)]
-        self._rows = min(physical_batch, _MOST_ROWS)
+        self._rows = min(physical_batch, TABLE_ROWS)
         self._watch = watch
         self._enter = [layer.in_features for layer in self._linear]
         self._leave = [layer.out_features for layer in self._linear]
