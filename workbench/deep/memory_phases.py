@@ -108,7 +108,7 @@ def peak(setting: Setting, device: str = "cpu") -> int:
 def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
     """Return the most rows whose peak is within ``fit`` bytes; 0 where not one row fits.
 
-    On ``cuda`` more rows can need less, at the ends of segments: there it is a number that fits while one more does not.
+    On ``cuda`` more rows can need less, at the ends of segments: there the number fits and one more does not.
     """
 
     def fits(rows: int) -> bool:
