@@ -33,6 +33,7 @@ class ChaCha20Entropy:
     releasable = True
 
     def __init__(self) -> None:
+        self._zeros = b""
         self._key()
 
     def _key(self) -> None:
@@ -55,7 +56,9 @@ class ChaCha20Entropy:
         if size > self._left or os.getpid() != self._process:
             self._key()
         self._left -= size
-        return np.frombuffer(self._stream.update(bytes(size)), dtype=np.uint64)
+        if len(self._zeros) != size:
+            self._zeros = bytes(size)  # kept: most draws are of one size
+        return np.frombuffer(self._stream.update(self._zeros), dtype=np.uint64)
 
 
 class GaussianNoise:
@@ -77,6 +80,7 @@ class GaussianNoise:
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         self.scale = scale
         self._entropy = entropy
+        self._whole = np.empty(_BLOCK, dtype=np.uint64)
         self._uniform = np.empty(_BLOCK)
         self._block = np.empty(_BLOCK)
         self._ready = self._block[:0]
@@ -113,7 +117,8 @@ class GaussianNoise:
         import torch  # its functions of arrays are several times as fast as those of NumPy
 
         # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
-        self._uniform[:] = (self._entropy.words(_BLOCK) >> np.uint64(11)).view(np.int64)
+        np.right_shift(self._entropy.words(_BLOCK), np.uint64(11), out=self._whole)
+        self._uniform[:] = self._whole.view(np.int64)
         radius, angle = torch.from_numpy(self._uniform).view(2, -1)
         cosines, sines = torch.from_numpy(block).view(2, -1)
         radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
