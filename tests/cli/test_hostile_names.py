@@ -119,6 +119,8 @@ WALK: list[tuple[list[str], int]] = [
     (["budget", "compose", f"no{CLEAR}.toml"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
+    (["memory", "--network", "mlp", "--batch", "64", "--batches", "8,16", "-o", f"memory{CLEAR}.csv"], 0),
+    (["memory", "--network", f"mlp{CLEAR}", "--batch", "64"], 2),
     (["rappor", "encode", "t.csv", *RAPPOR, "--column", CITY, "-o", f"rep{CLEAR}.csv", *LEDGER_R, *READING], 0),
     (["rappor", "encode", "t.csv", *RAPPOR, "--column", f"no{CLEAR}", "-o", "no.csv", *LEDGER_R, *READING], 2),
     (["rappor", "encode", "t.csv", *RAPPOR, "-o", "no.csv", *LEDGER_R, *READING], 2),
