@@ -78,13 +78,8 @@ class Features:
         """Return rows of zeros, to try a network on."""
         return np.zeros((rows, self.width), np.float32)
 
-    def reading_bytes(self, rows: int, *, frozen: bool) -> int:
-        """Return the most bytes in use while ``rows`` rows are read, without those of what is read.
-
-        Args:
-            rows: how many.
-            frozen: whether a frozen part of the network makes features of them.
-        """
+    def reading_bytes(self, rows: int) -> int:
+        """Return the most bytes in use while ``rows`` rows are read, without those of what is read."""
         return _DOUBLE * rows * (len(self.attributes) + _COLUMNS_AT_ONCE)
 
     def facts(self) -> dict[str, Any]:

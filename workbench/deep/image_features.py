@@ -36,9 +36,9 @@ class ImageFeatures(Features):
         """The number of inputs of a network, which knows their shape."""
         return Pixels(self.shape.channels, self.shape.height, self.shape.width)
 
-    def reading_bytes(self, rows: int, *, frozen: bool) -> int:
-        """Return the bytes of the scaled pixels that a frozen part reads and that are freed then."""
-        return 0 if not frozen else np.dtype(np.float32).itemsize * rows * self.width
+    def reading_bytes(self, rows: int) -> int:
+        """Return 0: the pixels are scaled into what is read."""
+        return 0
 
     def facts(self) -> dict[str, Any]:
         """Return what a card says beside the columns: the shape."""

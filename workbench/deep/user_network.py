@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.deep import networks
 from workbench.deep.networks.images import Pixels
-from workbench.deep.networks.network import INITIAL_SEED, Network
+from workbench.deep.networks.network import INITIAL_SEED, UNBOUNDED, Network
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class UserNetwork(Network):
         with torch.no_grad():
             module.eval()(torch.zeros(1, inputs))
         return 4 * seen[0] + sum(p.numel() for p in module.parameters())
+
+    def rows_at_once(self) -> int:
+        """Return what bounds no physical batch: which engine it has is not known before it runs."""
+        return UNBOUNDED
 
     def example(self, inputs: int) -> Tensor | None:
         """Return generated rows, on which engines are compared and mixed rows are found."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workbench.deep.networks.images import begun, image_shape
-from workbench.deep.networks.network import Network
+from workbench.deep.networks.network import UNBOUNDED, Network
 from workbench.params import ParameterError
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class CifarNetwork(Network):
             patches += 9 * (before + after) * (height >> k) * (width >> k)
             before = after
         return 8 * sum(self.widths(inputs, classes)[1:]) + patches
+
+    def rows_at_once(self) -> int:
+        """Return what bounds no physical batch: its engine has no parts of its own."""
+        return UNBOUNDED
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights."""

@@ -30,6 +30,9 @@ _AT_ONCE = 1 << 18
 """Pixels that pass the convolutions at once."""
 
 _MOST_BYTES = 2**31
+_FROZEN = 4 * 14_714_688
+"""Bytes of the weights of the convolutions."""
+
 _SAFETENSORS = ".safetensors"
 
 
@@ -97,6 +100,10 @@ class VggHead(Network):
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the features, the hidden units and the classes."""
         return (self.prepared_width(inputs), HIDDEN, classes)
+
+    def preparing(self) -> int:
+        """Return the bytes of the frozen weights and of what a convolution reads and writes, twice over."""
+        return _FROZEN + 4 * 4 * STAGES[0][0] * _AT_ONCE
 
     def prepared(self, inputs: Tensor) -> Tensor:
         """Return the features (n, 512·h/32·w/32) of images in [−1, 1], each by itself."""

@@ -15,7 +15,16 @@ from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.central_release import CentralFlow
-from workbench.gui.pages.central_words import TITLES, both_words, error_of, left_words, replaced_words, short_words
+from workbench.gui.pages.central_words import (
+    TITLES,
+    both_words,
+    error_of,
+    left_text,
+    left_words,
+    replaced_words,
+    short_words,
+    what_remains,
+)
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
@@ -61,12 +70,16 @@ class CentralPage(PageFrame):
         name = released.name
         self._failure: WorkbenchError | None = None
         self._problem_found: WorkbenchError | None = None
+        self._allowed: tuple[Decimal, Decimal] | None = None
         self._flow = CentralFlow(self, released.question)
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
         self._mend_page = "data"
         self._mend = button("", f"{name}_mend", "link")
         self._mend.clicked.connect(lambda: session.go(self._mend_page))
+        self._use_rest = button("", f"{name}_use_rest", "link", tip="Lower ε and δ to what remains under the caps")
+        self._use_rest.clicked.connect(self._use_what_remains)
+        self._use_rest.hide()
         self._refusal = label("", "danger", wrap=True, name=f"{name}_refusal")
         self._refusal.hide()
         self._target = PathField(
@@ -165,6 +178,7 @@ class CentralPage(PageFrame):
         self._mend.setText(TITLES[self._mend_page])
         self._mend.setAccessibleName(self._mend.text())
         self._mend.setVisible(bool(text and mend))
+        self._use_rest.hide()
 
     def _show_costs(self, cost: Decimal, delta: Decimal) -> None:
         """Show the charge, the figure for replaced rows and what remains; say so where the budget refuses it."""
@@ -173,11 +187,15 @@ class CentralPage(PageFrame):
             f"{name}_cost", "charged by Release", both_words(cost, delta), "accent", tip=in_full(cost)
         )
         self._facts.show_line(f"{name}_replace", "if a row is replaced", replaced_words(cost, delta), tip=REPLACED)
-        left, kind = left_words(self.session, cost)
+        left, kind = left_words(self.session, cost, delta)
         self._facts.show_line(f"{name}_left", "left after it", left, kind)
-        short = short_words(self.session, cost)
+        short = short_words(self.session, cost, delta)
         if short and not self._problem.text():
             self._say_problem(short, "ledger")
+            rest = self._allowed = what_remains(self.session, cost, delta)
+            self._use_rest.setVisible(rest is not None)
+            if rest is not None:
+                self._use_rest.setText(f"Use what remains ({left_text(*rest)})")
 
     def _no_costs(self, *others: str) -> None:
         """Show that nothing is known of the cost; hide the lines ``others`` too."""
@@ -191,6 +209,14 @@ class CentralPage(PageFrame):
         QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
 
     # -- what it does ---------------------------------------------------------------------------------------------
+
+    def _use_what_remains(self) -> None:
+        if self._allowed is not None:
+            self._use(*self._allowed)
+
+    def _use(self, epsilon: Decimal, delta: Decimal) -> None:
+        """Put ε and δ into the fields of the page."""
+        raise NotImplementedError
 
     def _path(self) -> Path:
         """Return the file to release into."""
