@@ -307,7 +307,7 @@ def test_both_errors_of_every_mechanism_are_in_sight(protect, idle):
     choose(protect, AGE, MECHANISM)
     idle(protect)
     bars = protect.findChild(QWidget, "candidate_bars").accessibleName()
-    for title in ("Duchi  ★", "hybrid", "piecewise", "square wave", "exponential", "bounded Laplace"):
+    for title in ("Duchi  ★", "hybrid", "three outputs", "piecewise", "square wave", "exponential", "bounded Laplace"):
         assert title in bars
     assert "staircase" not in bars
     assert bars.count("one value ± ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
