@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.data.impossible import joined
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
@@ -243,7 +244,7 @@ def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
     """Return the public facts of the synthetic rows that are foreseen, which are those of a release by default."""
     facts = [c.facts() for c in plan.protected]
     place = None if target is None else [f.name for f in facts].index(target)
-    return setting_for(facts, place, rows, plan.row_epsilon())
+    return setting_for(facts, place, rows, plan.row_epsilon(), impossible=joined(plan.impossible, None))
 
 
 def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int) -> list[float | None]:
