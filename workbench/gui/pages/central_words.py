@@ -32,16 +32,16 @@ def error_of(error: BaseException) -> WorkbenchError | None:
     return error if isinstance(error, WorkbenchError) else None
 
 
-def steps_words(session: Session) -> str:
-    """Return which columns are rounded to the steps that the plan declares, in words; empty where none is."""
+def steps_of(session: Session) -> str:
+    """Return which columns have public values in steps, and how large: ``age in steps of 10``; empty where none has."""
     told = []
-    for column in session.plan.protected:
+    for column in session.plan.protected if session.plan.ready else ():
         if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
             step = column.column().grid().step
             told.append(
                 f"{column.name} in steps of {'one day' if column.kind == 'date' and step == 1 else f'{step:,.6g}'}"
             )
-    return f"Values are rounded as the plan says: {listed(told)}." if told else ""
+    return listed(told)
 
 
 def both_words(epsilon: Decimal, delta: Decimal) -> str:
