@@ -206,7 +206,9 @@ class Plan(Parameters):
         that are needed to read it. How the raw file is read is left out, and what is impossible, which the request of a
         release tells that depends on it.
         """
-        return dataclasses.replace(self, reading=None, impossible=None, columns=tuple(c.published() for c in self.columns))
+        return dataclasses.replace(
+            self, reading=None, impossible=None, columns=tuple(c.published() for c in self.columns)
+        )
 
     def to_toml(self, comment: str = "") -> str:
         """Return the plan as TOML."""

@@ -333,7 +333,11 @@ class DraftPlan:
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:
-            return None, (Problem("", error.field if error.field == "impossible" else "epsilon", without_place(error), code=error.code),)
+            return None, (
+                Problem(
+                    "", error.field if error.field == "impossible" else "epsilon", without_place(error), code=error.code
+                ),
+            )
         return made, ()
 
 
