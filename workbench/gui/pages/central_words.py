@@ -65,6 +65,13 @@ def left_words(session: Session, cost: Decimal) -> tuple[str, str]:
     return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
 
 
+def certainly_refused(session: Session, cost: Decimal) -> str:
+    """Return why the ledger is certain to refuse a charge; empty where it may not, or a finished release may wait."""
+    account = session.account
+    waiting = account.releases > len(account.past)
+    return "" if waiting else short_words(session, cost)
+
+
 def short_words(session: Session, cost: Decimal) -> str:
     """Return why the budget refuses the release, with both numbers; empty where it does not."""
     remaining = session.account.remaining

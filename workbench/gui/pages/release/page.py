@@ -16,9 +16,16 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
+from workbench.gui.pages.release.messages import (
+    LITTLE,
+    REFUSED_TIP,
+    RELEASE_TIP,
+    outside_words,
+    says_little,
+    worth_words,
+)
 from workbench.gui.pages.release.sections import Sections
-from workbench.gui.pages.release.standing import is_short, note_words, payable, released_steps
+from workbench.gui.pages.release.standing import certainly_refused, is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
     BeforeRelease,
@@ -52,8 +59,6 @@ ENDING, SUFFIX = "released", ".csv"
 SHOWN = 10
 """Releases that have a card: the newest."""
 
-LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
-
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
 
@@ -82,9 +87,7 @@ class ReleasePage(PageFrame):
         )
         self._arrange()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
-        self._release = self.set_primary(
-            "Release…", "release_now", self._ask_and_release, "Charge the budget, draw the table, certify and write it"
-        )
+        self._release = self.set_primary("Release…", "release_now", self._ask_and_release, RELEASE_TIP)
         self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
         self._onward.clicked.connect(lambda: session.go("ledger"))
         self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
@@ -241,7 +244,9 @@ class ReleasePage(PageFrame):
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
-        self._release.setEnabled(not running and payable(self.session))
+        refused = certainly_refused(self.session)
+        self._release.setEnabled(not running and payable(self.session) and not refused)
+        self._release.setToolTip(REFUSED_TIP if refused else RELEASE_TIP)
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
         self._choose.setEnabled(not running)
@@ -265,7 +270,7 @@ class ReleasePage(PageFrame):
             self.session.set_epsilon(what_remains(self.session.plan, remaining))
 
     def _ask_and_release(self) -> None:
-        if self._running is None and not self._asking and payable(self.session):
+        if self._running is None and not self._asking and self._release.isEnabled():
             self._asked_early = self._forecast is None  # the question says what will be noise
             if self._asked_early:
                 return

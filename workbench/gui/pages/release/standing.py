@@ -21,6 +21,19 @@ def is_short(session: Session) -> bool:
     return cost is not None and remaining is not None and cost > remaining
 
 
+def certainly_refused(session: Session) -> bool:
+    """Return whether the ledger is certain to refuse the plan, and there is nothing that Release could do instead.
+
+    A finished draw that waits to be published costs nothing more, and what was released before can be copied.
+    """
+    account, cost = session.account, session.plan.cost()
+    waiting = account.releases > len(account.past)
+    copied = session.has_released(session.plan) or any(
+        one.epsilon == cost and not one.model and not one.central for one in account.past
+    )
+    return is_short(session) and not waiting and not copied
+
+
 def released_steps(session: Session) -> list[ReleasedStep]:
     """Return the releases of the table that is open, oldest first: what the ledger knows, and those of this session."""
     own = {step.release_id: step for step in session.released}
@@ -75,7 +88,7 @@ def note_words(session: Session, *, running: bool, released: bool, short: bool, 
         more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
         return f"This plan is released; {more}."
     if short:
-        return "The ledger would refuse this release: its ε is more than what is left under the cap."
+        return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
     if model:
         return "The model is released. Release… would publish the table, too, and charge again."
     return "Release spends privacy budget and cannot be undone."

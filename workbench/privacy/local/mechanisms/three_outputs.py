@@ -71,7 +71,7 @@ def three_outputs(parameters: ThreeOutputsParameters, cells: Cells) -> Mechanism
 THREE_OUTPUTS = Mechanism(
     name="three-outputs",
     title="three outputs",
-    summary="Answers one of the two bounds or the middle: little noise in a mean at ε about 2, wherever the values lie.",
+    summary="Answers one of the two bounds or the middle: little noise in a mean at ε about 2, for most values.",
     parameters=ThreeOutputsParameters,
     recipe=three_outputs,
     line_only=True,
