@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hands import CTRL, Hands
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from workbench.gui.app import main_window
 from workbench.gui.shell.main_window import MainWindow

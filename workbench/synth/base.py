@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from decimal import Decimal
 
 import numpy as np
@@ -82,7 +83,7 @@ class Setting:
         """What the queries are paid with."""
         return Budget(self.epsilon, self.delta)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of coarse cells of each column."""
         return tuple(column.size for column in self.columns)

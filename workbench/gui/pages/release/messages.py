@@ -61,11 +61,11 @@ def outside_words(sentences: tuple[str, ...]) -> str:
 
 
 def _told(one: Learnt) -> str:
-    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_percent(one)}"
+    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_points(one)}"
 
 
-def _percent(one: Learnt) -> str:
-    return f"{_rounded(100 * one.half_length)} %"
+def _points(one: Learnt) -> str:
+    return f"{_rounded(100 * one.half_length)} points"
 
 
 def _rounded(value: float) -> str:
