@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "why",
     "fit",
     "dpsgd",
+    "grid",
     "predict",
     "budget",
     "explain",
@@ -33,7 +34,6 @@ COMMANDS: tuple[str, ...] = (
 )
 
 LATER: tuple[str, ...] = (
-    "grid",
     "memory",
     "anonymity",
     "generalize",
