@@ -15,15 +15,9 @@ from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE
+from workbench.gui.pages.release import messages as words
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.messages import (
-    LITTLE,
-    REFUSED_TIP,
-    RELEASE_TIP,
-    outside_words,
-    says_little,
-    worth_words,
-)
+from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
 from workbench.gui.pages.release.sections import Sections
 from workbench.gui.pages.release.standing import certainly_refused, is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
@@ -42,7 +36,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.gui.widgets.output_name import beside, remember_folder, suggest
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest, written_words
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import WayBar
@@ -87,10 +81,10 @@ class ReleasePage(PageFrame):
         )
         self._arrange()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
-        self._release = self.set_primary("Release…", "release_now", self._ask_and_release, RELEASE_TIP)
+        self._release = self.set_primary("Release…", "release_now", self._ask_and_release, words.RELEASE_TIP)
         self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
         self._onward.clicked.connect(lambda: session.go("ledger"))
-        self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
+        self._better = button("What to release →", "release_to_ways", "primary", tip=words.LITTLE)
         self._better.clicked.connect(lambda: session.go("ways"))
         for way in (self._onward, self._better):
             self.foot.addWidget(way)
@@ -246,7 +240,7 @@ class ReleasePage(PageFrame):
         self._release.setAccessibleName(self._release.text())
         refused = certainly_refused(self.session)
         self._release.setEnabled(not running and payable(self.session) and not refused)
-        self._release.setToolTip(REFUSED_TIP if refused else RELEASE_TIP)
+        self._release.setToolTip(words.REFUSED_TIP if refused else words.RELEASE_TIP)
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
         self._choose.setEnabled(not running)
@@ -297,8 +291,7 @@ class ReleasePage(PageFrame):
     def _ask(self, outlook: BeforeRelease) -> None:
         cost, path = outlook.plan.cost(), outlook.target
         assert cost is not None
-        replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
-        replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
         verdict = outlook.verdict
         if verdict.waiting:
             text = (
