@@ -8,18 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from mishaps import Heard, retype, statuses, text_of
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
-    QComboBox,
-    QLabel,
-    QLineEdit,
-    QMessageBox,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
@@ -372,38 +363,3 @@ def test_what_is_impossible_is_declared_and_never_drawn(ready, release, idle, qt
     assert rows.filter((pl.col("sex") == "male") & (pl.col("label") == "yes")).is_empty()
     assert rows.filter((pl.col("age") <= 30) & (pl.col("label") == "yes")).is_empty()
     assert not rows.filter((pl.col("age") > 30) & (pl.col("label") == "yes")).is_empty()
-
-
-def test_what_is_impossible_is_chosen_in_a_question_kept_in_the_plan_and_undone(ready, press, idle, qtbot):
-    field = ready.findChild(QLineEdit, "synthetic_impossible")
-
-    def fill() -> None:
-        box = QApplication.activeModalWidget()
-        if not isinstance(box, QMessageBox):
-            QTimer.singleShot(20, fill)
-            return
-        box.findChild(QComboBox, "impossible_column_0").setCurrentText("age")
-        box.findChild(QComboBox, "impossible_column_1").setCurrentText("label")
-        yes = box.findChild(QAbstractButton, "confirm_yes")
-        assert "Choose a value" in box.findChild(QLabel, "impossible_problem").text()
-        QTest.keyClicks(box.findChild(QComboBox, "impossible_value_0"), "0..30")
-        box.findChild(QComboBox, "impossible_value_1").setCurrentText("yes")
-        assert yes.isEnabled()
-        qtbot.mouseClick(yes, Qt.MouseButton.LeftButton)
-
-    QTimer.singleShot(0, fill)
-    press(ready, "synthetic_impossible_add")
-    idle(ready)
-    assert ready.session.plan.impossible == ("age = 0..30 & label = yes",)
-    assert field.text() == "age = 0..30 & label = yes"
-    assert text_of(ready, "synthetic_problem") == ""
-    raw = ready.session.plan.to_raw()
-    assert type(ready.session.plan).from_raw(raw).impossible == ready.session.plan.impossible
-    retype(ready, qtbot, "synthetic_impossible", "town = Graz")
-    QTest.keyClick(field, Qt.Key.Key_Return)
-    assert "names the column 'town'" in text_of(ready, "synthetic_field_problem")
-    assert ready.session.plan.impossible == ("age = 0..30 & label = yes",)
-    ready.session.undo_stack.undo()
-    idle(ready)
-    assert field.text() == ""
-    assert ready.session.plan.impossible == ()
