@@ -28,13 +28,13 @@ COMMANDS: tuple[str, ...] = (
     "budget",
     "explain",
     "audit",
+    "memory",
     "ledger",
     "samples",
     "gui",
 )
 
 LATER: tuple[str, ...] = (
-    "memory",
     "anonymity",
     "generalize",
     "attack",

@@ -20,9 +20,11 @@ from workbench.gui.pages.central_words import (
     both_words,
     certainly_refused,
     error_of,
+    left_text,
     left_words,
     replaced_words,
     short_words,
+    what_remains,
 )
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -67,15 +69,19 @@ class CentralPage(PageFrame):
         super().__init__(session, jobs, page)
         self._what = released
         name = released.name
-        self._cost: Decimal | None = None
+        self._cost: tuple[Decimal, Decimal] | None = None
         self._failure: WorkbenchError | None = None
         self._problem_found: WorkbenchError | None = None
+        self._allowed: tuple[Decimal, Decimal] | None = None
         self._flow = CentralFlow(self, released.question)
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name=f"{name}_problem")
         self._mend_page = "data"
         self._mend = button("", f"{name}_mend", "link")
         self._mend.clicked.connect(lambda: session.go(self._mend_page))
+        self._use_rest = button("", f"{name}_use_rest", "link", tip="Lower ε and δ to what remains under the caps")
+        self._use_rest.clicked.connect(self._use_what_remains)
+        self._use_rest.hide()
         self._refusal = label("", "danger", wrap=True, name=f"{name}_refusal")
         self._refusal.hide()
         self._target = PathField(
@@ -139,7 +145,7 @@ class CentralPage(PageFrame):
         """Show Release, or the button that leads on where just this has been released."""
         running = self._flow.job is not None
         done = self._done
-        short = certainly_refused(self.session, self._cost) if ready and self._cost is not None else ""
+        short = certainly_refused(self.session, *self._cost) if ready and self._cost is not None else ""
         self._release.setEnabled(ready and bool(self._target.text().strip()) and not short)
         self._release.setToolTip(f"{short} Raise the cap on the Ledger page first." if short else self._release_tip)
         self._onward.setText("Raise the cap →" if short and not done else "Ledger →")
@@ -183,23 +189,29 @@ class CentralPage(PageFrame):
         self._mend.setText(TITLES[self._mend_page])
         self._mend.setAccessibleName(self._mend.text())
         self._mend.setVisible(bool(text and mend))
+        self._use_rest.hide()
 
     def _show_costs(self, cost: Decimal, delta: Decimal) -> None:
         """Show the charge, the figure for replaced rows and what remains; say so where the budget refuses it."""
-        self._cost = cost
+        self._cost = cost, delta
         name = self._what.name
         self._facts.show_line(
             f"{name}_cost", "charged by Release", both_words(cost, delta), "accent", tip=in_full(cost)
         )
         self._facts.show_line(f"{name}_replace", "if a row is replaced", replaced_words(cost, delta), tip=REPLACED)
-        left, kind = left_words(self.session, cost)
-        short = short_words(self.session, cost)
+        left, kind = left_words(self.session, cost, delta)
+        short = short_words(self.session, cost, delta)
         if short and self._done:  # what was just released needs no warning
             self._facts.show_line(f"{name}_left", "left for another", left, "muted")
+            self._use_rest.hide()
             return
         self._facts.show_line(f"{name}_left", "left after it", left, kind)
         if short and not self._problem.text():
             self._say_problem(short, "ledger")
+            rest = self._allowed = what_remains(self.session, cost, delta)
+            self._use_rest.setVisible(rest is not None)
+            if rest is not None:
+                self._use_rest.setText(f"Use what remains ({left_text(*rest)})")
 
     def _no_costs(self, *others: str) -> None:
         """Show that nothing is known of the cost; hide the lines ``others`` too."""
@@ -213,6 +225,14 @@ class CentralPage(PageFrame):
         QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(part, 0, 0))
 
     # -- what it does ---------------------------------------------------------------------------------------------
+
+    def _use_what_remains(self) -> None:
+        if self._allowed is not None:
+            self._use(*self._allowed)
+
+    def _use(self, epsilon: Decimal, delta: Decimal) -> None:
+        """Put ε and δ into the fields of the page."""
+        raise NotImplementedError
 
     def _path(self) -> Path:
         """Return the file to release into."""
@@ -243,7 +263,10 @@ class CentralPage(PageFrame):
     @property
     def refused(self) -> WorkbenchError | None:
         """Why it cannot be released, or was not when it was last asked for."""
-        return draft_refusal(self.session) or self.session.account.error or self._problem_found or self._failure
+        found = draft_refusal(self.session) or self.session.account.error or self._problem_found or self._failure
+        if found is None and self._cost is not None and certainly_refused(self.session, *self._cost):
+            return self.session.account.refusal(*self._cost)
+        return found
 
     def escape(self) -> bool:
         """Cancel the release that is going on."""

@@ -14,12 +14,11 @@ from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
-from workbench.gui.pages.release import PAGE
+from workbench.gui.pages.release import PAGE, standing
 from workbench.gui.pages.release import messages as words
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
 from workbench.gui.pages.release.sections import Sections
-from workbench.gui.pages.release.standing import certainly_refused, is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
     BeforeRelease,
@@ -169,7 +168,7 @@ class ReleasePage(PageFrame):
 
     def _show_released(self) -> None:
         """Show a card for each release of this table, the newest first."""
-        steps = released_steps(self.session)
+        steps = standing.released_steps(self.session)
         shown = steps[-SHOWN:]
         first = len(steps) - len(shown) + 1
         if [card.step for card in self._cards] != shown:
@@ -220,7 +219,7 @@ class ReleasePage(PageFrame):
         """Show the present plan against the present account."""
         plan, opened = self.session.plan, self.session.opened
         released = self.session.has_released(plan)
-        short = is_short(self.session)
+        short = standing.is_short(self.session)
         # After a training its model was asked for: the table is not the next thing to be paid for.
         model = bool(self.session.released) and self.session.released[-1].model
         model = model and self.session.released[-1].plan == plan
@@ -238,8 +237,8 @@ class ReleasePage(PageFrame):
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
-        refused = certainly_refused(self.session)
-        self._release.setEnabled(not running and payable(self.session) and not refused)
+        refused = standing.certainly_refused(self.session)
+        self._release.setEnabled(not running and standing.payable(self.session) and not refused)
         self._release.setToolTip(words.REFUSED_TIP if refused else words.RELEASE_TIP)
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
@@ -249,7 +248,7 @@ class ReleasePage(PageFrame):
                 self._cancel.setFocus()
             else:
                 self.take_keys()
-        self.set_note(note_words(self.session, running=running, released=released, short=short, model=model))
+        self.set_note(standing.note_words(self.session, running=running, released=released, short=short, model=model))
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -371,7 +370,8 @@ class ReleasePage(PageFrame):
     @property
     def refused(self) -> WorkbenchError | None:
         """Why the table cannot be released, or was not when it was last asked for."""
-        return table_refusal(self.session) or self.session.account.error or self._failure
+        found = table_refusal(self.session) or self.session.account.error or self._failure
+        return found or standing.certain_refusal(self.session)
 
     def _failed(self, error: BaseException) -> None:
         self._failure = error if isinstance(error, WorkbenchError) else None

@@ -6,6 +6,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.params import WorkbenchError
 
 
 def payable(session: Session) -> bool:
@@ -32,6 +33,12 @@ def certainly_refused(session: Session) -> bool:
         one.epsilon == cost and not one.model and not one.central for one in account.past
     )
     return is_short(session) and not waiting and not copied
+
+
+def certain_refusal(session: Session) -> WorkbenchError | None:
+    """Return what the ledger would say to the plan, where it is certain to refuse it."""
+    cost = session.plan.cost()
+    return session.account.refusal(cost) if cost is not None and certainly_refused(session) else None
 
 
 def released_steps(session: Session) -> list[ReleasedStep]:

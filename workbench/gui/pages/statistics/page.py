@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.pages.central_page import CentralPage, Released
@@ -61,6 +63,7 @@ class StatisticsPage(CentralPage):
         epsilon.body.addWidget(DeltaLine(self._choices.delta))
         epsilon.body.addWidget(self._problem)
         epsilon.body.addWidget(self._mend)
+        epsilon.body.addWidget(self._use_rest)
         cost = Card(label("WHAT IT COSTS", "caption"), self._facts, pad=12, spacing=6)
         beside_it = row(spacing=12)
         for card, share in ((epsilon, 5), (cost, 4)):
@@ -162,6 +165,9 @@ class StatisticsPage(CentralPage):
         if choice is not None and self._checked is not None and self._checked.choice == choice:
             self._refusal.hide()
             self._flow.ask(self._path(), choice.work, f"statistics of {count(choice.columns, 'column')}", FORMATS)
+
+    def _use(self, epsilon: Decimal, delta: Decimal) -> None:
+        self._choices.use(epsilon, delta)
 
 
 def _asks(choice: Choice) -> bool:

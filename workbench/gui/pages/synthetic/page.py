@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -66,7 +67,9 @@ class SyntheticPage(CentralPage):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        cost = Card(label("WHAT IT COSTS", "caption"), self._facts, self._problem, self._mend, spacing=6)
+        cost = Card(
+            label("WHAT IT COSTS", "caption"), self._facts, self._problem, self._mend, self._use_rest, spacing=6
+        )
         cost.body.addStretch(1)
         above = row(spacing=12)
         above.addWidget(self._choices, 3)
@@ -209,6 +212,9 @@ class SyntheticPage(CentralPage):
         if choice is not None and self._checked is not None and self._checked.choice == choice:
             self._refusal.hide()
             self._flow.ask(self._path(), choice.work, count(choice.rows, "synthetic row"))
+
+    def _use(self, epsilon: Decimal, delta: Decimal) -> None:
+        self._choices.use(epsilon, delta)
 
     @property
     def job(self) -> JobHandle | None:

@@ -99,6 +99,7 @@ def _of_discrete(asked: Asked, sigma: float) -> Card:
         outputs,
         densities,
         neighbours,
+        "OpenDP, in exact arithmetic; statistics and synthetic rows with a δ use it",
     )
 
 
@@ -117,6 +118,6 @@ GAUSSIAN = CentralMechanism(
 DISCRETE_GAUSSIAN = CentralMechanism(
     name="discrete-gaussian",
     title="Discrete Gaussian",
-    summary="Whole-number noise with zCDP, for many counts at once.",
+    summary="Whole-number noise with zCDP; statistics and synthetic rows with a δ draw their counts by it.",
     recipe=_discrete,
 )
