@@ -23,6 +23,7 @@ def test_sizes_are_the_documented_ones() -> None:
     assert network("mlp").widths(8, 2) == (8, 64, 64, 2)
     assert network("mnist-cnn").parameters(PIXELS, 10) == 26_010
     assert network("scatter-linear").parameters(PIXELS, 10) == 39_700
+    assert network("scatter-upright").parameters(PIXELS, 10) == 39_700
 
 
 @pytest.mark.parametrize("known", NETWORKS, ids=lambda known: known.name)
@@ -46,7 +47,7 @@ def test_first_weights_are_public_and_leave_the_global_generator_alone(known: ne
     assert all(torch.isfinite(w).all() for w in first.values())
 
 
-@pytest.mark.parametrize("name", ["mnist-cnn", "scatter-linear"])
+@pytest.mark.parametrize("name", ["mnist-cnn", "scatter-linear", "scatter-upright"])
 def test_a_table_that_is_no_image_is_refused(name: str) -> None:
     with pytest.raises(ParameterError, match="reads images of 28 by 28 pixels, not 8 inputs"):
         network(name).parameters(8, 2)
@@ -57,9 +58,10 @@ def test_the_convolutional_network_has_the_fast_engine() -> None:
     assert isinstance(engine_for(module, 1.0, 64, example=torch.rand(3, PIXELS)), ImageClippedSum)
 
 
-def test_features_of_an_image_do_not_depend_on_the_others() -> None:
+@pytest.mark.parametrize("name", ["scatter-linear", "scatter-upright"])
+def test_features_of_an_image_do_not_depend_on_the_others(name: str) -> None:
     images = torch.rand(3, PIXELS) * 2 - 1
-    known = network("scatter-linear")
+    known = network(name)
     torch.testing.assert_close(known.prepared(images)[1:2], known.prepared(images[1:2]), rtol=1e-4, atol=1e-5)
 
 
