@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.images import SIDE, require_image
+from workbench.deep.networks.images import PIXELS, SIDE, require_image
 from workbench.deep.networks.network import Network
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _FEATURES = 81 * 7 * 7
 _GROUPS = 27
 _SMALL = 1e-5
-_AT_ONCE = 8
-"""Images transformed at once: so few that what lies between fits the processor's cache."""
+_AT_ONCE, _TRANSFORMED = 512, 8
+"""Images prepared at once, and of these transformed at once: few, so that what lies between fits the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,26 @@ class ScatterLinear(Network):
         """Return the number of features."""
         return _FEATURES
 
-    def seen(self, images: Tensor) -> Tensor:
-        """Return what is transformed of images (n, 28, 28) in [0, 1]: here, all of them as they are."""
-        return images
-
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return the normalised features (n, 3969) of images (n, 784) in [−1, 1]."""
+        """Return the features (n, :meth:`prepared_width`) of images (n, 784) in [−1, 1]."""
+        import torch
+
+        features = torch.empty(len(inputs), self.prepared_width(PIXELS), device=inputs.device)
+        for start in range(0, len(inputs), _AT_ONCE):
+            images = (inputs[start : start + _AT_ONCE].view(-1, SIDE, SIDE) + 1) / 2
+            features[start : start + _AT_ONCE] = self.made(images)
+        return features
+
+    def made(self, images: Tensor) -> Tensor:
+        """Return the normalised features (n, 3969) of images (n, 28, 28) in [0, 1]."""
         import torch
 
         from workbench.deep.scattering import scatter
 
-        features = torch.empty(len(inputs), _FEATURES, device=inputs.device)
-        for start in range(0, len(inputs), _AT_ONCE):
-            images = self.seen((inputs[start : start + _AT_ONCE].view(-1, SIDE, SIDE) + 1) / 2)
-            made = scatter(images.unsqueeze(1)).flatten(1).view(len(images), _GROUPS, -1)
-            normal = torch.nn.functional.layer_norm(made, made.shape[2:], eps=_SMALL)
-            features[start : start + _AT_ONCE] = normal.flatten(1)
+        features = torch.empty(len(images), _FEATURES, device=images.device)
+        for few, made in zip(images.split(_TRANSFORMED), features.split(_TRANSFORMED), strict=True):
+            channels = scatter(few.unsqueeze(1)).view(len(few), _GROUPS, -1)
+            made.copy_(torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL).flatten(1))
         return features
 
 
