@@ -3,8 +3,8 @@
 Which combinations of wavelet features vary in drawings made with a pen is no secret of anyone's data. Drawings of one
 to three random smooth strokes are generated (no digits, no letters, nothing from a data set), straightened and
 transformed as the network does; the features' strongest principal directions are written to
-``resources/scattering/pen_strokes.safetensors``, in whole numbers of 8 bits with a factor for each direction. The file is
-kept, because directions of nearly the same strength turn with the rounding of another machine.
+``resources/scattering/pen_strokes.safetensors``, in whole numbers of 8 bits with a factor for each direction. The file
+is kept, because directions of nearly the same strength turn with the rounding of another machine.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from workbench.deep.networks import network  # noqa: E402
-from workbench.deep.networks.scatter_linear import ScatterLinear  # noqa: E402
-from workbench.deep.networks.scatter_upright import DIRECTIONS, STROKES  # noqa: E402
-from workbench.deep.straighten import straightened  # noqa: E402
+from workbench.deep.networks import network
+from workbench.deep.networks.scatter_linear import ScatterLinear
+from workbench.deep.networks.scatter_upright import DIRECTIONS, STROKES
+from workbench.deep.straighten import straightened
 
 DRAWINGS = 8000
 WHITENING = 0.25

@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 
 def pen_strokes() -> ModuleType:
     place = importlib.util.spec_from_file_location("pen_strokes", ROOT / "packaging" / "pen_strokes.py")
-    assert place is not None and place.loader is not None
+    assert place is not None
+    assert place.loader is not None
     module = importlib.util.module_from_spec(place)
     sys.modules["pen_strokes"] = module
     place.loader.exec_module(module)
@@ -37,7 +38,8 @@ def pen_strokes() -> ModuleType:
 def test_the_directions_are_apart_and_ship_with_the_program() -> None:
     centre, directions = public_directions()
     assert STROKES.is_relative_to(resources())
-    assert centre.shape == (3969,) and directions.shape == (3969, DIRECTIONS)
+    assert centre.shape == (3969,)
+    assert directions.shape == (3969, DIRECTIONS)
     straight = directions / directions.norm(dim=0)
     angles = straight.t() @ straight - torch.eye(DIRECTIONS)
     assert float(angles.abs().max()) < 0.02  # 8 bits

@@ -17,7 +17,7 @@ DIRECTIONS = 500
 """Directions kept. The noise of a step grows with what is trained, so the 3,969 features are too many."""
 
 STROKES = resources() / "scattering" / "pen_strokes.safetensors"
-"""The directions, found in generated pen strokes (``packaging/pen_strokes.py``): from no data set, so that they are public."""
+"""The directions, found in generated pen strokes by ``packaging/pen_strokes.py``: from no data set, so public."""
 
 
 @dataclass(frozen=True, slots=True)
