@@ -132,9 +132,9 @@ HEAD = """# DP-SGD on MNIST
 
 Made by `tests/benchmarks/bench_mnist.py`: 60,000 training images, accuracy on the 10,000 test images (mean ± standard
 error of the repeats), δ = 1e-5, ε of the PLD accountant for zero-out neighbours (2ε for replace-one), batch 4,096 by
-Poisson sampling, C = .1, momentum .9, released noise, one thread, on a processor with 2 cores (AVX2) that other programs
-used too: the load is the system's load average at the end. Seconds are those of the processor, for the features of the
-60,000 images and for training (with reading the table and calibrating the noise).
+Poisson sampling, C = .1, momentum .9, released noise, one thread, on a processor with 2 cores (AVX2) that other
+programs used too: the load is the system's load average at the end. Seconds are those of the processor, for the
+features of the 60,000 images and for training (with reading the table and calibrating the noise).
 
 | network | ε | epochs | steps | lr | σ | test accuracy | repeats | features, s | training, s | load |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -149,8 +149,8 @@ private images pays for every trial.
 THESIS_HEAD = """# The thesis's setting on MNIST
 
 Made by `tests/benchmarks/bench_mnist.py`: `mnist-cnn`, batch 64, learning rate .1, 10 epochs, one run each, accuracy on
-the 10,000 test images. Private: σ = 1, C = 1, Poisson sampling, released noise; {seconds:.0f} s of wall time on a machine
-with load {load:.0f}.
+the 10,000 test images. Private: σ = 1, C = 1, Poisson sampling, released noise; {seconds:.0f} s of wall time on a
+machine with load {load:.0f}.
 
 | | test accuracy |
 |---|---|

@@ -6,6 +6,7 @@ from workbench.deep.networks.logistic import LOGISTIC
 from workbench.deep.networks.mlp import MLP
 from workbench.deep.networks.mnist_cnn import MNIST_CNN
 from workbench.deep.networks.network import Network
+from workbench.deep.networks.scatter_cnn import SCATTER_CNN
 from workbench.deep.networks.scatter_linear import SCATTER_LINEAR
 from workbench.deep.networks.scatter_upright import SCATTER_UPRIGHT
 from workbench.params import ParameterError
@@ -13,8 +14,8 @@ from workbench.params.field import did_you_mean
 
 __all__ = ["LATER", "NETWORKS", "Network", "network"]
 
-NETWORKS: tuple[Network, ...] = (LOGISTIC, MLP, MNIST_CNN, SCATTER_LINEAR, SCATTER_UPRIGHT)
-LATER = ("cifar-cnn", "scatter-cnn", "vgg16-head")
+NETWORKS: tuple[Network, ...] = (LOGISTIC, MLP, MNIST_CNN, SCATTER_CNN, SCATTER_LINEAR, SCATTER_UPRIGHT)
+LATER = ("cifar-cnn", "vgg16-head")
 """Names of networks that are not in this version."""
 
 

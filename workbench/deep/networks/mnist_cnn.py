@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.deep.networks.first_weights import with_first_weights
 from workbench.deep.networks.images import SIDE, require_image
-from workbench.deep.networks.network import INITIAL_SEED, Network
+from workbench.deep.networks.network import Network
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,17 +58,7 @@ class ConvolutionalNetwork(Network):
                 nn.ReLU(),
                 nn.Linear(32, classes),
             )
-        module = module.to_empty(device="cpu")
-        generator = torch.Generator().manual_seed(INITIAL_SEED)
-        with torch.no_grad():
-            for parameter in module.parameters():
-                if parameter.dim() == 1:
-                    parameter.zero_()
-                    continue
-                area = parameter[0, 0].numel()
-                bound = (6 / ((parameter.shape[0] + parameter.shape[1]) * area)) ** 0.5
-                parameter.uniform_(-bound, bound, generator=generator)
-        return module
+        return with_first_weights(module)
 
 
 MNIST_CNN = ConvolutionalNetwork(
