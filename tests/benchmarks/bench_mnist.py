@@ -27,12 +27,12 @@ from workbench.privacy.accounting.accountant import ACCOUNTANTS, loss  # noqa: E
 
 RESULTS = Path(__file__).parent / "results"
 REPEATS = 3
-LINEAR = {**UPRIGHT, "network": "scatter-linear", "lr": 8.0}
 RUNS = [
     (REPEATS, {**UPRIGHT, "epsilon": 0.61}),
     (REPEATS, {**UPRIGHT, "epsilon": 1.17}),
-    (REPEATS, {**UPRIGHT, "epsilon": 3.0}),
-    (1, {**LINEAR, "epsilon": 1.17}),
+    (1, {**UPRIGHT, "epsilon": 3.0}),
+    (1, {**UPRIGHT, "network": "scatter-cnn", "lr": 4.0, "epsilon": 1.17}),
+    (1, {**UPRIGHT, "network": "scatter-linear", "lr": 8.0, "epsilon": 1.17}),
 ]
 THESIS = {"network": "mnist-cnn", "noise": 1.0, "batch": 64, "epochs": 10, "lr": 0.1, "clip": 1.0}
 
@@ -46,12 +46,12 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
     prepared = scatter_linear.ScatterLinear.prepared
-    spent: dict[tuple[str, int], float] = {}
-    known: dict[tuple[str, int], torch.Tensor] = {}
+    spent: dict[tuple[int, int], float] = {}
+    known: dict[tuple[int, int], torch.Tensor] = {}
 
     def once(self: scatter_linear.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
-        """Make the features of a set once in all repeats, and time it."""
-        key = (self.name, len(inputs))
+        """Make the features of a set once in all runs that read them, and time it."""
+        key = (self.prepared_width(784), len(inputs))
         if key not in known or len(inputs) < 10_000:
             begun = time.thread_time()
             known[key] = prepared(self, inputs)
@@ -62,8 +62,10 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = []
     for repeats, given in RUNS:
         found, seconds = [], []
-        if not any(name == given["network"] for name, _ in known):
+        width = network(str(given["network"])).prepared_width(784)
+        if all(other != width for other, _ in known):
             known.clear()
+        here = repeats > 1 or bool(known)
         for _ in range(repeats):
             begun = time.process_time()
             run = trained(given, data)
@@ -78,11 +80,11 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
             seconds.append(whole)
         name = str(given["network"])
         spread = f" ± {statistics.stdev(found) / repeats**0.5:.2f}" if repeats > 1 else ""
-        training = min(seconds) if repeats > 1 else seconds[0] - spent[name, data.rows]
+        training = min(seconds) - (0 if here else spent[width, data.rows])
         lines.append(
             f"| {name} | {float(run.cost.epsilon):.3f} | {run.plan.epochs} | {run.steps} | {run.plan.lr:g} | "
             f"{run.schedule.event.noise_multiplier:.3f} | {statistics.mean(found):.2f}{spread} % | {repeats} | "
-            f"{spent[name, data.rows]:.0f} | {training:.0f} | {os.getloadavg()[0]:.0f} |"
+            f"{spent[width, data.rows]:.0f} | {training:.0f} | {os.getloadavg()[0]:.0f} |"
         )
         RESULTS.joinpath("mnist.md").write_text(HEAD + "\n".join(lines) + "\n" + TRIED, "utf-8")
 
@@ -141,9 +143,10 @@ features of the 60,000 images and for training (with reading the table and calib
 """
 
 TRIED = """
-The settings were found by trials on these training and test images. MNIST is public; whoever tunes like this on
-private images pays for every trial.
-
+The settings were found by trials on these training and test images (`mnist_tried.md`). MNIST is public; whoever tunes
+like this on private images pays for every trial. Nothing in the features comes from MNIST: the wavelets are formulas,
+straightening uses each image's own moments, and the directions of `scatter-upright` were found in generated pen strokes
+(`packaging/pen_strokes.py`). The thesis's own setting is in `mnist_thesis.md`.
 """
 
 THESIS_HEAD = """# The thesis's setting on MNIST
