@@ -17,6 +17,7 @@ from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import CLIPPINGS, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
+from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -95,6 +96,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
         pictures(),
         ImageClippedSum,
     ),
+    "scatter-cnn": (lambda: network("scatter-cnn").build(784, 3), lambda: torch.randn(ROWS, 81 * 49), ImageClippedSum),
     "dilated groups": (
         lambda: image_net(nn.Conv2d(2, 4, 3, 2, 2, dilation=2, groups=2)), pictures(), BookKeepingClippedSum,
     ),

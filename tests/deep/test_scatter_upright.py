@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.deep.trainer import train  # noqa: E402
 from workbench.paths import resources  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
+CHECKSUM = "3597f05c7a65bfe59a5834ebeecc8d1fe864aa281767f5f2e31aec8cc4a02fc6"
 
 
 def pen_strokes() -> ModuleType:
@@ -33,6 +35,10 @@ def pen_strokes() -> ModuleType:
     sys.modules["pen_strokes"] = module
     place.loader.exec_module(module)
     return module
+
+
+def test_the_file_is_the_one_that_released_models_were_trained_on() -> None:
+    assert hashlib.sha256(STROKES.read_bytes()).hexdigest() == CHECKSUM
 
 
 def test_the_directions_are_apart_and_ship_with_the_program() -> None:

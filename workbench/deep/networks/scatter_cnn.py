@@ -62,7 +62,7 @@ class ScatterCnn(ScatterLinear):
 
 SCATTER_CNN = ScatterCnn(
     "scatter-cnn",
-    "Small convolutional network on scattering features",
+    "Small CNN on scattering features",
     "It learns filters of fixed wavelet features of 28 × 28 grey images, given as 784 columns.",
     short="Scattering CNN, DP-SGD",
 )

@@ -60,7 +60,7 @@ def public_directions() -> tuple[Tensor, Tensor]:
 
 SCATTER_UPRIGHT = ScatterUpright(
     "scatter-upright",
-    "Linear layer on features of upright characters",
+    "Linear layer on upright characters",
     "It sets each written character upright and in the middle, then weighs fixed wavelet features; 784 columns.",
     short="Upright, DP-SGD",
 )
