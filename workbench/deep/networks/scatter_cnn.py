@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.deep.networks.first_weights import with_first_weights
 from workbench.deep.networks.images import require_image
 from workbench.deep.networks.scatter_linear import ScatterLinear
+from workbench.deep.row_chunks import IMAGE_ROWS
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,6 +41,10 @@ class ScatterCnn(ScatterLinear):
     def held_by_row(self, inputs: int, classes: int) -> int:
         """Return the numbers that a step holds for each row: outputs, their gradients, patches, rows' gradients."""
         return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES + _CONVOLUTIONS
+
+    def rows_at_once(self) -> int:
+        """Return the most images that the engine for small convolutional networks holds."""
+        return IMAGE_ROWS
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights."""
