@@ -20,7 +20,8 @@ from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from workbench.deep.trainer import Record, Training
+    from workbench.deep.run_report import Record
+    from workbench.deep.trainer import Training
 
 WEIGHTS = "model.safetensors"
 METRICS = "metrics.csv"
