@@ -27,14 +27,20 @@ from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import InputError, ParameterError
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
+from workbench.release.model.paused_training import give_up
 from workbench.release.model.preflight import network_features, preflight
-from workbench.release.model.release_network import NetworkRelease, TestSet, release_training
+from workbench.release.model.release_network import Checkpoints, NetworkRelease, TestSet, release_training
 from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice
 
 _IMAGES = ("-ubyte", "-ubyte.gz", ".npz", ".bin", ".bin.gz")
 """How the names of image files end: MNIST's IDX, numpy archives, CIFAR's binary format."""
+
+
+SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
+QUIET = "a quiet run shows nothing private: who stops it pays for the steps that it took"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +56,18 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test-public", action="store_true", help="the test table is public: its accuracy goes on the card"
     )
-    parser.add_argument("--resume", metavar="DIR", help="go on with an interrupted run (not in this version)")
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="compute and show no private figure while it trains: who stops such a run pays for its steps alone",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"
+    )
+    parser.add_argument("--give-up", action="store_true", help="with --resume: end that run for good instead")
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="a new folder for the checkpoint, else among the program's files"
+    )
     parser.add_argument("--trust-code", action="store_true", default=None, help="(not in this version)")
     add_output(parser, "a new folder for the network, its card and its private metrics")
     add_ledger(parser)
@@ -58,7 +75,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    not_here(options, "resume", "trust_code")
+    not_here(options, "trust_code")
     network(getattr(options, "DpSgdPlan.network"))  # says which names are of a later version
     plan = read_options(options, DpSgdPlan)
     if Path(options.data).is_dir() or options.data.lower().endswith(_IMAGES):
@@ -66,6 +83,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
             raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+    if options.resume is not None and options.checkpoint is not None:
+        raise ParameterError("--checkpoint and --resume both name a checkpoint", mend="leave --checkpoint out")
+    if options.give_up:
+        return _given_up(options)
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
@@ -86,7 +107,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         context.emit(Notice("info", told))
     for sentence in found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    resumed = "" if options.resume is None else release_of(options.resume)
+    context.emit(Notice("info", QUIET if options.quiet else SHOWN))
+    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(
             plan,
@@ -101,8 +124,28 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             account=facts.account,
             emit=context.emit,
             cancel=context.cancel,
+            quiet=options.quiet,
+            checkpoints=Checkpoints(options.checkpoint, options.resume),
         )
     return {**_result(done), **write_documents(options, options.output, context)}
+
+
+def _given_up(options: argparse.Namespace) -> dict[str, Any]:
+    """End an interrupted run for good."""
+    if options.resume is None:
+        raise ParameterError("--give-up does not say which run", mend="name its checkpoint with --resume DIR")
+    with Ledger.open(options.ledger) as ledger:
+        release_id = release_of(options.resume)
+        give_up(ledger, options.resume)
+        release = ledger.release(release_id)
+        assert release is not None
+        remaining = ledger.account(release.dataset).remaining
+    return {
+        "release_id": release_id,
+        "given_up": True,
+        "epsilon_charged": float(release.epsilon),
+        "epsilon_remaining": None if remaining is None else float(remaining),
+    }
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
@@ -152,6 +195,8 @@ def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if result.get("given_up"):
+        return f"the run is given up: it costs epsilon = {charge(result['epsilon_charged'])}, and nothing was released"
     accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
     badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]

@@ -30,6 +30,8 @@ class NetworkTask:
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         account: the public name of the account that pays.
+        quiet: whether no private figure is computed or shown.
+        resume: the checkpoint of the run that goes on; ``None`` for one that begins.
     """
 
     plan: DpSgdPlan
@@ -40,6 +42,8 @@ class NetworkTask:
     outside: tuple[str, ...] = ()
     replace_invalid: bool = False
     account: str | None = None
+    quiet: bool = False
+    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.model import FinishedModel
-    from workbench.release.model.release_network import release_training
+    from workbench.release.model.release_network import Checkpoints, release_training
 
     cancel.check()
     with Ledger.open() as ledger:
@@ -92,6 +96,8 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             account=task.account,
             emit=emit,
             cancel=cancel,
+            quiet=task.quiet,
+            checkpoints=Checkpoints(resume=task.resume),
         )
     training = done.training
     if training is None:

@@ -31,12 +31,13 @@ class PausedTraining:
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays.
-        quiet: whether no private figure was shown.
+        quiet: whether no private figure is shown.
+        shown: whether one was, so that it costs as much to give it up as to go on.
         steps: of the whole run.
         taken: steps that count as taken.
         epsilon: what is reserved for it.
         delta: the same.
-        spent: ε of the steps taken: what giving it up costs a quiet run.
+        spent: ε of the steps taken: what giving it up costs where nothing was shown.
         spent_delta: the same of δ.
     """
 
@@ -49,17 +50,13 @@ class PausedTraining:
     outside: tuple[str, ...]
     account: str | None
     quiet: bool
+    shown: bool
     steps: int
     taken: int
     epsilon: Decimal
     delta: Decimal
     spent: Decimal
     spent_delta: Decimal
-
-    @property
-    def keeps_charge(self) -> bool:
-        """Whether giving it up costs as much as going on: private figures of it were shown."""
-        return not self.quiet
 
 
 def paused_trainings(ledger: Ledger, table: Table) -> tuple[PausedTraining, ...]:
@@ -81,13 +78,13 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
     if run is None:
         raise InputError("the run of this checkpoint has ended", str(folder), "remove the folder")
     training = _of(run)
-    if training.keeps_charge:
+    if training.shown:
         ledger.charge(release_id)
     else:
         ledger.settle(release_id, training.spent, training.spent_delta)
     remove(folder)
     ledger.forget_steps(release_id)
-    return training.epsilon if training.keeps_charge else training.spent
+    return training.epsilon if training.shown else training.spent
 
 
 def _of(run: PausedRun) -> PausedTraining:
@@ -110,6 +107,7 @@ def _of(run: PausedRun) -> PausedTraining:
             outside=tuple(map(str, told["outside"])),
             account=_text(told["account"]),
             quiet=bool(told["quiet"]),
+            shown=run.shown,
             steps=run.facts.steps,
             taken=run.taken,
             epsilon=run.release.epsilon,

@@ -160,6 +160,8 @@ def release_training(
             run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
         else:
             run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
+            run.seen = not quiet
+        run.kept.shown = lambda: run.seen
     model = release_model(
         table,
         target,
