@@ -6,17 +6,23 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import torch
+from torch import Tensor
+
 from workbench.deep.clipping import StepSums
 from workbench.deep.memory import MemoryWatch
 from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
-from workbench.signals.events import Budget, Emit, Memory, Metric, Progress
+from workbench.signals.events import Budget, Emit, Memory, Metric, Progress, Spread
 
 REPORTS = 200
 """Most rows of the metrics table, evenly over the run."""
 
 MEASURED = 10 * REPORTS
 """Steps whose loss and accuracy are computed, about: more would only cost time."""
+
+NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Edges of the histogram of gradient norms, in units of the clipping norm."""
 
 _ALWAYS, _BETWEEN = 200, 0.05
 """The first steps are all told of; later ones at this distance in seconds, which an eye cannot tell from always."""
@@ -51,6 +57,11 @@ class RunReport:
     _loss: float = 0.0
     _correct: int = 0
     _told: float = 0.0
+    _norms: list[Tensor] = field(default_factory=list)
+
+    def hear_norms(self, squares: Tensor) -> None:
+        """Take the squared norms (b, K) of the rows of a step, layer by layer; private."""
+        self._norms.append(squares.sum(1).sqrt())
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -94,6 +105,13 @@ class RunReport:
             loss, accuracy = self._loss / self._rows, self._correct / self._rows
             self.emit(Metric("loss", step, loss))
             self.emit(Metric("accuracy", step, accuracy))
+        if self._norms:
+            ratios = torch.cat(self._norms).double().cpu() / self.schedule.clip
+            ratios = ratios[ratios > 0]  # an empty row has no gradient
+            bins = torch.bucketize(ratios, torch.tensor(NORM_EDGES, dtype=torch.float64))
+            counts = torch.bincount(bins, minlength=len(NORM_EDGES) + 1)
+            self.emit(Spread("norms", step, NORM_EDGES, tuple(counts.tolist())))
+            self._norms = []
         self._records.append(Record(step, self.schedule.epoch(step), loss, accuracy, epsilon, self.watch.now))
         self._rows, self._loss, self._correct = 0, 0.0, 0
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums
 from workbench.deep.engines import engine_for
+from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
@@ -204,7 +205,9 @@ def train(
                         break
                     checkpoints.before(step)
                     begun = step
-                    gradient, sums = mechanism.step(inputs, targets, measure=not quiet and step % every == 0)
+                    measure = not quiet and step % every == 0
+                    NORMS.hear = report.hear_norms if measure else None
+                    gradient, sums = mechanism.step(inputs, targets, measure=measure)
                     update(parameters, gradient.to(parameters.dtype))
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
@@ -223,6 +226,8 @@ def train(
             if short:
                 raise _too_large(plan, data.rows, begun) from None
             raise
+        finally:
+            NORMS.hear = None
         if begun < schedule.steps and settle is not None:
             settle(schedule.cost(begun))
     return Training(

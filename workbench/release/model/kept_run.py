@@ -124,9 +124,10 @@ class KeptRun:
         """Return what the ledger's record of the run says of its checkpoint."""
         return {RESUMABLE: True, **({} if self._folder is None else {"checkpoint": str(self._folder.absolute())})}
 
-    def reserved(self, release_id: str, steps: int) -> None:
-        """Take note of what the ledger calls the run, and of its steps."""
-        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, self.facts.told)
+    def reserved(self, release_id: str, steps: int, noise: float) -> None:
+        """Take note of what the ledger calls the run, of its steps and of its noise multiplier."""
+        told = {**self.facts.told, "noise": noise}
+        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, told)
 
     def claim(self, steps: int) -> None:
         """Count ``steps`` more as taken, before the first of them is.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,9 @@ def _of(run: PausedRun) -> PausedTraining:
         inputs = [Attribute.from_plain(plain, where=where) for plain in told["inputs"]]
         plan = DpSgdPlan.from_plain(told["plan"])
         features = Features(tuple(inputs[:-1]), inputs[-1])
-        spent = plan.schedule(int(told["rows"]), int(told["rows_per_person"])).cost(run.taken)
+        # With its noise as a number: to find it for a target again would take seconds.
+        same = replace(plan, noise=float(told["noise"]), epsilon=None)
+        spent = same.schedule(int(told["rows"]), int(told["rows_per_person"])).cost(run.taken)
         return PausedTraining(
             folder=run.folder,
             plan=plan,
@@ -112,8 +114,8 @@ def _of(run: PausedRun) -> PausedTraining:
             taken=run.taken,
             epsilon=run.release.epsilon,
             delta=run.release.delta,
-            spent=spent.epsilon,
-            spent_delta=spent.delta,
+            spent=min(spent.epsilon, run.release.epsilon),
+            spent_delta=min(spent.delta, run.release.delta),
         )
     except (KeyError, TypeError, ParameterError):
         raise InputError("the checkpoint is damaged", where, "put back a whole copy") from None

@@ -31,7 +31,7 @@ from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit, Spread, ignore
 
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
@@ -237,7 +237,7 @@ class _Run:
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
-            self.kept.reserved(charger.made()[1], event.steps)
+            self.kept.reserved(charger.made()[1], event.steps, event.noise_multiplier)
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Tell of the accuracy on a public test set: of rows that the guarantee is not about."""
@@ -247,7 +247,7 @@ class _Run:
 
     def _hear(self, event: Event) -> None:
         """Forward an event of the run, and remember whether it contained a private figure."""
-        self.seen = self.seen or (isinstance(event, Metric) and not event.public)
+        self.seen = self.seen or isinstance(event, Spread) or (isinstance(event, Metric) and not event.public)
         self.emit(event)
 
 
