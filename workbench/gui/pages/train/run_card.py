@@ -13,7 +13,7 @@ from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.pace import Pace
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.basic import Card, Elided, badge, label, row
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
@@ -44,9 +44,11 @@ class RunCard(Card):
         self._outcome = label("", wrap=True, name="train_outcome")
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         self._clipped = label("", "warn", wrap=True, name="train_clipped")
-        self._speed = label("", "muted", name="train_speed")
+        self._speed = Elided("", "muted", name="train_speed")
         head, upper, lower = QWidget(), QWidget(), QWidget()
-        head.setLayout(row(label("THE RUN", "caption"), self._speed, None, self._badge, spacing=12))
+        line = row(label("THE RUN", "caption"), self._speed, self._badge, spacing=12)
+        line.setStretch(1, 1)
+        head.setLayout(line)
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
         lower.setLayout(row(self.epsilon, self.norms, spacing=16))
@@ -86,7 +88,7 @@ class RunCard(Card):
         for chart in self.charts:
             chart.begin(0)
         self._pace = Pace()
-        self._speed.setText("")
+        self._speed.set_whole("")
         for chart in self._private:
             chart.show()
         for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
@@ -159,7 +161,7 @@ class RunCard(Card):
 
     def _take_progress(self, progress: Progress) -> None:
         if self.steps and progress.total == self.steps:
-            self._speed.setText(self._pace.words(progress))
+            self._speed.set_whole(self._pace.words(progress))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step
