@@ -188,3 +188,27 @@ def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps
     assert "stays charged, as so many steps were taken" in said(window, "train_outcome")
     assert list(runs_folder().iterdir()) == []
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_where_the_accuracy_went_is_one_click_and_charges_nothing(window, qtbot, press, idle, tmp_path):
+    to_train(window, qtbot, press, idle, tmp_path, epochs="20")
+    press(window, "train_where")
+    assert not window.findChild(QWidget, "train_where").isEnabled()
+    chart = window.page.going.where
+    qtbot.waitUntil(lambda: bool(chart.stages), timeout=PATIENT)
+    assert chart.isVisible()
+    assert [name for name, _, _ in chart.stages] == ["no privacy", "clipped", "clipped and noisy"]
+    plain, clipped, noisy = (accuracy for _, accuracy, _ in chart.stages)
+    assert plain > 0.9
+    assert clipped > 0.85
+    assert noisy > 0.5
+    assert "nothing is released or charged" in chart.accessibleName()
+    assert any(
+        badge.text() == "PRIVATE – NOT FOR RELEASE" and badge.isVisible() for badge in window.findChildren(QLabel)
+    )
+    idle(window)
+    assert releases() == []
+    assert list(tmp_path.iterdir()) == []
+    retype(window, qtbot, "train_logistic_epochs", "21")
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)

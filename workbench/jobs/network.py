@@ -76,6 +76,30 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
     return apart(release_here, task, emit, cancel)
 
 
+def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
+    """Train ``task`` three times in a process of its own, to see where its accuracy goes; nothing is released.
+
+    Returns:
+        (name, accuracy on rows that were held out, how many they were) of each training; private.
+
+    Raises:
+        WorkbenchError: as :func:`workbench.deep.accuracy_study.where_it_went`, or its process died.
+        MemoryError: there was not enough memory.
+    """
+    return apart(study_here, task, emit, cancel)
+
+
+def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
+    """Do the study of ``task`` in this process."""
+    from workbench.deep.accuracy_study import where_it_went
+    from workbench.deep.features import TableData
+
+    table = task.table.with_invalid_replaced() if task.replace_invalid else task.table
+    data = TableData(task.features, table)
+    stages = where_it_went(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
+    return tuple((stage.name, stage.accuracy, stage.measured) for stage in stages)
+
+
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger

@@ -72,6 +72,8 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
         self.before.changed.connect(self.refresh)
+        self.going.ask_where.clicked.connect(self._study)
+        self._study_handle: JobHandle | None = None
         self.paused.resume_asked.connect(self._resume)
         self.paused.give_up_asked.connect(self._give_up)
         session.paused_changed.connect(self.refresh)
@@ -216,6 +218,25 @@ class TrainPage(RunPage):
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
 
+    def _study(self) -> None:
+        """Find out where the accuracy goes; the answer is shown if it is still about what stands in the form."""
+        parameters, what = self.forms.value(), self._what()
+        if parameters is None or self._study_handle is not None or self._preflight is None:
+            return
+
+        def show(stages: Any) -> None:
+            if what == self._what():
+                self.going.where.show_stages(stages)
+
+        def ended() -> None:
+            self._study_handle = None
+            self.refresh()
+
+        assert self.forms.is_network
+        self._study_handle = actions.study_accuracy(self.session, self.jobs, parameters, show)  # type: ignore[arg-type]
+        self._study_handle.ended.connect(ended)
+        self.refresh()
+
     def _give_up(self) -> None:
         from workbench.gui.pages.train.paused_card import give_up_question
 
@@ -256,11 +277,15 @@ class TrainPage(RunPage):
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
         done = self._trained is not None and self._trained == self._what()
         job = self.job
+        asking = self._study_handle is not None
+        self.going.ask_where.setEnabled(found is not None and not no_torch and not self.running and not asking)
         pausable = job is not None and job.on_pause is not None
         self._pause.setVisible(pausable)
         self._pause.setEnabled(job is not None and not job.stopping)
         self._pause.setText("Pausing…" if job is not None and job.paused else "Pause")
         self.show_buttons(missing, ready=ready, done=done)
+        if job is not None and job.paused:
+            self._cancel_button.setText("Cancel")
         self.set_note(missing or self._note_text(found))
 
     def _note_text(self, found: Preflight | None) -> str:

@@ -11,9 +11,10 @@ from workbench.gui.pages.train.chart import StepChart
 from workbench.gui.pages.train.messages import broken_off, clipped_words, rising_words
 from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.pace import Pace
+from workbench.gui.pages.train.where_chart import WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Elided, badge, label, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, row
 from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
@@ -45,18 +46,29 @@ class RunCard(Card):
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         self._clipped = label("", "warn", wrap=True, name="train_clipped")
         self._speed = Elided("", "muted", name="train_speed")
-        head, upper, lower = QWidget(), QWidget(), QWidget()
-        line = row(label("THE RUN", "caption"), self._speed, self._badge, spacing=12)
-        line.setStretch(1, 1)
-        head.setLayout(line)
+        self.where = WhereChart(session)
+        self.ask_where = button(
+            "Where did the accuracy go?",
+            "train_where",
+            "link",
+            tip="Train three times: without privacy, with clipping alone, with noise as well. A study: nothing is "
+            "released or charged",
+        )
+        head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
+        head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
+        pace = row(self._speed, self.ask_where, spacing=12)
+        pace.setStretch(0, 1)
+        second.setLayout(pace)
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
         lower.setLayout(row(self.epsilon, self.norms, spacing=16))
         for part in (
             head,
             self._no_steps,
+            second,
             upper,
             lower,
+            self.where,
             self._rising,
             self._clipped,
             self._memory,
@@ -65,9 +77,9 @@ class RunCard(Card):
         ):
             self.body.addWidget(part)
         self.body.addStretch(0)
-        for position in (2, 3):
+        for position in (3, 4):
             self.body.setStretch(position, 1)
-        self._of_steps = (self._badge, self._speed, upper, lower)
+        self._of_steps = (self._badge, second, upper, lower)
         self.clear()
 
     @property
@@ -89,6 +101,7 @@ class RunCard(Card):
             chart.begin(0)
         self._pace = Pace()
         self._speed.set_whole("")
+        self.where.show_stages(())
         for chart in self._private:
             chart.show()
         for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):

@@ -175,6 +175,31 @@ def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining) -
     return _start(session, jobs, run, work)
 
 
+def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, show: Callable[[Any], None]) -> JobHandle:
+    """Train a network without privacy, with clipping alone, and with noise; nothing is released."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    plan = session.plan.plan()
+
+    def work(emit: Emit, cancel: CancelToken) -> Any:
+        from workbench.jobs.network import NetworkTask, study_network
+        from workbench.release.model.preflight import network_features
+
+        features = network_features(plan, target)
+        task = NetworkTask(
+            parameters,
+            features,
+            opened.table,
+            Path(),
+            plan.rows_per_person,
+            replace_invalid=plan.replaces_invalid,
+        )
+        return study_network(task, emit, cancel)
+
+    return jobs.start(Job("Where the accuracy goes", work), key="where", on_result=show)
+
+
 def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
     """End an interrupted run for good."""
 
