@@ -105,6 +105,22 @@ def test_a_paused_run_goes_on_and_is_one_charge_like_an_uninterrupted_one(tmp_pa
     assert [int(line.split(",")[0]) for line in metrics[1:]] == list(range(1, STEPS + 1))
 
 
+def test_the_checkpoint_of_a_run_that_was_killed_after_its_last_step_goes_with_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        folder = paused_at(ledger, tmp_path / "net", 17)
+        with monkeypatch.context() as patch:
+            patch.setattr("workbench.release.model.kept_run.KeptRun.remove", lambda self: None)
+            release(ledger, tmp_path / "net", checkpoints=Checkpoints(resume=folder))
+        assert folder.exists()
+        assert paused_trainings(ledger, TABLE) == (), "it has ended"
+        ledger.set_cap(ledger.releases()[0].dataset, 3 * WHOLE.epsilon, 3 * WHOLE.delta)
+        release(ledger, tmp_path / "second")
+        assert statuses(ledger) == ["charged", "charged"]
+    assert list(runs_folder().iterdir()) == []
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
 def test_a_checkpoint_is_for_its_owner_alone_and_holds_no_pickle(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.jobs import Job
+from workbench.params import WorkbenchError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -31,8 +32,11 @@ def find_paused(session: Session, jobs: JobCenter, *, tell: bool = False) -> Non
         from workbench.release.ledger.ledger import Ledger
         from workbench.release.model.paused_training import paused_trainings
 
-        with Ledger.read() as book:
-            return paused_trainings(book, opened.table)
+        try:
+            with Ledger.read() as book:
+                return paused_trainings(book, opened.table)
+        except WorkbenchError:
+            return ()  # the gauge says what is wrong with the ledger; nothing goes on without it
 
     def show(found: tuple[PausedTraining, ...]) -> None:
         if session.opened is not opened:

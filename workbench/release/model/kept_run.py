@@ -83,6 +83,7 @@ class KeptRun:
         """Return a run that begins; its checkpoint goes into ``folder``, or among the program's own files."""
         if folder is not None and os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError("the folder of the checkpoint exists already", str(folder), "name a new one")
+        _clear_ended(ledger)
         return cls(ledger, RunFacts("", request, content, 0, told), folder)
 
     @classmethod
@@ -238,6 +239,15 @@ def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
 def _goes_on(release: Release) -> bool:
     process = release.body.get("process", {})
     return process.get("pid") != os.getpid() and still_runs(process)
+
+
+def _clear_ended(ledger: Ledger) -> None:
+    """Remove the checkpoints of runs that this ledger knows to have ended, and that were killed before they did so."""
+    for path in runs_folder().glob(f"*/{STATE}"):
+        release = ledger.release(path.parent.name)
+        if release is not None and release.status != "reserved":
+            remove(path.parent)
+            ledger.forget_steps(release.release_id)
 
 
 def remove(folder: Path) -> None:

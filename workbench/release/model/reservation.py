@@ -50,7 +50,7 @@ class Reservation:
     def _require_same(self, cost: Cost) -> None:
         """Raise :class:`InputError` unless ``cost`` is of the very event that was reserved."""
         found = self._ledger.release(self._resumes)
-        if found is None or found.dataset != self._ledger.account_of(self._dataset):
+        if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
         event = event_body(cost).get("event")
         if (cost.epsilon, cost.delta, event) != (found.epsilon, found.delta, found.body.get("event")):
