@@ -46,6 +46,16 @@ def test_a_study_with_a_seed_is_repeatable_and_one_without_is_not(people) -> Non
     assert not drawn[3].equals(drawn[4])
 
 
+@pytest.mark.slow
+def test_a_release_is_made_into_a_bundle(people, folder: Path) -> None:
+    api.release(people, api.plan(epsilon=3, **FACTS), ledger="ledger.sqlite", output="out.csv")
+    made = api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
+    assert api.verify(made) == []
+    assert {"MANIFEST.json", "verify.py", "certificate.pdf"} <= {part.name for part in made.iterdir()}
+    with pytest.raises(InputError):
+        api.bundle("out.csv", "out.bundle", ledger="ledger.sqlite")
+
+
 def test_a_release_is_charged_certified_and_read_back(people, folder: Path) -> None:
     plan = api.plan(epsilon=3, **FACTS)
     with warnings.catch_warnings():

@@ -56,6 +56,11 @@ SIZES = (
     Size("mlp", 5_000, 100, 256, 128),
     Size("mlp", 5_000, 400, 1_024, 512, "rdp", "adam"),
     Size("mlp", 100_000, 50, 256, 128, epochs=1),
+    Size("mnist-cnn", 2_000, 784, 64, 128, "rdp", epochs=1),
+    Size("mnist-cnn", 2_000, 784, 256, 32, "rdp", epochs=1),
+    Size("mnist-cnn", 2_000, 784, 256, 256, "rdp", epochs=1),
+    Size("scatter-linear", 2_000, 784, 512, 128, "rdp", epochs=1),
+    Size("scatter-linear", 2_000, 784, 1_024, 1_024, "rdp", epochs=1),
 )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from command_cases import Run
 
+from workbench.cli import audit_dpsgd
 from workbench.privacy import audit_mechanism
 from workbench.privacy.local.mechanism_table import MechanismTable, integer_rows
 from workbench.privacy.local.mechanisms import Mechanism
@@ -57,3 +58,26 @@ def test_a_fault_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_what_cannot_be_audited_is_one_sentence(run: Run, words: list[str], sentence: str) -> None:
     assert sentence in run("audit", *words, "--epsilon", "1").error()
+
+
+def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
+    pytest.importorskip("torch")
+    words = ["audit", "dpsgd", "--epsilon", "3", "--clip", "4", "--canaries", "2000", "--seed", "5"]
+    answer = run(*words, "--json")
+    assert answer.code == 0
+    told = answer.json
+    assert (told["verdict"], told["canaries"], told["guesses"], told["steps"]) == ("not refuted", 2000, 200, 1)
+    assert 0 < told["epsilon_lower"] < told["epsilon"] <= 3
+    assert told["noise"]["lower"] < 1 < told["noise"]["upper"]
+    assert "not refuted: nothing that was seen contradicts epsilon = 2.99" in audit_dpsgd.text(told)
+
+
+def test_a_step_with_too_little_noise_is_exit_code_5(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from workbench.deep.plan import Schedule
+
+    # The variance sigma squared C in place of sigma squared C squared, as seen in print.
+    wrong = property(lambda s: s.event.noise_multiplier * s.clip**0.5)
+    monkeypatch.setattr(Schedule, "noise_scale", wrong)
+    answer = run("audit", "dpsgd", "--epsilon", "3", "--clip", "64", "--canaries", "6000", "--seed", "5", "--json")
+    assert (answer.code, answer.json["verdict"]) == (5, "refuted")

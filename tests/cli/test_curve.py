@@ -241,3 +241,20 @@ def test_workers_of_the_installed_program_start_light() -> None:
     code = "import sys, workbench.cli; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.slow
+def test_a_report_says_on_every_page_that_it_is_private(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = made / "report.pdf"
+    usual = words(made, "--regimes", "none,private", "--epsilons", "1", "--repeats", "2", "--report", str(report))
+    assert main([*usual, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(report)
+    assert report.read_bytes().startswith(b"%PDF")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    capsys.readouterr()
+    for wrong in ("report.txt", "out.csv", "data.csv"):
+        assert main([*usual[:-1], str(made / wrong)]) == 2
+        assert "a report is a .pdf file" in capsys.readouterr().err
+    usual[usual.index("-o") + 1] = str(report)
+    assert main(usual) == 2
+    assert "two outputs are one file" in capsys.readouterr().err

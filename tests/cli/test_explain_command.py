@@ -19,7 +19,7 @@ def test_three_answers_lead_to_a_range_with_reasons_and_sources(run: Run) -> Non
     words = ["explain", "--reader", "contract", "--knowledge", "some", "--purpose", "model"]
     told = run(*words, "--json").json["advice"]
     assert (told["low"], told["high"]) == (0.5, 3.0)
-    assert told["published"] == ["Wikimedia", "Google", "Apple", "Google"]
+    assert told["published"] == ["Wikimedia", "Google", "Google", "Apple", "Google"]
     assert len(told["reasons"]) == 4
     text = run(*words).out
     assert "A range to begin with: ε = 0.5 to 3" in text

@@ -33,6 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "cand.txt").write_text(f'"{GRAZ}"\n"{LINZ}"\n', "utf-8", newline="")
     (tmp_path / "bad.txt").write_text(f'"{GRAZ}"\n"{GRAZ}"\n', "utf-8", newline="")
     write_plan("plan.toml")
+    sweep = {"data": "t.csv", "target": CITY, "bounds": "plan.toml", "repeats": 1, "settings": SWEEP}
+    (tmp_path / "sweep.toml").write_text(tomli_w.dumps(sweep), "utf-8")
+    (tmp_path / "wrong.toml").write_text(tomli_w.dumps({**sweep, f"no{CLEAR}": 1}), "utf-8")
     return tmp_path
 
 
@@ -65,6 +68,7 @@ NETWORK = [
     "--clip",
     "1",
 ]
+SWEEP = {"network": "logistic", "noise": 2.0, "delta": 1e-5, "batch": 8, "epochs": 1, "lr": 1, "clip": 1}
 STATISTICS = ["--plan", "plan.toml", "--epsilon", "1"]
 RAPPOR, LEDGER_R, BITS = ["--params", "r.csv"], ["--ledger", "r.sqlite"], ["--k=32", "--m=2"]
 WALK: list[tuple[list[str], int]] = [
@@ -105,6 +109,9 @@ WALK: list[tuple[list[str], int]] = [
     (["fit", "--on-release", f"no{CLEAR}.csv", *FIT[:4], "-o", f"no{TURNED}"], 2),
     (["predict", "t.csv", "--model", f"free{TURNED}", "-o", f"free{CLEAR}.csv", *READING], 0),
     (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
+    (["grid", "sweep.toml", "-o", f"sweep{CLEAR}.csv", "--jobs=1", *READING], 0),
+    (["grid", "wrong.toml", "-o", "no.csv", *READING], 2),
+    (["grid", f"no{CLEAR}.toml", "-o", "no.csv"], 2),
     (["dpsgd", "t.csv", "--target", CLEAR, "--bounds", "plan.toml", *NETWORK, "-o", "net", *LEDGER, *READING], 2),
     (["budget", "belief", "--epsilon", "1", "--prior", f"0.5{CLEAR}"], 2),
     (["explain", "--epsilon", "1"], 0),
@@ -112,6 +119,8 @@ WALK: list[tuple[list[str], int]] = [
     (["budget", "compose", f"no{CLEAR}.toml"], 2),
     (["audit", "grr", "--epsilon", "1", "--domain", f"a{CLEAR},b{TURNED}", "--samples", "1000"], 0),
     (["audit", f"grr{CLEAR}", "--epsilon", "1"], 2),
+    (["memory", "--network", "mlp", "--batch", "64", "--batches", "8,16", "-o", f"memory{CLEAR}.csv"], 0),
+    (["memory", "--network", f"mlp{CLEAR}", "--batch", "64"], 2),
     (["rappor", "encode", "t.csv", *RAPPOR, "--column", CITY, "-o", f"rep{CLEAR}.csv", *LEDGER_R, *READING], 0),
     (["rappor", "encode", "t.csv", *RAPPOR, "--column", f"no{CLEAR}", "-o", "no.csv", *LEDGER_R, *READING], 2),
     (["rappor", "encode", "t.csv", *RAPPOR, "-o", "no.csv", *LEDGER_R, *READING], 2),
@@ -123,6 +132,10 @@ WALK: list[tuple[list[str], int]] = [
     (["rappor", "simulate", "--preset", f"no{CLEAR}"], 2),
     (["ledger", "show", *LEDGER], 0),
     (["ledger", "show", "--ledger", f"{CLEAR}"], 2),
+    (["ledger", "backup", "-o", f"copy{CLEAR}.sqlite", *LEDGER], 0),
+    (["ledger", "merge", f"copy{CLEAR}.sqlite", *LEDGER], 0),
+    (["ledger", "merge", f"{CLEAR}", *LEDGER], 2),
+    (["ledger", "accept", "--ledger", f"{CLEAR}"], 2),
     (["samples"], 0),
     (["gui", f"--sample={CLEAR}"], 2),
     ([f"sani{CLEAR}tize"], 2),

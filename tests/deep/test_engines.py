@@ -52,6 +52,26 @@ class Recurrent(nn.Module):
         return self.head(self.layer(x)[0][:, -1])
 
 
+class Viewed(nn.Module):
+    """Images as rows by ``view``, which looks at how a tensor lies in memory and refuses channels last."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.view(len(x), -1)
+
+
+class Both(nn.Module):
+    """Words and their order: an embedding and a recurrent layer of two directions and two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = nn.Embedding(7, 5)
+        self.layer = nn.GRU(5, 3, num_layers=2, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.layer(self.words(x))[0].mean(1))
+
+
 def pictures(channels: int = 2, side: int = 11) -> Callable[[], torch.Tensor]:
     return lambda: torch.randn(ROWS, channels, side, side)
 
@@ -95,6 +115,42 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
         pictures(),
         ImageClippedSum,
     ),
+    "no pool, padded twice": (
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 4, 3, 1, 1), nn.ReLU(), nn.Conv2d(4, 5, (2, 3), 2, (1, 0)), nn.Tanh(), nn.Flatten(),
+            nn.Linear(150, 6), nn.Tanh(), nn.Linear(6, 3),
+        ),
+        pictures(3),
+        ImageClippedSum,
+    ),
+    "pool by 3, wide": (
+        lambda: nn.Sequential(
+            nn.Conv2d(16, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 3), nn.Conv2d(4, 5, 2), nn.ReLU(), nn.Flatten(),
+            nn.Linear(20, 3),
+        ),
+        pictures(16),
+        ImageClippedSum,
+    ),
+    "viewed": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 3, bias=False), nn.Tanh(), Viewed(), nn.Linear(324, 3)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
+    "dilated": (
+        lambda: image_net(nn.Conv2d(2, 4, (2, 3), (2, 1), 1, dilation=(1, 3), bias=False)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
+    "wide, many numbers": (
+        lambda: image_net(nn.Conv2d(2, 80, 3, bias=False), nn.Conv2d(80, 92, 3, 3), nn.GroupNorm(4, 92)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
+    "depthwise": (
+        lambda: image_net(nn.Conv2d(2, 6, 3, 1, 1, groups=2, bias=False), nn.Conv2d(6, 6, 3, groups=6)),
+        pictures(),
+        BookKeepingClippedSum,
+    ),
     "dilated groups": (
         lambda: image_net(nn.Conv2d(2, 4, 3, 2, 2, dilation=2, groups=2)), pictures(), BookKeepingClippedSum,
     ),
@@ -115,6 +171,19 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
         lambda: torch.randn(ROWS, 3, 9),
         BookKeepingClippedSum,
     ),
+    "conv1d, one group": (
+        lambda: nn.Sequential(
+            nn.Conv1d(3, 6, 3, stride=2, padding=2, dilation=2), nn.Tanh(), nn.Conv1d(6, 5, 2, bias=False),
+            nn.ReLU(), nn.Flatten(), nn.Linear(20, 3),
+        ),
+        lambda: torch.randn(ROWS, 3, 9),
+        BookKeepingClippedSum,
+    ),
+    "norm of positions": (
+        lambda: nn.Sequential(nn.Linear(5, 6, bias=False), nn.LayerNorm((4, 6)), nn.Tanh(), Mean(), nn.Linear(6, 3)),
+        lambda: torch.randn(ROWS, 4, 5),
+        BookKeepingClippedSum,
+    ),
     "words": (
         lambda: nn.Sequential(nn.Embedding(7, 5, padding_idx=0), nn.LayerNorm(5), Mean(), nn.Linear(5, 3)),
         lambda: torch.randint(0, 7, (ROWS, 6)),
@@ -122,6 +191,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
     ),
     "rnn": (lambda: Recurrent(nn.RNN(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
     "gru": (lambda: Recurrent(nn.GRU(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
+    "words, two ways": (Both, lambda: torch.randint(0, 7, (ROWS, 4)), PerRowClippedSum),
     "lstm": (lambda: Recurrent(nn.LSTM(5, 6, batch_first=True)), lambda: torch.randn(ROWS, 4, 5), PerRowClippedSum),
 }  # fmt: skip
 

@@ -44,13 +44,22 @@ def test_the_test_sees_the_planted_wrong_variance() -> None:
 
 
 def test_coordinates_of_a_draw_are_uncorrelated() -> None:
-    drawn = GaussianNoise(1.0, SeededEntropy(8)).draw(200_000)
-    pairs = drawn.reshape(2, -1)  # the cosine and the sine of each Box–Muller pair
+    drawn = GaussianNoise(1.0, SeededEntropy(8)).draw(8 * module._BLOCK)
+    # The cosine and the sine of each Box–Muller pair.
+    pairs = drawn.reshape(8, 2, -1).swapaxes(0, 1).reshape(2, -1)
     n = pairs.shape[1]
     bound = stats.norm.isf(FALSE_ALARM / 6) / math.sqrt(n)
     assert abs(np.mean(pairs[0] * pairs[1])) < bound
     assert abs(np.mean((pairs[0] ** 2 - 1) * (pairs[1] ** 2 - 1))) < 2 * bound
     assert abs(np.mean(drawn[1:] * drawn[:-1])) < bound
+
+
+def test_no_number_is_returned_twice_however_they_are_asked_for() -> None:
+    sizes = [3, module._BLOCK, 2 * module._BLOCK + 5, 1, module._BLOCK - 9, 18]
+    source = GaussianNoise(2.0, ChaCha20Entropy())
+    drawn = np.concatenate([source.draw(size) for size in sizes])
+    assert len(np.unique(drawn)) == sum(sizes)
+    assert fits(drawn, 2.0)
 
 
 def test_the_tails_are_there() -> None:

@@ -59,6 +59,15 @@ def ready(people, press, idle, qtbot, target):
     return people
 
 
+def test_the_page_says_which_figures_count_in_the_steps_of_the_plan(people, press, idle, qtbot) -> None:
+    """Means are of the values as they are: that values are rounded must not be said of them."""
+    retype(people, qtbot, "fact_cells", 17)
+    QTest.keyClick(people.findChild(QWidget, "fact_cells"), Qt.Key.Key_Return)
+    press(people, "rail_statistics")
+    idle(people)
+    assert text_of(people, "statistics_about").endswith("(age in steps of 5); means and sums do not.")
+
+
 @pytest.fixture
 def hands(ready, qtbot) -> Hands:
     return Hands(ready, qtbot)

@@ -171,3 +171,82 @@ def test_the_same_release_is_drawn_anew_for_another_charge(start, source, tmp_pa
     one, two = (hands.window.session.released[at].result.output for at in (0, 1))
     assert one != two
     assert one.read_bytes() != two.read_bytes()
+
+
+def ask_for_statistics(hands: Hands, epsilon: str, delta: str, target: Path) -> None:
+    """Choose ε and δ on the Statistics page, for the figures that are ticked from the beginning."""
+    if not hands.sees("statistics_output"):
+        hands.click("rail_release")
+        hands.click("release_way_statistics")
+    hands.idle()
+    if hands.sees("statistics_delta_more"):
+        hands.click("statistics_delta_more")
+    hands.type_into("statistics_epsilon_field", epsilon)
+    hands.type_into("statistics_delta", delta)
+    hands.type_into("statistics_output", str(target))
+    hands.idle()
+
+
+def release_statistics(hands: Hands) -> str:
+    """Press Release on the Statistics page, say yes, and return what was asked."""
+    asked = hands.answer("yes")
+    hands.click("statistics_release")
+    hands.until(lambda: bool(asked))
+    hands.idle()
+    return asked[0]
+
+
+def spent() -> list[tuple[str, Decimal, Decimal]]:
+    with Ledger.open() as book:
+        return [(r.status, r.epsilon, r.delta) for r in book.releases()]
+
+
+@pytest.mark.slow
+def test_a_budget_of_epsilon_and_delta_survives_and_what_remains_of_both_is_used(start, source, tmp_path):
+    first = start()
+    open_and_declare(first, source)
+    first.click("rail_ledger")
+    first.idle()
+    first.type_into("ledger_delta", "1e-5")
+    set_cap(first, "2")
+    ask_for_statistics(first, "1.2", "6e-6", tmp_path / "one.csv")
+    assert first.text("fact_statistics_cost") == "ε = 1.2, δ = 6e-06"
+    assert "This charges ε = 1.2 and δ = 6e-06" in release_statistics(first)
+    assert spent() == [("charged", Decimal("1.2"), Decimal("0.000006"))]
+    project = tmp_path / "first.workbench.toml"
+    first.name_file(project)
+    first.key(Qt.Key.Key_S, CTRL)
+    first.until(project.exists)
+    first.idle()
+    first.key(Qt.Key.Key_Q, CTRL)
+    first.until(lambda: not first.window.isVisible())
+
+    again = start()
+    open_and_declare(again, source.rename(tmp_path / "renamed.csv"))
+    assert again.text("budget_figure") == "0.8"
+    refused = tmp_path / "two.csv"
+    ask_for_statistics(again, "1", "5e-6", refused)
+    told = again.text("statistics_problem")
+    assert "needs ε = 1, δ = 5e-06, but only ε = 0.8 and δ = 4e-06 remain" in told
+    again.click("statistics_release")
+    again.until(lambda: again.sees("statistics_refusal"))
+    told = again.text("statistics_refusal")
+    assert told.startswith("✕ Refused, nothing was charged or written.")
+    assert "costs epsilon = 1 but only 0.8 remain" in told
+    assert "needs delta = 5e-06 of which 4e-06 remain" in told
+    assert not refused.exists()
+    assert [line for line in spent() if line[0] != "refused"] == [("charged", Decimal("1.2"), Decimal("0.000006"))]
+    # δ alone is short: ε stays as it is asked for.
+    ask_for_statistics(again, "0.5", "5e-6", refused)
+    assert "Use what remains (ε = 0.5, δ = 4e-06)" in again.see("statistics_use_rest").text()
+    ask_for_statistics(again, "1", "5e-6", refused)
+
+    again.click("statistics_use_rest")
+    again.idle()
+    assert again.text("fact_statistics_cost") == "ε = 0.8, δ = 4e-06"
+    assert "This charges ε = 0.8 and δ = 4e-06" in release_statistics(again)
+    assert refused.is_file()
+    counted = [line for line in spent() if line[0] == "charged"]
+    assert counted[1:] == [("charged", Decimal("0.8"), Decimal("0.000004"))]
+    account = again.window.session.account
+    assert (account.remaining, account.delta_remaining) == (0, 0)

@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 from workbench.params import ParameterError
 from workbench.privacy.accounting.compose import flatten, pure_epsilon
+from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import Composed, PureDp, ZeroConcentrated
-from workbench.privacy.accounting.zcdp import delta_of, epsilon_of, rho_of
+from workbench.privacy.accounting.zcdp import delta_of, rho_of
 from workbench.privacy.central import CentralNoise, NoNoise, ReleasedNoise, StudyNoise
 from workbench.privacy.central.share import Budget, Share, gaussian_variance
 from workbench.statistics.widths import Widths, gaussian_count_width
@@ -35,7 +36,8 @@ def test_rho_is_the_largest_that_implies_epsilon_and_delta(epsilon: str, delta: 
     rho = rho_of(Decimal(epsilon), Decimal(delta))
     assert delta_of(rho, Decimal(epsilon)) <= float(delta) < delta_of(float(rho) * (1 + 1e-7), Decimal(epsilon))
     assert gaussian_delta(float(rho), float(epsilon)) <= float(delta)
-    assert epsilon_of(rho, Decimal(delta)) == Decimal(epsilon)
+    # The account of many releases converts over a grid of orders: never below, and next to nothing above.
+    assert 1 - 1e-9 <= zcdp_epsilon(float(rho), float(delta))[0] / float(epsilon) <= 1 + 2e-5
     # The first conversion (Bun & Steinke 2016): ε = ρ + 2√(ρ·ln(1/δ)); the tight one is never above it.
     assert float(epsilon) <= float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / float(delta)))
 

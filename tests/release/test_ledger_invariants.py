@@ -37,6 +37,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.stewarded: set[str] = set()
 
     def teardown(self) -> None:
+        self.compare_with_the_file()
         self.ledger.close()
         shutil.rmtree(self.folder)
 
@@ -131,8 +132,23 @@ class LedgerMachine(RuleBasedStateMachine):
         unused = self.used(account) == (0, 0) and account not in self.stewarded
         return None if unused else self.cap.get(account)
 
+    @rule(dataset=st.sampled_from(DATASETS), epsilon=EPSILONS)
+    def crash(self, dataset: str, epsilon: str) -> None:
+        """Die before a charge is committed: nothing of it is left, and what was committed is."""
+        with pytest.raises(ZeroDivisionError):
+            self.die_while_charging(dataset, epsilon)
+        self.compare_with_the_file()
+
+    def die_while_charging(self, dataset: str, epsilon: str) -> None:
+        with self.ledger._transaction():
+            self.ledger.set_cap(dataset, Decimal(10**9), Decimal("0.5"))
+            self.ledger.reserve(dataset, loss_of(epsilon), work="test")
+            assert self.ledger.account(dataset).cap is not None
+            raise ZeroDivisionError
+
     @rule()
     def reopen(self) -> None:
+        self.compare_with_the_file()
         self.ledger.close()
         self.ledger = Ledger.open(self.folder / "ledger.sqlite")
 
@@ -149,8 +165,16 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_chain_is_whole_and_the_statuses_are_those_of_the_last_entries(self) -> None:
-        assert self.ledger.verify() == []
-        assert {r.release_id: r.status for r in self.ledger.releases() if r.status != "refused"} == self.status
+        releases = self.ledger.releases()
+        assert {r.release_id: r.status for r in releases if r.status != "refused"} == self.status
+        assert self.ledger._chain.problems(self.ledger._start(), self.ledger._head()) == []
+
+    def compare_with_the_file(self) -> None:
+        """What is remembered of an open ledger is what is in its file, and that is whole."""
+        with Ledger.read(self.ledger.path) as fresh:
+            assert fresh.verify() == []
+            assert list(fresh.entries()) == list(self.ledger.entries())
+            assert fresh.releases() == self.ledger.releases()
 
 
 TestLedger = LedgerMachine.TestCase

@@ -88,13 +88,37 @@ def test_the_count_in_hundreds_of_interleavings(acts: list[tuple[str, str]]) -> 
     check_interleaving(acts)
 
 
-@pytest.mark.slow
-class TestLedgerTwoThousand(LedgerMachine.TestCase):
-    """The machine of the invariants, in 2,000 interleavings."""
+FIVE_HUNDRED = settings(
+    max_examples=500, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
-    settings = settings(
-        max_examples=2000, stateful_step_count=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+
+@pytest.mark.slow
+class TestLedgerTwoThousandFirst(LedgerMachine.TestCase):
+    """The machine of the invariants, interleavings 1 to 500."""
+
+    settings = FIVE_HUNDRED
+
+
+@pytest.mark.slow
+class TestLedgerTwoThousandSecond(LedgerMachine.TestCase):
+    """Interleavings 501 to 1,000."""
+
+    settings = FIVE_HUNDRED
+
+
+@pytest.mark.slow
+class TestLedgerTwoThousandThird(LedgerMachine.TestCase):
+    """Interleavings 1,001 to 1,500."""
+
+    settings = FIVE_HUNDRED
+
+
+@pytest.mark.slow
+class TestLedgerTwoThousandFourth(LedgerMachine.TestCase):
+    """Interleavings 1,501 to 2,000."""
+
+    settings = FIVE_HUNDRED
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.api.plans import plan
 from workbench.api.studies import curve, why
 from workbench.api.study_warning import PrivateStudyWarning
-from workbench.api.tables import estimate, release, verify
+from workbench.api.tables import bundle, estimate, release, verify
 from workbench.sanitize.plan import Plan, load_plan
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
     "Plan",
     "PrivateStudyWarning",
     "Released",
+    "bundle",
     "curve",
     "estimate",
     "fit_on_release",

@@ -94,6 +94,28 @@ def verify(path: Place) -> list[str]:
     return verify_any(Path(path))
 
 
+def bundle(path: Place, folder: Place, *, ledger: Place | bool = True, signed: bool = False) -> Path:
+    """Make a release that stands into a bundle: a new folder with everything that checks it; return the folder.
+
+    Args:
+        path: the released file, or the folder of a model.
+        folder: the new folder.
+        ledger: the ledger that the release was charged to; ``True`` is the default one.
+        signed: whether to sign it with this user's key.
+
+    Raises:
+        InputError: the folder exists or cannot be written, the ledger does not know the release, or there is no key.
+        CheckFailedError: the release is not what its certificate and the ledger say.
+    """
+    from workbench.release.bundle.write_bundle import write_bundle
+    from workbench.release.documents.verified_release import verified
+
+    told = verified(Path(path), CancelToken())
+    with Ledger.read(place_of(ledger)) as opened:
+        write_bundle(told, Path(folder), opened, signed=signed)
+    return Path(folder)
+
+
 def estimate(
     path: Place,
     *,

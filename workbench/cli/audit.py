@@ -1,4 +1,4 @@
-"""``workbench audit``: what the outputs of a mechanism prove about its ε, independently of its table."""
+"""``workbench audit``: what the outputs of a mechanism, or of the private step, prove about its ε by themselves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.cli import audit_dpsgd
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.mechanism import CellOptions
 from workbench.cli.tables import figure
@@ -36,8 +37,10 @@ class AuditOptions(Parameters):
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="MECHANISM", help="one of " + ", ".join(m.name for m in mechanisms.MECHANISMS))
-    for declared in (LocalParameters, AuditOptions, CellOptions):
+    names = [m.name for m in mechanisms.MECHANISMS]
+    told = f"one of {', '.join(names)}; or {audit_dpsgd.NAME}, the step that trains networks"
+    parser.add_argument("name", metavar="MECHANISM", help=told)
+    for declared in (LocalParameters, AuditOptions, CellOptions, audit_dpsgd.StepOptions):
         add_options(parser, declared)
 
 
@@ -49,9 +52,11 @@ def _cells(options: CellOptions, chosen: Mechanism) -> Cells:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    chosen = mechanism(options.name)
     asked = read_options(options, AuditOptions)
     claim = read_options(options, LocalParameters).epsilon
+    if options.name == audit_dpsgd.NAME:
+        return audit_dpsgd.run(options, context, claim, asked.seed)
+    chosen = mechanism(options.name)
     cells = _cells(read_options(options, CellOptions), chosen)
     entropy = OsEntropy() if asked.seed is None else SeededEntropy(asked.seed)
     found = audit_mechanism(chosen, cells, claim, samples=asked.samples, entropy=entropy, cancel=context.cancel)
@@ -72,6 +77,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if result["mechanism"] == audit_dpsgd.NAME:
+        return audit_dpsgd.text(result)
     claim, caught = figure(result["epsilon"]), result["power"]["epsilon"]
     counts = result["counts"]
     odds = f"{1 - result['confidence']:.0e}"

@@ -23,18 +23,18 @@ COMMANDS: tuple[str, ...] = (
     "why",
     "fit",
     "dpsgd",
+    "grid",
     "predict",
     "budget",
     "explain",
     "audit",
+    "memory",
     "ledger",
     "samples",
     "gui",
 )
 
 LATER: tuple[str, ...] = (
-    "grid",
-    "memory",
     "anonymity",
     "generalize",
     "attack",

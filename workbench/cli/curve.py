@@ -19,6 +19,8 @@ from workbench.paths import user_data
 from workbench.processes.dask_address import FORMS, scheduler_address
 from workbench.processes.executor import MOST_JOBS, cores
 from workbench.release.atomic import PartFile, remove_stale_parts, write_error
+from workbench.release.documents.study_report import study_report
+from workbench.release.documents.written_document import check_document_path, write_document
 from workbench.render.curve_figure import curve_figure
 from workbench.render.offscreen import check_plot_path, write_figure
 from workbench.render.palette import THEMES
@@ -50,6 +52,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw them (.png or .svg)")
+    parser.add_argument(
+        "--report", type=Path, metavar="PDF", help="also write an internal report, marked as private on every page"
+    )
     parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
 
 
@@ -99,11 +104,14 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             journal.discard()
     if options.plot is not None:
         write_figure(curve_figure(result, _source(options.data)), options.plot, theme=theme)
+    if options.report is not None:
+        write_document(study_report(curve_figure(result, _source(options.data)), to_csv(result.rows)), options.report)
     return {
         "rows": len(result.rows),
         "seconds": round(time.monotonic() - begun, 3),
         "output": str(options.output),
         **({} if options.plot is None else {"plot": str(options.plot)}),
+        **({} if options.report is None else {"report": str(options.report)}),
         "private": True,
         **_figures(result),
     }
@@ -112,11 +120,18 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
 def _check_places(options: argparse.Namespace) -> None:
     if options.output.absolute() == Path(options.data).absolute():
         raise InputError("the output is the table itself", str(options.output), "name another file")
-    if options.plot is None:
-        return
-    check_plot_path(options.plot)
-    if options.plot.absolute() == options.output.absolute():
-        raise InputError("plot and output are one file", str(options.plot), "give them two names")
+    if options.report is not None:
+        if options.report.suffix.lower() != ".pdf":
+            raise InputError("a report is a .pdf file", str(options.report), "end the name in .pdf")
+        check_document_path(options.report)
+    if options.plot is not None:
+        check_plot_path(options.plot)
+    named = [options.output, *(path for path in (options.plot, options.report) if path is not None)]
+    for at, path in enumerate(named):
+        if path.absolute() == Path(options.data).absolute():
+            raise InputError("an output is the table itself", str(path), "name another file")
+        if path.absolute() in [other.absolute() for other in named[:at]]:
+            raise InputError("two outputs are one file", str(path), "give them different names")
 
 
 def _tell_unused(names: tuple[str, ...], declared: list[str], context: Context) -> None:
@@ -172,6 +187,7 @@ def _text(result: Mapping[str, Any]) -> str:
         *result["left_out"],
         f"{result['rows']} rows in {result['output']} (private as well, though the file cannot say so)"
         + (f", plot in {result['plot']}" if "plot" in result else "")
+        + (f", report in {result['report']}" if "report" in result else "")
         + f", {result['seconds']:.0f} s",
     ]
     return "\n".join(lines)

@@ -29,7 +29,7 @@ _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 s
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    metavar = "cap|show|verify|export|version|group|separate|name|count|backup|move"
+    metavar = "cap|show|verify|export|version|group|separate|name|count|backup|move|merge|accept"
     actions = parser.add_subparsers(dest="action", required=True, metavar=metavar)
     cap = actions.add_parser("cap", help="set the cap of a dataset", allow_abbrev=False)
     add_data(cap)
@@ -66,6 +66,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         copy = actions.add_parser(verb, help=told, allow_abbrev=False)
         copy.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the new file")
         copies.append(copy)
+    merge = actions.add_parser(
+        "merge", help="take over the accounts of another ledger, which then charges no more", allow_abbrev=False
+    )
+    merge.add_argument("other", type=Path, metavar="OTHER", help="the ledger that becomes part of this one")
+    accept = actions.add_parser(
+        "accept", help="go on with a ledger that is older than the one this computer has seen", allow_abbrev=False
+    )
     name = actions.add_parser("name", help="give the account of a dataset a public name", allow_abbrev=False)
     add_data(name)
     name.add_argument(
@@ -79,7 +86,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ),
         actions.add_parser("verify", help="check that no entry was altered or removed", allow_abbrev=False),
     ]
-    for sub in (cap, version, group, separate, name, count, export, *copies, *others):
+    for sub in (cap, version, group, separate, name, count, export, *copies, merge, accept, *others):
         add_ledger(sub)
         sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object")
 
@@ -100,6 +107,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     }
     if options.action in ("backup", "move"):
         return _copied(options)
+    if options.action in ("merge", "accept"):
+        return _merged(options) if options.action == "merge" else _accepted(options)
     with Ledger.open(options.ledger) as ledger:
         for sentence in recover(ledger):
             context.emit(Notice("info", sentence))
@@ -139,6 +148,21 @@ def _copied(options: argparse.Namespace) -> dict[str, Any]:
         target = ledger.back_up(options.output) if options.action == "backup" else ledger.move(options.output)
     with Ledger.read(target) as copied:
         return {**_show(copied), "output": str(target), "done": options.action}
+
+
+def _merged(options: argparse.Namespace) -> dict[str, Any]:
+    """Take over the entries of another ledger."""
+    path, other = existing_ledger(options.ledger), existing_ledger(options.other)
+    with Ledger.open(path) as ledger, Ledger.open(other) as taken:
+        told = vars(ledger.merge(taken))
+        return {**_show(ledger), "merged": {**told, "ledger": str(taken.path)}}
+
+
+def _accepted(options: argparse.Namespace) -> dict[str, Any]:
+    """Record that a ledger goes on although entries are missing in it."""
+    with Ledger.open(existing_ledger(options.ledger)) as ledger:
+        mark = ledger.accept()
+        return {**_show(ledger), "accepted": {"missing": mark.seq, "time": mark.time}}
 
 
 def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
@@ -201,7 +225,9 @@ def _verify(options: argparse.Namespace) -> dict[str, Any]:
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
-            return {**nothing, "problems": problems} if problems else {**_show(ledger), "problems": []}
+            mark = ledger.seen()
+            seen = None if mark is None else {"entry": mark.seq, "time": mark.time}
+            return {**(nothing if problems else _show(ledger)), "problems": problems, "seen": seen}
     except CheckFailedError as error:
         return {**nothing, "problems": [str(error)]}
 
@@ -235,7 +261,7 @@ def _budget(account: Account) -> dict[str, float | None]:
 
 def _text(result: Mapping[str, Any]) -> str:
     if result.get("problems"):
-        return "\n".join(["the ledger has been altered:", *(f"  {p}" for p in result["problems"])])
+        return "\n".join(["the ledger is not as it was written:", *(f"  {p}" for p in result["problems"])])
     if "chain" in result and "output" not in result:
         return json.dumps(result, indent=2)
     lines = [
@@ -255,6 +281,22 @@ def _text(result: Mapping[str, Any]) -> str:
         if result["count"]["method"] == FILTER:
             order, delta = result["count"]["order"], figure(float(result["count"]["delta"]))
             lines.append(f"  counted by a Rényi filter of order {order}, for which delta = {delta} is set aside")
+    if "problems" in result:
+        seen = result["seen"]
+        lines.append(
+            f"  it has the newest entry that this computer has seen (entry {seen['entry']})"
+            if seen
+            else "  this computer has not charged it before, so an older copy of it would not be noticed"
+        )
+    if "merged" in result:
+        told = result["merged"]
+        lines.append(
+            f"merged from {told['ledger']}: {_number(told['releases'], 'release')} and "
+            f"{_number(told['tables'], 'table')}, beside {_number(told['shared'], 'release')} that both held; "
+            "that ledger charges no more"
+        )
+    if "accepted" in result:
+        lines.append(f"accepted: this ledger goes on without entry {result['accepted']['missing']}, and records it")
     if "done" in result:
         lines.append(f"{'copied' if result['done'] == 'backup' else 'moved'} to {result['output']}, with its key")
     rows = [
@@ -286,6 +328,10 @@ def _text(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def _amount(value: float | None) -> str:
     """Return an amount as a person reads it; a dash where the next release sets it."""
     return "–" if value is None else figure(value)
@@ -303,7 +349,7 @@ def _known_as(called: str, dataset: str) -> str:
 
 COMMAND = Command(
     name="ledger",
-    help="the privacy budget of every table: show, verify, cap, name, count, version, group, backup and more",
+    help="the privacy budget of every table: show, verify, cap, name, count, version, group, backup, merge and more",
     example="workbench ledger cap sample:people --epsilon 5 --ledger trial.sqlite",
     configure=_configure,
     run=_run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,14 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import SinglePrecision
 from workbench.deep.layer_rules import outer_squares, rule_of, single_position
+from workbench.deep.memory import out_of_memory
 from workbench.deep.row_chunks import chunks
+
+_MOST_TERMS = 2**16
+"""Squares that a norm sums in single precision (rounding takes .4 % of C for so many); more are summed in double."""
+
+_IMAGES = 4
+"""Axes of a batch of images: (b, channels, height, width)."""
 
 _NUMBERS_AT_ONCE = 2**24
 """Numbers of rows' gradients of one layer that are in memory at once (64 MB)."""
@@ -57,6 +65,7 @@ class BookKeepingClippedSum:
         """
         self._network = network
         self._rows = physical_batch
+        self._layout = torch.channels_last  # pooling is several times as fast
         self._watch = watch
         self._layers = _layers(network)
         for layer in network.modules():
@@ -72,7 +81,7 @@ class BookKeepingClippedSum:
         for part in chunks(len(targets), self._rows):
             x, y = inputs[part], targets[part]
             present = y >= 0
-            logits, losses = self._passes(x, y, present)
+            logits, losses = self._tried(x, y, present)
             self._watch()
             total += self._sum(present)
             if measure:
@@ -81,6 +90,19 @@ class BookKeepingClippedSum:
                 correct += int(((logits.argmax(1) == y) & present).sum())
         self._forget()
         return StepSums(total, rows, loss, correct, measured=measure)
+
+    def _tried(self, x: Tensor, y: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
+        """Pass images with channels last, unless the network turns out to need them first."""
+        if x.dim() == _IMAGES and self._layout is torch.channels_last:
+            try:
+                # A copy: one channel is in either order already, and its strides would not say so.
+                last = torch.empty_like(x, memory_format=torch.channels_last).copy_(x)
+                return self._passes(last, y, present)
+            except RuntimeError as error:
+                if out_of_memory(error):
+                    raise
+                self._layout = torch.contiguous_format  # the network looks at its tensors as they lie in memory
+        return self._passes(x, y, present)
 
     def _passes(self, x: Tensor, y: Tensor, present: Tensor) -> tuple[Tensor, Tensor]:
         """Run forward and backward; leave input and gradient of the output in every layer."""
@@ -127,46 +149,62 @@ class BookKeepingClippedSum:
                 squares.append(outer_squares(layer.module, x, g))
             else:
                 parts = [self._of_rows(layer, x[p], g[p]) for p in self._portions(layer, len(x))]
-                squares.append(torch.cat([square for square, _ in parts]))
+                squares.append(torch.cat([square for square, _ in parts]) if len(parts) > 1 else parts[0][0])
                 kept.append(parts[0][1] if len(parts) == 1 else None)
         factors = self.clipping.of(len(present)).factors(torch.stack(squares, 1))
-        factors = torch.nan_to_num(factors, nan=0.0) * present.unsqueeze(1)
+        factors = torch.nan_to_num_(factors, nan=0.0).mul_(present.unsqueeze(1))
         total = torch.empty(self._size, device=present.device)
-        for i, (layer, gradients) in enumerate(zip(self._layers, kept, strict=True)):
-            self._add(layer, gradients, factors[:, min(i, factors.shape[1] - 1)], total)
+        for clean in (False, True):
+            for i, (layer, gradients) in enumerate(zip(self._layers, kept, strict=True)):
+                self._write(layer, gradients, factors[:, min(i, factors.shape[1] - 1)], total, clean=clean)
+            # 0·∞ is not a number: then rows that are left out are set to zero, which costs a pass over all numbers.
+            if math.isfinite(float(total.sum())):
+                break
         return total
 
     def _portions(self, layer: _Layer, rows: int) -> list[slice]:
-        size = sum(s.stop - s.start for s in layer.parameters.values())
-        return chunks(rows, max(1, _NUMBERS_AT_ONCE // size))
+        return chunks(rows, max(1, _NUMBERS_AT_ONCE // _numbers(layer)))
 
     def _of_rows(self, layer: _Layer, x: Tensor, g: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the squared norms of the rows' gradients and the gradients, each (b, p) in its order of memory."""
         rule = rule_of(layer.module)
         assert rule is not None
-        gradients = {name: w.flatten(1) for name, w in rule(layer.module, x, g).items()}
-        squares = [torch.linalg.vector_norm(w, dim=1, dtype=torch.float64).square_() for w in gradients.values()]
+        gradients = rule(layer.module, x, g)
+        precision = torch.float32 if _numbers(layer) <= _MOST_TERMS else torch.float64
+        squares = [
+            torch.linalg.vector_norm(_in_memory(w).flatten(1), dim=1, dtype=precision).square_()
+            for w in gradients.values()
+        ]
         return (squares[0] if len(squares) == 1 else torch.stack(squares).sum(0)).float(), gradients
 
-    def _add(self, layer: _Layer, gradients: dict[str, Tensor] | None, factor: Tensor, total: Tensor) -> None:
+    def _write(
+        self, layer: _Layer, gradients: dict[str, Tensor] | None, factor: Tensor, total: Tensor, *, clean: bool
+    ) -> None:
+        """Write a layer's part of the sum; ``clean``: rows with the factor 0 may hold what is no number."""
         x, g = layer.inputs, layer.outputs
         assert x is not None
         assert g is not None
         places = layer.parameters
-        finite = factor > 0
+        used = factor > 0 if clean else None
         if single_position(layer.module, x):
-            scaled = torch.where(finite[:, None], g * factor[:, None], 0.0)
-            total[places["weight"]] = (scaled.T @ torch.where(finite[:, None], x, 0.0)).flatten()
+            if used is not None:
+                x, g = (torch.where(used[:, None], t, 0.0) for t in (x, g))
+            scaled = g * factor[:, None]
+            torch.mm(scaled.T, x, out=total[places["weight"]].view(g.shape[1], x.shape[1]))
             if "bias" in places:
-                total[places["bias"]] = scaled.sum(0)
+                torch.sum(scaled, 0, out=total[places["bias"]])
             return
         for name in places:
             total[places[name]] = 0
         for part in self._portions(layer, len(x)):
             found = gradients if gradients is not None else self._of_rows(layer, x[part], g[part])[1]
             for name, w in found.items():
-                # 0·∞ is not a number: rows that are left out are set to zero where there is one.
-                clean = w if bool(w.isfinite().all()) else torch.where(finite[part][:, None], w, 0.0)
-                total[places[name]] += factor[part] @ clean
+                dense = _in_memory(w)
+                flat = dense.flatten(1)
+                if used is not None:
+                    flat = torch.where(used[part][:, None], flat, 0.0)
+                there = total[places[name]].view(w.shape[1:])
+                there += _as_named((factor[part] @ flat).view(dense.shape[1:]), w)
 
     def _forget(self) -> None:
         for layer in self._layers:
@@ -199,11 +237,34 @@ def _layers(network: nn.Module) -> list[_Layer]:
     return found
 
 
+def _numbers(layer: _Layer) -> int:
+    return sum(s.stop - s.start for s in layer.parameters.values())
+
+
 def _terms(layer: _Layer) -> int:
-    """Return the squares in a row's norm that are summed in single precision: none but at a single position."""
+    """Return the squares in a row's norm that are summed in single precision."""
     if type(layer.module) is nn.Linear:
-        return layer.module.in_features + layer.module.out_features
-    return 1
+        # At several positions the rows' gradients are made, at one they are not: the larger of the two counts.
+        several = _numbers(layer) if _numbers(layer) <= _MOST_TERMS else 1
+        return max(layer.module.in_features + layer.module.out_features, several)
+    return _numbers(layer) if _numbers(layer) <= _MOST_TERMS else 1
+
+
+def _order(w: Tensor) -> list[int]:
+    """Return the axes of a row's gradient as they lie in memory, the slowest first."""
+    stride = w.stride()
+    return sorted(range(1, w.dim()), key=lambda axis: (-stride[axis], axis))
+
+
+def _in_memory(w: Tensor) -> Tensor:
+    """Return ``w`` (b, …) with the axes of a row in the order of its memory: it can be flattened without a copy."""
+    return w.permute(0, *_order(w))
+
+
+def _as_named(total: Tensor, w: Tensor) -> Tensor:
+    """Return a sum over the rows of :func:`_in_memory` with the axes of ``w``."""
+    order = _order(w)
+    return total.permute(*(order.index(axis) for axis in range(1, w.dim())))
 
 
 @contextmanager

@@ -8,8 +8,7 @@ costs. Pooling takes maxima of slices.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -17,23 +16,9 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import SinglePrecision
 from workbench.deep.flat_parameters import Places
-from workbench.deep.row_chunks import chunks
+from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, activation_backward
+from workbench.deep.row_chunks import IMAGE_ROWS, chunks
 from workbench.deep.table_kernel import ACTIVATIONS, measured
-
-_MOST_ROWS = 96
-"""Rows of a chunk: more leave the processor's cache, and rounding takes more from C (.11 % here)."""
-
-_PAIR = 2
-"""Side of the windows that pooling takes the maximum of."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Stage:
-    """A convolution, its activation, and the stride of the pooling behind it (0: none)."""
-
-    convolution: nn.Conv2d
-    relu: bool
-    pool: int
 
 
 def fits(network: nn.Module) -> bool:
@@ -62,205 +47,130 @@ class ImageClippedSum:
         assert parsed is not None
         self._stages, self._linear, self._relu = parsed
         self._unflatten = network[0] if isinstance(network[0], nn.Unflatten) else None
-        self._rows = min(physical_batch, _MOST_ROWS)
+        self._rows = min(physical_batch, IMAGE_ROWS)
         self._watch = watch
         self._places = Places(network)
+        self._minus = torch.full((self._rows, 1), -1.0)
+        self._held: list[Tensor] = []
+        self._rooms: dict[int, _Room] = {}
+        self._shape: tuple[int, ...] = ()
         largest = max(stage.convolution.weight.numel() + stage.convolution.out_channels for stage in self._stages)
         widest = max(layer.in_features + layer.out_features for layer in self._linear)
         self.clipping = SinglePrecision(rule, clip, max(largest, widest) + len(self._stages) + len(self._linear))
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch; ``total`` is overwritten by the next call."""
-        parts = chunks(len(targets), self._rows)
         total = self._places.total
-        whole = total.zero_() if not parts else total if len(parts) == 1 else total.new_zeros(len(total)).double()
-        rows, loss, correct = 0, 0.0, 0
         with torch.inference_mode():
-            for part in parts:
+            if 0 < len(targets) <= self._rows:
+                return StepSums(total, *self._chunk(inputs, targets, measure=measure), measured=measure)
+            whole = total.new_zeros(len(total), dtype=torch.float64)
+            rows, loss, correct = 0, 0.0, 0
+            for part in chunks(len(targets), self._rows):
                 told = self._chunk(inputs[part], targets[part], measure=measure)
                 rows, loss, correct = rows + told[0], loss + told[1], correct + told[2]
-                if whole is not total:
-                    whole += total
+                whole += total
         return StepSums(whole, rows, loss, correct, measured=measure)
+
+    def _room(self, rows: int, shape: Sequence[int]) -> _Room:
+        """Return the memory for ``rows`` images of ``shape``; it is one for all numbers of rows."""
+        if tuple(shape) != self._shape:
+            self._shape, self._held, self._rooms = tuple(shape), [], {}
+        room = self._rooms.get(rows)
+        if room is None:
+            memory = Memory(rows, self._rows, self._held)
+            room = self._rooms[rows] = _Room(self._stages, self._linear, shape, memory)
+        return room
 
     def _chunk(self, x: Tensor, y: Tensor, *, measure: bool) -> tuple[int, float, int]:
         """Write Σ fᵢgᵢ of one chunk into the flat total; return rows, loss and rows classified right."""
-        passes = [_Pass(stage) for stage in self._stages]
-        image = (x if self._unflatten is None else self._unflatten(x)).permute(0, 2, 3, 1)
+        image = x if self._unflatten is None else self._unflatten(x)
+        room, last = self._room(len(y), image.shape[1:]), len(self._linear) - 1
+        passes, h, slopes = room.passes, room.entering, room.slopes
+        image = image.permute(0, 2, 3, 1)
         for one in passes:
-            image = one.forward(image)
-        shape = image.shape
-        h = [image.permute(0, 3, 1, 2).flatten(1)]
+            one.forward(image)
+            image = one.output
+        room.features.copy_(image.permute(0, 3, 1, 2))
         for i, layer in enumerate(self._linear):
-            out = torch.addmm(layer.bias, h[-1], layer.weight.t())
-            if i < len(self._relu):
-                out = out.relu_() if self._relu[i] else out.tanh_()
-            h.append(out)
+            torch.addmm(layer.bias, h[i], layer.weight.t(), out=h[i + 1])
+            if i < last:
+                h[i + 1].relu_() if self._relu[i] else h[i + 1].tanh_()
         present = y >= 0
         classes = y.clamp_min(0).unsqueeze(1)
         told = measured(h[-1], classes, present) if measure else (0, 0.0, 0)
-        slope = torch.softmax(h[-1], 1)
-        slope.scatter_add_(1, classes, slope.new_full((len(y), 1), -1.0))
-        slopes = [slope]
-        for i in range(len(self._linear) - 1, -1, -1):
-            slope = slopes[0] @ self._linear[i].weight
+        torch.softmax(h[-1], 1, out=slopes[-1])
+        slopes[-1].scatter_add_(1, classes, self._minus[: len(y)])
+        for i in range(last, -1, -1):
+            torch.mm(slopes[i + 1], self._linear[i].weight, out=slopes[i])
             if i > 0:
-                slope = _activation_backward(slope, h[i], relu=self._relu[i - 1])
-            slopes.insert(0, slope)
-        below = slopes[0].view(len(y), shape[3], shape[1], shape[2]).permute(0, 2, 3, 1)
-        for i in range(len(passes) - 1, -1, -1):
-            below = passes[i].backward(below, first=i == 0)
+                activation_backward(slopes[i], h[i], relu=self._relu[i - 1], out=slopes[i])
+        below = room.below.permute(0, 2, 3, 1)
+        for one in reversed(passes):
+            one.backward(below)
+            below = one.below
         self._watch()
         squares = [one.squares() for one in passes]
         for entering, leaving in zip(h, slopes[1:], strict=False):
             square = torch.linalg.vector_norm(entering, dim=1).square_().add_(1)
             squares.append(square.mul_(torch.linalg.vector_norm(leaving, dim=1).square_()))
         norms = torch.stack(squares, 1)
-        factors = self.clipping.of(len(y)).factors(norms) * present.unsqueeze(1)
-        self._sum(passes, h, slopes[1:], factors)
+        factors = self.clipping.of(len(y)).factors(norms).mul_(present.unsqueeze(1))
+        each = factors.expand(-1, len(squares)).unbind(1)
+        for slope, factor in zip(slopes[1:], each[len(passes) :], strict=True):
+            slope.mul_(factor.unsqueeze(1))
+        self._sum(room, each)
         if not math.isfinite(float(self._places.total.sum())):
             # 0·∞ is not a number: rows without a finite gradient are set to zero where there is one.
             left = ~norms.isfinite().all(1)
-            for tensor in [*h, *slopes, *(t for one in passes for t in one.of_rows)]:
+            for tensor in [*h, *slopes, *(t for one in passes for t in (one.of_weight, one.of_bias)), factors]:
                 tensor[left] = 0
-            factors[left] = 0
-            self._sum(passes, h, slopes[1:], factors)
+            self._sum(room, each)
         return told
 
-    def _sum(self, passes: list[_Pass], h: list[Tensor], slopes: list[Tensor], factors: Tensor) -> None:
-        each = factors.expand(-1, len(passes) + len(slopes)).unbind(1)
-        for one, factor in zip(passes, each, strict=False):
+    def _sum(self, room: _Room, each: Sequence[Tensor]) -> None:
+        """Write the sums of the rows' gradients times ``each`` layer's factors; linear layers' slopes have theirs."""
+        for one, factor in zip(room.passes, each, strict=False):
             convolution = one.stage.convolution
             assert convolution.bias is not None
-            of_weight, of_bias = one.of_rows
-            weight = (factor @ of_weight.flatten(1)).view(
+            weight = (factor @ one.of_weight.flatten(1)).view(
                 convolution.out_channels, *convolution.kernel_size, convolution.in_channels
             )
             self._places.of(convolution.weight).copy_(weight.permute(0, 3, 1, 2))
-            torch.mv(of_bias.t(), factor, out=self._places.of(convolution.bias))
-        for layer, entering, leaving, factor in zip(self._linear, h, slopes, each[len(passes) :], strict=False):
-            scaled = leaving * factor.unsqueeze(1)
-            torch.mm(scaled.t(), entering, out=self._places.of(layer.weight))
-            torch.sum(scaled, 0, out=self._places.of(layer.bias))
+            torch.mv(one.of_bias.t(), factor, out=self._places.of(convolution.bias))
+        for layer, entering, slope in zip(self._linear, room.entering, room.slopes[1:], strict=False):
+            torch.mm(slope.t(), entering, out=self._places.of(layer.weight))
+            torch.sum(slope, 0, out=self._places.of(layer.bias))
 
 
-class _Pass:
-    """One stage on one chunk, forward and backward.
+class _Room:
+    """The memory of a chunk.
 
     Attributes:
-        stage: its layers.
-        of_rows: after ``backward``: the rows' gradients of the weight (b, k, patch) and of the bias (b, k).
+        passes: the stages.
+        entering: what enters the linear layers (b, d), and last the logits.
+        slopes: their gradients.
+        features: ``entering[0]`` as channels of an image (b, k, h, w).
+        below: its gradient.
     """
 
-    def __init__(self, stage: _Stage) -> None:
-        self.stage = stage
-        self.of_rows: tuple[Tensor, Tensor]
-        self._given: Tensor
-        self._patches: Tensor
-        self._active: Tensor
-        self._gaps: list[Tensor] = []
-
-    def forward(self, image: Tensor) -> Tensor:
-        """Return the output (b, h, w, k) of ``image`` (b, h, w, c)."""
-        layer = self.stage.convolution
-        (down, across), (high, wide), (pad_h, pad_w) = layer.stride, layer.kernel_size, _padding(layer)
-        if pad_h or pad_w:
-            image = nn.functional.pad(image, (0, 0, pad_w, pad_w, pad_h, pad_h))
-        self._given = image = image.contiguous()
-        rows, height, width, channels = image.shape
-        out = ((height - high) // down + 1, (width - wide) // across + 1)
-        step = image.stride()
-        windows = image.as_strided(
-            (rows, *out, high, wide * channels), (step[0], step[1] * down, step[2] * across, step[1], 1)
-        )
-        self._patches = windows.reshape(rows * out[0] * out[1], high * wide * channels)
-        assert layer.bias is not None
-        active = torch.addmm(layer.bias, self._patches, self._matrix().t())
-        active = active.relu_() if self.stage.relu else active.tanh_()
-        self._active = active = active.view(rows, *out, layer.out_channels)
-        if self.stage.pool:
-            for axis in (1, 2):
-                first, second = self._pairs(active, axis)
-                self._gaps.append(first - second)
-                active = torch.maximum(first, second)
-        return active
-
-    def backward(self, slope: Tensor, *, first: bool) -> Tensor:
-        """Make the rows' gradients; return the gradient of the input (nothing useful at the first stage)."""
-        slope = slope.contiguous()
-        if self.stage.pool:
-            for axis in (2, 1):
-                slope = self._unpooled(slope, axis)
-        slope = _activation_backward(slope, self._active, relu=self.stage.relu)
-        rows, channels = len(slope), slope.shape[3]
-        flat = slope.view(rows, -1, channels)
-        patches = self._patches.view(rows, flat.shape[1], -1)
-        self.of_rows = (torch.bmm(flat.transpose(1, 2), patches), flat.sum(1))
-        return slope if first else self._to_input(flat)
-
-    def _unpooled(self, slope: Tensor, axis: int) -> Tensor:
-        """Return the gradient before pooling along an axis: each goes to the larger of its two."""
-        gap = self._gaps[axis - 1]
-        shape = list(gap.shape)
-        shape[axis] = self._active.shape[axis]
-        to_first = torch.ops.aten.threshold_backward(slope, gap, 0)
-        spread = slope.new_zeros(shape)
-        one, other = self._pairs(spread, axis)
-        other += slope.sub_(to_first)
-        one += to_first
-        return spread
-
-    def _to_input(self, slope: Tensor) -> Tensor:
-        """Return the gradient of the input: that of the patches, added where they were cut."""
-        layer = self.stage.convolution
-        rows, height, width, channels = self._given.shape
-        (down, across), (high, wide), (pad_h, pad_w) = layer.stride, layer.kernel_size, _padding(layer)
-        out = self._active.shape[1:3]
-        of_patches = (slope.reshape(-1, slope.shape[2]) @ self._matrix()).view(rows, *out, high, wide * channels)
-        back = torch.zeros_like(self._given)
-        step = back.stride()
-        apart = -(-wide // across)  # so many windows on are the next that do not overlap
-        for begin in range(min(apart, out[1])):
-            here = of_patches[:, :, begin::apart]
-            strides = (step[0], step[1] * down, step[2] * across * apart, 1)
-            for line in range(high):
-                offset = line * step[1] + begin * across * step[2]
-                back.as_strided((rows, *here.shape[1:3], wide * channels), strides, offset).add_(here[:, :, :, line])
-        return back[:, pad_h : height - pad_h, pad_w : width - pad_w]
-
-    def squares(self) -> Tensor:
-        """Return the squared norms (b,) of the rows' gradients."""
-        of_weight, of_bias = self.of_rows
-        square = torch.linalg.vector_norm(of_weight.flatten(1), dim=1).square_()
-        squares: Tensor = square.add_(torch.linalg.vector_norm(of_bias, dim=1).square_())
-        return squares
-
-    def _matrix(self) -> Tensor:
-        layer = self.stage.convolution
-        return layer.weight.permute(0, 2, 3, 1).reshape(layer.out_channels, -1)
-
-    def _pairs(self, image: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-        """Return the first and the second of each window's neighbours along an axis."""
-        stride = self.stage.pool
-        count = (image.shape[axis] - _PAIR) // stride + 1
-        cut = [slice(None)] * axis
-        first, second = slice(0, (count - 1) * stride + 1, stride), slice(1, (count - 1) * stride + 2, stride)
-        return image[(*cut, first)], image[(*cut, second)]
+    def __init__(
+        self, stages: Sequence[Stage], linear: Sequence[nn.Linear], shape: Sequence[int], memory: Memory
+    ) -> None:
+        """Take the memory for images of ``shape`` (channels, height, width)."""
+        self.passes: list[Pass] = []
+        before, size = None, (shape[1], shape[2], shape[0])
+        for stage in stages:
+            self.passes.append(Pass(stage, memory, size, before))
+            before = self.passes[-1].output
+            size = (before.shape[1], before.shape[2], before.shape[3])
+        widths = [layer.in_features for layer in linear] + [linear[-1].out_features]
+        self.entering, self.slopes = ([memory.take(width) for width in widths] for _ in range(2))
+        image = (memory.rows, size[2], size[0], size[1])
+        self.features, self.below = self.entering[0].view(image), self.slopes[0].view(image)
 
 
-def _activation_backward(slope: Tensor, active: Tensor, *, relu: bool) -> Tensor:
-    aten = torch.ops.aten
-    found: Tensor = aten.threshold_backward(slope, active, 0) if relu else aten.tanh_backward(slope, active)
-    return found
-
-
-def _padding(layer: nn.Conv2d) -> tuple[int, int]:
-    padding = layer.padding
-    assert not isinstance(padding, str)
-    return (int(padding[0]), int(padding[1]))
-
-
-def _parsed(network: nn.Sequential) -> tuple[list[_Stage], list[nn.Linear], list[bool]] | None:
+def _parsed(network: nn.Sequential) -> tuple[list[Stage], list[nn.Linear], list[bool]] | None:
     """Return stages, linear layers and which activations between these are ReLU; ``None`` for any other network."""
     layers = list(network)
     if layers and type(layers[0]) is nn.Unflatten:
@@ -277,7 +187,7 @@ def _parsed(network: nn.Sequential) -> tuple[list[_Stage], list[nn.Linear], list
         if stride is None:
             return None
         at += bool(stride)
-        stages.append(_Stage(convolution, isinstance(activation, nn.ReLU), stride))
+        stages.append(Stage(convolution, isinstance(activation, nn.ReLU), stride))
     tail = layers[flatten + 1 :]
     linear, between = tail[::2], tail[1::2]
     if (
@@ -302,7 +212,7 @@ def _plain(layer: nn.Conv2d) -> bool:
 
 def _stride_of_pairs(pool: nn.MaxPool2d) -> int | None:
     """Return the stride of a pooling over 2×2 windows; ``None`` for any other."""
-    sizes = {(_PAIR, _PAIR), _PAIR}
+    sizes = {(PAIR, PAIR), PAIR}
     if pool.kernel_size not in sizes or pool.padding != 0 or pool.dilation != 1 or pool.ceil_mode:
         return None
     stride = pool.stride[0] if isinstance(pool.stride, tuple) and len(set(pool.stride)) == 1 else pool.stride

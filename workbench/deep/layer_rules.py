@@ -7,14 +7,17 @@ gradients that ordinary autograd would give row by row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 RowGradients = dict[str, Tensor]
-"""The gradients of single rows (b, …) by the name of the parameter inside its layer."""
+"""The gradients of single rows (b, …) by the name of the parameter inside its layer; dense, in any order of memory."""
+
+SHORT = 32
+"""Runs of fewer numbers are slow to copy: patches with such lines are cut in two copies."""
 
 Rule = Callable[[nn.Module, Tensor, Tensor], RowGradients]
 """From a layer, its input (b, …) and the gradient of its output (b, …)."""
@@ -32,23 +35,50 @@ def convolution(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradie
     """A convolution is a linear layer on patches: every group by itself, one product for each row."""
     assert isinstance(layer, nn.Conv1d | nn.Conv2d)
     flat = isinstance(layer, nn.Conv1d)
-    x, g = (inputs.unsqueeze(2), gradient.unsqueeze(2)) if flat else (inputs, gradient)
+    across = list(layer._reversed_padding_repeated_twice)  # what the layer itself pads with, "same" worked out
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    x = functional.pad(inputs, across, mode=mode) if any(across) else inputs
+    x, g = (x.unsqueeze(2), gradient.unsqueeze(2)) if flat else (x, gradient)
     kernel, stride, dilation = (
         (1, *size) if flat else size for size in (layer.kernel_size, layer.stride, layer.dilation)
     )
-    across = list(layer._reversed_padding_repeated_twice)  # what the layer itself pads with, "same" worked out
-    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
-    if any(across):
-        if flat:
-            x = functional.pad(x.squeeze(2), across, mode=mode).unsqueeze(2)
-        else:
-            x = functional.pad(x, across, mode=mode)
-    patches = functional.unfold(x, kernel, dilation=dilation, stride=stride)
     rows, groups = len(x), layer.groups
+    if groups == 1:
+        # Channels last: patches are cut in long runs, and the gradients stay in their order until they are summed.
+        patches = cut_patches(x.permute(0, 2, 3, 1).contiguous(), kernel, stride, dilation)
+        places = g.permute(0, 2, 3, 1).reshape(rows, -1, g.shape[1])
+        lines = (places.transpose(1, 2) @ patches).view(rows, g.shape[1], *kernel, x.shape[1])
+        weight = lines.permute(0, 1, 4, 2, 3)
+        weight = weight.squeeze(3) if flat else weight
+        return _with_bias(layer.bias, weight, lambda: places.sum(1))
+    patches = functional.unfold(x, kernel, dilation=dilation, stride=stride)
     patches = patches.view(rows * groups, -1, patches.shape[-1])
     g = g.reshape(rows * groups, -1, patches.shape[-1])
     weight = (g @ patches.transpose(1, 2)).view(rows, *layer.weight.shape)
     return _with_bias(layer.bias, weight, lambda: gradient.flatten(2).sum(2))
+
+
+def cut_patches(image: Tensor, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Tensor:
+    """Return the patches (b, places, kernel height · width · channels) of ``image`` (b, h, w, c), contiguous."""
+    rows, height, width, channels = image.shape
+    (high, wide), (down, across), (apart_h, apart_w) = kernel, stride, dilation
+    out = ((height - apart_h * (high - 1) - 1) // down + 1, (width - apart_w * (wide - 1) - 1) // across + 1)
+    step = image.stride()
+    if wide * channels < SHORT:
+        # First across, then down: fewer short runs are copied.
+        lines = image.as_strided(
+            (rows, out[1], height, wide, channels), (step[0], step[2] * across, step[1], step[2] * apart_w, 1)
+        ).contiguous()
+        step = lines.stride()
+        windows = lines.as_strided(
+            (rows, *out, high, wide * channels), (step[0], step[2] * down, step[1], step[2] * apart_h, 1)
+        )
+    else:
+        windows = image.as_strided(
+            (rows, *out, high, wide, channels),
+            (step[0], step[1] * down, step[2] * across, step[1] * apart_h, step[2] * apart_w, 1),
+        )
+    return windows.reshape(rows, out[0] * out[1], -1)
 
 
 def embedding(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> RowGradients:

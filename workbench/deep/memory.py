@@ -18,13 +18,13 @@ _NOISE_ARRAYS = 6
 _COLUMNS_AT_ONCE = 10
 """Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
 
-_KEPT, _KEPT_LARGE, _LARGE = 1.2, 0.25, 32 * 2**20
-"""What is still held of former chunks, in their size: the C library keeps blocks up to 32 MB for the next."""
+_KEPT = 0.2
+"""What a step takes beside the memory that the engine keeps for it, in its size: temporaries and views."""
 
-_ACCOUNTING = {"pld": 8_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
+_ACCOUNTING = {"pld": 9_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
 """Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""
 
-_BESIDE = 12_000_000
+_BESIDE = 16_000_000
 """Bytes of threads, of the allocator's own, and of the reader of tables."""
 
 LIBRARIES = 370_000_000
@@ -50,6 +50,7 @@ class MemoryForecast:
         backward: its activations, what convolutions keep for each row, and the sum.
         step: the sum, its noise and the noisy gradient.
         libraries: what PyTorch adds if it was not used before.
+        preparing: the rows as they were read, and what the frozen part of the network takes to prepare them.
     """
 
     beside: int
@@ -60,11 +61,17 @@ class MemoryForecast:
     backward: int
     step: int
     libraries: int = 0
+    preparing: int = 0
 
     @property
     def peak(self) -> int:
         """The most bytes of the run in use at once, the libraries not counted."""
-        return self.beside + self.model + self.data + max(self.reading, self.batch + self.backward, self.step)
+        return (
+            self.beside
+            + self.model
+            + self.data
+            + max(self.reading, self.preparing, self.batch + self.backward, self.step)
+        )
 
 
 def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
@@ -76,18 +83,18 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
     drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)
-    chunk = min(plan.physical_batch, drawn)
+    chunk = min(plan.physical_batch, drawn, architecture.rows_at_once())
     slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
     row = _FLOAT * architecture.prepared_width(inputs) + _INDEX
     held = _FLOAT * chunk * architecture.held_by_row(inputs, classes)
-    kept = _KEPT if held <= _LARGE else _KEPT_LARGE
     return MemoryForecast(
         beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
         reading=_DOUBLE * rows * (len(features.attributes) + _COLUMNS_AT_ONCE),
         data=rows * row,
+        preparing=architecture.preparing() + _FLOAT * rows * inputs if architecture.preparing() else 0,
         batch=drawn * row + rows,
-        backward=int((1 + kept) * held) + _FLOAT * parameters,
+        backward=int((1 + _KEPT) * held) + _FLOAT * parameters,
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
         libraries=0 if "torch" in sys.modules else LIBRARIES,
     )

@@ -20,8 +20,8 @@ GAUSSIAN_SENTENCE = (
     "is that of the real-valued Gaussian and does not cover the lowest bits of floating-point arithmetic."
 )
 
-_AT_ONCE = 2**13
-"""Numbers that are made at once, where fewer are asked for: small networks use them in several steps."""
+_BLOCK = 2**15
+"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
 
 _BYTES_OF_A_KEY = 2**30
 """A new key long before the 32-bit block counter (256 GiB) could repeat."""
@@ -33,6 +33,7 @@ class ChaCha20Entropy:
     releasable = True
 
     def __init__(self) -> None:
+        self._zeros = b""
         self._key()
 
     def _key(self) -> None:
@@ -55,7 +56,9 @@ class ChaCha20Entropy:
         if size > self._left or os.getpid() != self._process:
             self._key()
         self._left -= size
-        return np.frombuffer(self._stream.update(bytes(size)), dtype=np.uint64)
+        if len(self._zeros) != size:
+            self._zeros = bytes(size)  # kept: most draws are of one size
+        return np.frombuffer(self._stream.update(self._zeros), dtype=np.uint64)
 
 
 class GaussianNoise:
@@ -77,7 +80,10 @@ class GaussianNoise:
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         self.scale = scale
         self._entropy = entropy
-        self._ready: NDArray[np.float64] = np.empty(0)
+        self._whole = np.empty(_BLOCK, dtype=np.uint64)
+        self._uniform = np.empty(_BLOCK)
+        self._block = np.empty(_BLOCK)
+        self._ready = self._block[:0]
         self._process = os.getpid()
 
     @property
@@ -86,21 +92,36 @@ class GaussianNoise:
         return self._entropy.releasable
 
     def draw(self, count: int) -> NDArray[np.float64]:
-        """Return ``count`` independent numbers, none of which was returned before."""
-        # A forked process must not use the numbers that its parent has made and not yet used.
-        if len(self._ready) < count or os.getpid() != self._process:
-            self._process = os.getpid()
-            # Whole draws: what is left over at the end would be thrown away.
-            self._ready = self._made(count * -(-_AT_ONCE // max(1, count)))
-        drawn, self._ready = self._ready[:count], self._ready[count:]
+        """Return ``count`` independent numbers, none of which was returned before; they are the caller's to change."""
+        if os.getpid() != self._process:
+            # A forked process must not use the numbers that its parent has made and not yet used.
+            self._process, self._ready = os.getpid(), self._block[:0]
+        drawn = np.empty(count)
+        filled = 0
+        while filled < count:
+            if count - filled >= _BLOCK:
+                taken = _BLOCK
+                self._make(drawn[filled : filled + taken])
+            else:
+                if not len(self._ready):
+                    self._make(self._block)
+                    self._ready = self._block
+                taken = min(len(self._ready), count - filled)
+                drawn[filled : filled + taken] = self._ready[:taken]
+                self._ready = self._ready[taken:]
+            filled += taken
         return drawn
 
-    def _made(self, count: int) -> NDArray[np.float64]:
+    def _make(self, block: NDArray[np.float64]) -> None:
+        """Fill ``block`` with new numbers: the cosines of all pairs, then their sines."""
         import torch  # its functions of arrays are several times as fast as those of NumPy
 
-        pairs = -(-count // 2)
-        uniform = torch.from_numpy((self._entropy.words(2 * pairs) >> np.uint64(11)).astype(np.float64))
-        radius = uniform[:pairs].add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
-        angle = uniform[pairs:].mul_(2 * np.pi * 2.0**-53)
-        drawn: NDArray[np.float64] = torch.cat([radius * angle.cos(), radius * angle.sin()]).numpy()
-        return drawn[:count]
+        # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
+        np.right_shift(self._entropy.words(_BLOCK), np.uint64(11), out=self._whole)
+        self._uniform[:] = self._whole.view(np.int64)
+        radius, angle = torch.from_numpy(self._uniform).view(2, -1)
+        cosines, sines = torch.from_numpy(block).view(2, -1)
+        radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
+        angle.mul_(2 * np.pi * 2.0**-53)
+        torch.cos(angle, out=cosines).mul_(radius)
+        torch.sin(angle, out=sines).mul_(radius)

@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from workbench.deep.clipping import StepSums, nothing
 from workbench.deep.factors import SinglePrecision
 from workbench.deep.flat_parameters import Places
-from workbench.deep.row_chunks import chunks
+from workbench.deep.row_chunks import TABLE_ROWS, chunks
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU)
 
-_MOST_ROWS = 384
-"""Most rows of a chunk: what rounding takes from C grows with their square (1.8 % here)."""
+# Looked up once: to find them at every call costs more than they do.
+_RELU_BACKWARD = torch.ops.aten.threshold_backward.grad_input
+_TANH_BACKWARD = torch.ops.aten.tanh_backward.grad_input
 
 
 def fits(network: nn.Module) -> bool:
@@ -70,31 +71,32 @@ class TableClippedSum:
         assert isinstance(network, nn.Sequential)
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]
         self._relu = [isinstance(layer, nn.ReLU) for layer in network if not isinstance(layer, nn.Linear)]
-        self._rows = min(physical_batch, _MOST_ROWS)
+        self._rows = min(physical_batch, TABLE_ROWS)
         self._watch = watch
         self._enter = [layer.in_features for layer in self._linear]
         self._leave = [layer.out_features for layer in self._linear]
         terms = max(a + b for a, b in zip(self._enter, self._leave, strict=True)) + len(self._linear)
         self.clipping = SinglePrecision(rule, clip, terms)
         self._of_entering, self._of_leaving = _membership(self._enter), _membership(self._leave)
+        self._parameters = [(layer.weight, layer.bias) for layer in self._linear]
         self._places = Places(network)
+        self._sums = [self._places.of(layer.weight) for layer in self._linear]
         self._biases = torch.cat([self._places.index(layer.bias) for layer in self._linear])
         self._minus = torch.full((self._rows, 1), -1.0)
         self._rooms: dict[int, _Room] = {}
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
         """Return the sums of a batch; ``total`` is overwritten by the next call."""
-        parts = chunks(len(targets), self._rows)
         total = self._places.total
-        whole = total.zero_() if not parts else total if len(parts) == 1 else total.new_zeros(len(total)).double()
-        rows, loss, correct = 0, 0.0, 0
         with torch.inference_mode():
-            for part in parts:
-                x, y = (inputs, targets) if len(parts) == 1 else (inputs[part], targets[part])
-                told = self._chunk(x, y, measure=measure)
+            if 0 < len(targets) <= self._rows:
+                return StepSums(total, *self._chunk(inputs, targets, measure=measure), measured=measure)
+            whole = total.new_zeros(len(total), dtype=torch.float64)
+            rows, loss, correct = 0, 0.0, 0
+            for part in chunks(len(targets), self._rows):
+                told = self._chunk(inputs[part], targets[part], measure=measure)
                 rows, loss, correct = rows + told[0], loss + told[1], correct + told[2]
-                if whole is not total:
-                    whole += total
+                whole += total
         return StepSums(whole, rows, loss, correct, measured=measure)
 
     def _room(self, rows: int) -> _Room:
@@ -120,25 +122,25 @@ class TableClippedSum:
         room, last = self._room(len(y)), len(self._linear) - 1
         h, g = room.entering, room.leaving
         h[0].copy_(x)
-        for i, layer in enumerate(self._linear):
-            torch.addmm(layer.bias, h[i], layer.weight.t(), out=h[i + 1])
+        for i, (weight, bias) in enumerate(self._parameters):
+            torch.addmm(bias, h[i], weight.t(), out=h[i + 1])
             if i < last:
                 torch.relu_(h[i + 1]) if self._relu[i] else torch.tanh_(h[i + 1])
-        empty = bool(y.amin() < 0)
+        empty = y.min().item() < 0
         classes = (y.clamp_min(0) if empty else y).unsqueeze(1)
         told = measured(h[-1], classes, y >= 0) if measure else (0, 0.0, 0)
         torch.softmax(h[-1], 1, out=g[-1])
         g[-1].scatter_add_(1, classes, self._minus[: len(y)])
         for i in range(last, 0, -1):
-            torch.mm(g[i], self._linear[i].weight, out=g[i - 1])
+            torch.mm(g[i], self._parameters[i][0], out=g[i - 1])
             if self._relu[i - 1]:
-                torch.ops.aten.threshold_backward(g[i - 1], h[i], 0, grad_input=g[i - 1])
+                _RELU_BACKWARD(g[i - 1], h[i], 0, grad_input=g[i - 1])
             else:
-                torch.ops.aten.tanh_backward(g[i - 1], h[i], grad_input=g[i - 1])
+                _TANH_BACKWARD(g[i - 1], h[i], grad_input=g[i - 1])
         self._watch()
         # One for the bias, whose gradient is the slope itself.
-        squares = torch.mm(room.values.square(), self._of_entering).add_(1)
-        squares.mul_(torch.mm(room.slopes.square(), self._of_leaving))
+        squares = torch.mm(self._of_entering, room.values.square().t()).add_(1)
+        squares = squares.mul_(torch.mm(self._of_leaving, room.slopes.square().t())).t()
         factors = self.clipping.of(len(y)).factors(squares)
         if empty:
             factors *= (y >= 0).unsqueeze(1)
@@ -152,9 +154,9 @@ class TableClippedSum:
 
     def _sum(self, room: _Room, factors: Tensor) -> None:
         """Scale the slopes by their rows' factors and write their products with what entered."""
-        room.slopes.mul_(factors if factors.shape[1] == 1 else factors @ self._of_leaving.t())
-        for layer, h, g in zip(self._linear, room.entering, room.leaving, strict=False):
-            torch.mm(g.t(), h, out=self._places.of(layer.weight))
+        room.slopes.mul_(factors if factors.shape[1] == 1 else factors @ self._of_leaving)
+        for place, h, g in zip(self._sums, room.entering, room.leaving, strict=False):
+            torch.mm(g.t(), h, out=place)
         self._places.total.index_copy_(0, self._biases, room.slopes.sum(0))
 
 
@@ -166,10 +168,10 @@ def measured(logits: Tensor, classes: Tensor, present: Tensor) -> tuple[int, flo
 
 
 def _membership(widths: list[int]) -> Tensor:
-    """Return which column belongs to which layer, (Σ widths, layers): a product with it sums over each layer."""
-    columns = torch.zeros(sum(widths), len(widths))
+    """Return which column belongs to which layer, (layers, Σ widths): a product with it sums over each layer."""
+    columns = torch.zeros(len(widths), sum(widths))
     start = 0
     for layer, width in enumerate(widths):
-        columns[start : start + width, layer] = 1
+        columns[layer, start : start + width] = 1
         start += width
     return columns

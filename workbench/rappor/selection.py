@@ -84,7 +84,7 @@ def _best(loss: Floats) -> int:
 
 
 def _screened(design: Any, target: Floats, weight: Floats, even: float) -> NDArray[np.int64]:
-    """Return the candidates whose bits are highest above even, measured in their noise: at most ``SCREENED``."""
+    """Return the candidates whose bits are set most often above chance, in standard errors: at most ``SCREENED``."""
     count = design.shape[1]
     if count <= SCREENED:
         return np.arange(count)

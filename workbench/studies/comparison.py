@@ -11,6 +11,14 @@ from workbench.studies.metrics import Metric
 from workbench.studies.regimes import Regime
 from workbench.studies.results import HEADER, Point, Row, to_csv
 
+WAYS = {
+    "none": "no privacy",
+    "private": "private model",
+    "sanitized": "sanitised: {}",
+    "corrected": "corrected: {}",
+}
+MECHANISMS = {"plan": "as planned", "auto": "advisor's choice"}
+
 
 @dataclass(frozen=True, eq=False)
 class StudyLine:
@@ -33,6 +41,31 @@ class StudyLine:
     def model(self) -> str:
         """The title of the model."""
         return learner(self.result.plan.model).title
+
+    @property
+    def way_words(self) -> str:
+        """How it was trained, in words."""
+        way = self.way
+        return WAYS[way.kind].format(MECHANISMS.get(way.mechanism, way.mechanism))
+
+    @property
+    def name(self) -> str:
+        """The model's name in the program."""
+        return self.result.plan.model
+
+    @property
+    def repeats(self) -> int:
+        """The number of splits that its figures are means of."""
+        return self.result.plan.repeats
+
+    @property
+    def each_prediction(self) -> bool:
+        """Whether its ε is of each prediction."""
+        return self.way.kind == "private" and learner(self.result.plan.model).each_prediction
+
+    def level(self, metric: Metric) -> float | None:
+        """Return the figure of always giving one answer on the same rows; ``None`` where there is none."""
+        return self.result.levels.get(metric.name) if metric.level else None
 
     @property
     def without_privacy(self) -> bool:

@@ -240,7 +240,7 @@ def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> li
 
 
 def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
-    """Return the public facts of the synthetic rows that are foreseen, which are those of a release by default."""
+    """Return the public facts of the synthetic rows that are forecast: a release with default settings."""
     facts = [c.facts() for c in plan.protected]
     place = None if target is None else [f.name for f in facts].index(target)
     return setting_for(facts, place, rows, plan.row_epsilon())

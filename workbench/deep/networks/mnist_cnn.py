@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.deep.networks.images import SIDE, require_image
 from workbench.deep.networks.network import INITIAL_SEED, Network
+from workbench.deep.row_chunks import IMAGE_ROWS
 
 if TYPE_CHECKING:
     from torch import nn
@@ -36,6 +37,10 @@ class ConvolutionalNetwork(Network):
     def held_by_row(self, inputs: int, classes: int) -> int:
         """Return the numbers that a step holds for each row: outputs, their gradients, patches, rows' gradients."""
         return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES + _CONVOLUTIONS
+
+    def rows_at_once(self) -> int:
+        """Return the most images that the engine for small convolutional networks holds."""
+        return IMAGE_ROWS
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module; weights uniform in ±√(6/(fan in + fan out)), biases at zero."""

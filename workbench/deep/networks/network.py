@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.deep.row_chunks import TABLE_ROWS
 from workbench.learners.tasks import CLASSIFICATION, task
 
 if TYPE_CHECKING:
@@ -61,10 +62,19 @@ class Network:
         """Return what the trained layers read, from rows (n, inputs): what a public, frozen part makes of each row."""
         return inputs
 
+    def preparing(self) -> int:
+        """Return the bytes that :meth:`prepared` holds beside what it is given and returns."""
+        return 0
+
     def held_by_row(self, inputs: int, classes: int) -> int:
         """Return the numbers that a step holds for each row of a chunk."""
-        # Each layer keeps its output before and after the activation, and their gradients on the way back.
-        return 4 * sum(self.widths(inputs, classes)[1:])
+        # What enters each layer, the gradient of what leaves it, and the squares of both; the logits once more.
+        widths = self.widths(inputs, classes)
+        return 2 * (sum(widths[:-1]) + sum(widths[1:])) + widths[-1]
+
+    def rows_at_once(self) -> int:
+        """Return the most rows that its engine holds at once, whatever the physical batch."""
+        return TABLE_ROWS
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module with its public first weights.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import at_least, at_most, listed
 from workbench.params import WorkbenchError
+from workbench.privacy.accounting.event import exact
 from workbench.privacy.accounting.neighbours import replace_one
 
 PAID = "Release spends privacy budget and cannot be undone."
@@ -32,16 +34,16 @@ def error_of(error: BaseException) -> WorkbenchError | None:
     return error if isinstance(error, WorkbenchError) else None
 
 
-def steps_words(session: Session) -> str:
-    """Return which columns are rounded to the steps that the plan declares, in words; empty where none is."""
+def steps_of(session: Session) -> str:
+    """Return which columns have public values in steps, and how large: ``age in steps of 10``; empty where none has."""
     told = []
-    for column in session.plan.protected:
+    for column in session.plan.protected if session.plan.ready else ():
         if column.cells is not None and column.numeric and not column.unfilled and not column.problems():
             step = column.column().grid().step
             told.append(
                 f"{column.name} in steps of {'one day' if column.kind == 'date' and step == 1 else f'{step:,.6g}'}"
             )
-    return f"Values are rounded as the plan says: {listed(told)}." if told else ""
+    return listed(told)
 
 
 def both_words(epsilon: Decimal, delta: Decimal) -> str:
@@ -55,20 +57,56 @@ def replaced_words(epsilon: Decimal, delta: Decimal) -> str:
     return both_words(2 * epsilon, Decimal(beside)) if both else ""
 
 
-def left_words(session: Session, cost: Decimal) -> tuple[str, str]:
+def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> tuple[str, str]:
     """Return what remains of the budget after the release, and the style of that text."""
-    remaining = session.account.remaining
+    account = session.account
+    remaining = account.remaining
     if remaining is None:
         return "this release sets the cap", "muted"
-    if cost > remaining:
-        return f"only {at_least(max(remaining, Decimal(0)))} remain", "danger"
+    if cost > remaining or (delta and account.delta_remaining is not None and delta > account.delta_remaining):
+        return f"only {_left_of(session, delta)} remain", "danger"
     return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
 
 
-def short_words(session: Session, cost: Decimal) -> str:
-    """Return why the budget refuses the release, with both numbers; empty where it does not."""
-    remaining = session.account.remaining
-    if remaining is None or cost <= remaining:
+def short_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> str:
+    """Return why the budget refuses the release, with what it needs and what remains; empty where it does not."""
+    account = session.account
+    short = account.remaining is not None and cost > account.remaining
+    if delta and account.delta_remaining is not None and delta > account.delta_remaining:
+        short = True
+    if not short:
         return ""
-    left = at_least(max(remaining, Decimal(0)))
-    return f"This release needs ε = {at_most(cost)}, but only {left} remain: the ledger would refuse it."
+    left = _left_of(session, delta)
+    return f"This release needs {both_words(cost, delta)}, but only {left} remain: the ledger would refuse it."
+
+
+def what_remains(session: Session, cost: Decimal, delta: Decimal) -> tuple[Decimal, Decimal] | None:
+    """Return (ε, δ) of a release like the one that is refused that the caps allow; ``None`` where there is none.
+
+    Of ε and δ, only what is short is lowered. A δ of which nothing remains becomes 0.
+    """
+    account = session.account
+    if account.remaining is None or account.remaining <= 0 or session.plan.rows_per_person != 1:
+        return None
+    left = account.delta_remaining
+    lower = delta if left is None or not delta else min(delta, _float_below(max(left, Decimal(0))))
+    return min(cost, account.remaining), lower
+
+
+def _float_below(value: Decimal) -> Decimal:
+    """Return the largest amount not above ``value`` that a field for δ can hold."""
+    near = float(value)
+    return exact(near if exact(near) <= value else math.nextafter(near, 0.0))
+
+
+def left_text(epsilon: Decimal, delta: Decimal) -> str:
+    """Return what a cap still allows, rounded down."""
+    return f"ε = {at_least(epsilon)}" + (f", δ = {float(delta):.3g}" if delta else "")
+
+
+def _left_of(session: Session, delta: Decimal) -> str:
+    account = session.account
+    left = at_least(max(account.remaining or Decimal(0), Decimal(0)))
+    if not delta or account.delta_remaining is None:
+        return left
+    return f"ε = {left} and δ = {float(max(account.delta_remaining, Decimal(0))):.3g}"

@@ -271,12 +271,12 @@ class Session(QObject):
         return self._training
 
     def ask_for_training(self, model: str, epsilon: Decimal) -> None:
-        """Let the Train page offer ``model`` at ``epsilon``; nothing starts by it."""
+        """Open the Train page with ``model`` and ``epsilon`` filled in; no training starts."""
         self._training = model, epsilon
         self.training_asked.emit(model, epsilon)
 
     def ask_for_run(self, figures: Mapping[str, float]) -> None:
-        """Let the Train page offer a network with these figures of its plan; nothing starts by it."""
+        """Open the Train page with these figures of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
 
@@ -286,7 +286,7 @@ class Session(QObject):
         return self._to_learn_from
 
     def ask_to_learn_from(self, release: Path) -> None:
-        """Let the Predict page offer to train a model on ``release``; nothing starts by it."""
+        """Open the Predict page ready to train a model on ``release``; no training starts."""
         self._to_learn_from = release
         self.learning_asked.emit(release)
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
+from workbench.gui.widgets.formatting import entered
 from workbench.params import ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -39,6 +40,11 @@ class DeltaEntry(QLineEdit):
     def value(self) -> Decimal | None:
         """Return δ, 0 where none is written; ``None`` where the text is refused."""
         return None if self.problem() else self._read()
+
+    def show_value(self, delta: Decimal) -> None:
+        """Show ``delta``; empty where it is 0."""
+        self.setText(entered(delta) if delta else "")
+        mark_wrong(self, wrong=False)
 
     def _read(self) -> Decimal:
         text = self.text().strip()

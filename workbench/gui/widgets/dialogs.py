@@ -34,6 +34,11 @@ def ask_for_dictionary(parent: QWidget) -> str:
     return QFileDialog.getOpenFileName(parent, "Import a data dictionary", "", DICTIONARIES)[0]
 
 
+def ask_for_sweep(parent: QWidget) -> str:
+    """Ask for the CSV of a sweep; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, "Open a sweep", "", "Sweeps (*.csv);;All files (*)")[0]
+
+
 def ask_where_to_save(parent: QWidget, title: str, suggested: str, kinds: str) -> str:
     """Ask where to save something; empty where the person thought better of it."""
     return QFileDialog.getSaveFileName(parent, title, suggested, kinds)[0]

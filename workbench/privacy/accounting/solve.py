@@ -15,7 +15,7 @@ CLOSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A DP-SGD run whose four figures fit each other; ``epsilon`` is an upper bound for the other three."""
+    """The four figures of one DP-SGD run; ``epsilon`` is an upper bound on what the other three cost."""
 
     epsilon: float
     sigma: float

@@ -15,7 +15,6 @@ from decimal import ROUND_FLOOR, Decimal
 from functools import lru_cache
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.compose import SHOWN_PLACES, round_up
 
 _ROUNDING = 1e-10
 _DIGITS = 10
@@ -86,27 +85,6 @@ def rho_of(epsilon: Decimal, delta: Decimal) -> Decimal:
     if not found > 0:
         raise ParameterError(f"delta = {delta} is too small for epsilon = {epsilon}", mend="leave delta out")
     return found
-
-
-def epsilon_of(rho: Decimal, delta: Decimal) -> Decimal:
-    """Return the least ε, rounded up, with which ρ-zCDP implies (ε, δ).
-
-    Raises:
-        ParameterError: δ is not within (0, 1), or ρ is negative or infinite.
-    """
-    if not 0 < delta < 1:
-        raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-6")
-    most = math.nextafter(float(delta), 0.0)
-    low, high = 0.0, 1.0
-    while delta_of(rho, high) > most:
-        low, high = high, 2 * high
-    for _ in range(200):
-        middle = (low + high) / 2
-        if delta_of(rho, middle) <= most:
-            high = middle
-        else:
-            low = middle
-    return round_up(high, SHOWN_PLACES)
 
 
 def _shortened(value: Decimal) -> Decimal:

@@ -61,6 +61,16 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         "Erlingsson, Pihur and Korolova, RAPPOR, CCS 2014",
     ),
     Deployment(
+        "Google",
+        "COVID-19 symptom searches",
+        "central",
+        1.68,
+        1.68,
+        "",
+        "one person's searches in one day",
+        "Bavadekar and others, Google COVID-19 Search Trends Symptoms Dataset: Anonymization, arXiv 2009.01265, 2020",
+    ),
+    Deployment(
         "Apple",
         "emoji, health types, web domains and new words that people use",
         "local",
@@ -73,13 +83,13 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     Deployment(
         "Google",
-        "COVID-19 mobility reports",
+        "COVID-19 vaccination searches",
         "central",
-        2.64,
-        2.64,
-        "",
-        "one person in one day",
-        "Aktay and others, Google COVID-19 Community Mobility Reports: Anonymization Process, arXiv 2004.04145, 2020",
+        2.19,
+        2.19,
+        "1e-5",
+        "one person's searches in one day",
+        "Bavadekar and others, Google COVID-19 Vaccination Search Insights: Anonymization, arXiv 2107.01179, 2021",
     ),
     Deployment(
         "US Census Bureau",
@@ -89,7 +99,8 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         17.14,
         "1e-10",
         "one person, all tables together",
-        "US Census Bureau, Key Parameters to Protect Privacy in 2020 Census Results, 9 June 2021",
+        "US Census Bureau, Key Parameters to Protect Privacy in 2020 Census Results, June 2021, as later papers quote "
+        "it (with 2.47 for housing units)",
     ),
     Deployment(
         "LinkedIn",

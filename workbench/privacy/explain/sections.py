@@ -71,7 +71,7 @@ def _belief(epsilon: float, delta: float) -> Section:
     # The best test errs with (1 − δ)/(1 + e^ε) where both cases are equally likely (Kairouz, Oh & Viswanath 2017).
     guess = 1 - (1 - delta) / (1 + math.exp(min(epsilon, 700.0)))
     text = [
-        "A release with ε changes what anybody can believe about one person only so far. Think of someone who wants to "
+        "ε limits how much a release can change what anyone believes about one person. Think of someone who wants to "
         "know one fact about a person, and who knows every other row of the table.",
         f"At ε = {number(epsilon)}, the release multiplies the odds of that fact by at most {factor(epsilon)}. Someone "
         f"who was 50 % sure ends between {percent(reached.low)} and {percent(reached.high)}.",
@@ -92,11 +92,11 @@ def _insurance(epsilon: float, delta: float) -> Section:
     text = (
         f"An insurer sets premiums from a private study. If your row were empty, you would pay {PREMIUM:,} a year on "
         f"average. With your row in the study you pay at most {most} on average: e^ε = {factor(epsilon)} times as "
-        "much. The average is over the noise of the study, and the same holds for anything else that somebody decides "
-        "by it."
+        "much. The average is taken over the noise of the study. The same bound holds for any other decision that is "
+        "based on the study."
         f"{beside}",
         "What ε does not prevent: the study may show that smokers fall ill twice as often. Then smokers pay twice as "
-        "much, also those who were never in the study. This is what the study was for, and it says nothing about "
+        "much, including those who were never in the study. This is what the study was for, and it says nothing about "
         "your row.",
         "So the question that ε answers is not “will this release harm me?” but “how much worse off can I be because "
         "my row was in it?”",
@@ -108,14 +108,14 @@ def _delta(delta: float) -> Section:
     now = (
         f"Here δ = {small(delta)}."
         if delta
-        else "Here δ = 0: the bounds on this page hold always, for every single output."
+        else "Here δ = 0: the bounds on this page always hold, for every single output."
     )
     text = (
         f"{now} With δ > 0, the probability of any set of outputs may exceed the bound of ε by δ.",
         "It is often called the chance that the guarantee fails, but that does not say what happens then. The "
         "definition allows two very different things. One program with noise from a bell curve exceeds the bound "
         "rarely, and then mostly by a little. Another program publishes each row as it is with probability δ: that "
-        "is (0, δ)-private, too.",
+        "program, too, meets the definition, with ε = 0.",
         "With that second program and δ = 1/n, somebody's row is published in 63 % of releases. So δ must be far below "
         "1/n, where n is the number of rows. This program refuses any δ of 1/n or more, and its networks use noise "
         "from a bell curve.",
@@ -126,7 +126,7 @@ def _delta(delta: float) -> Section:
 def _composition(epsilon: float, delta: float) -> Section:
     text = [
         "Every further release about the same people adds to what can be learnt. Two releases at ε₁ and ε₂ together "
-        "have at most ε₁ + ε₂, whoever combines them and however. The δ add up as well.",
+        "have at most ε₁ + ε₂, whoever combines them and however. Their δ add up as well.",
         "This is why there is one budget for one table, and why the ledger refuses what would exceed it. No later "
         "calculation on a release makes its ε larger or smaller.",
     ]
@@ -164,8 +164,9 @@ TRUST = Section(
     "Who has to be trusted?",
     (
         "The same ε can be reached in three places, which differ in who sees the true values.",
-        "The less people have to trust, the more noise a given ε needs. At a small ε, a count of n people has an error "
-        "of about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model lies between them.",
+        "The fewer others a person has to trust, the more noise a given ε needs. At a small ε, a count of n people has "
+        "an error of about 1/ε in the central model, and of about √n/ε in the local one. The shuffled model lies "
+        "between them.",
     ),
     Table(
         ("model", "who sees the true values", "where the noise is added", "here"),
@@ -178,7 +179,7 @@ TRUST = Section(
             ),
             (
                 "shuffled",
-                "nobody, if somebody mixes the reports and does not look",
+                "nobody, if a trusted party mixes the reports unread",
                 "to each value, then the order is lost",
                 "not in this version",
             ),
@@ -198,7 +199,7 @@ ANONYMITY = Section(
     "Why not k-anonymity?",
     (
         "A table is k-anonymous if every combination of the columns that identify people occurs at least k times. That "
-        "is a property of the table. It is no promise about what can be learnt from it.",
+        "is a property of the table. It does not limit what can be learnt from it.",
         "In a class of ten patients of the same age and postcode, all ten may have the same illness. Whoever knows "
         "that a neighbour is in the table then knows the illness, without knowing which row is the neighbour's.",
     ),
@@ -207,7 +208,7 @@ ANONYMITY = Section(
         (
             ("all rows of a class share the secret", "the secret is out", "the bound of ε holds"),
             ("someone knows more than was expected", "classes can be narrowed down", "the bound of ε holds"),
-            ("two releases are compared", "people in both can be singled out", "the ε add up"),
+            ("two releases are compared", "people in both can be singled out", "their ε add up"),
             ("the method is known", "its choices can tell about the rows", "the bound of ε holds"),
             ("someone asks how much is learnt", "there is no figure for it", "at most e^ε"),
         ),

@@ -61,6 +61,10 @@ class Accounts:
             found._take(entry)
         return found
 
+    def changed_by(self, entries: Iterable[Entry]) -> bool:
+        """Return whether later entries tell anything new about the accounts; a charge of a known dataset does not."""
+        return any(e.kind in KINDS or (e.dataset and e.dataset not in self.datasets) for e in entries)
+
     def _take(self, entry: Entry) -> None:
         dataset, body = entry.dataset, entry.body
         if not dataset:  # an entry about the ledger itself
@@ -88,6 +92,14 @@ class Accounts:
             dataset = self._parents[dataset]
             seen.add(dataset)
         return dataset
+
+    def parent(self, dataset: str) -> str:
+        """Return the dataset whose version it is; empty where it is its own account."""
+        return self._parents.get(dataset, "")
+
+    def separations(self) -> list[tuple[str, str]]:
+        """Return the pairs of datasets that a person has declared to be different tables."""
+        return self._separate[:]
 
     def name_of(self, account: str) -> str:
         """Return the public name of an account; empty where it has none."""
@@ -120,14 +132,17 @@ class Accounts:
             identity: its marks.
             sketches: the datasets that have sketches, with them.
         """
-        former = [identity.former] if identity.former in self.datasets else []
-        same = list(dict.fromkeys([*(self._exact[m] for m in identity.exact if m in self._exact), *former]))
+        told = (identity, *identity.others)
+        former = [marks.former for marks in told if marks.former in self.datasets]
+        exact = [self._exact[mark] for marks in told for mark in marks.exact if mark in self._exact]
+        same = list(dict.fromkeys([*exact, *former]))
         kept = list(dict.fromkeys(self.of(dataset) for dataset in same))
         shares: dict[str, float] = {}
         for dataset, theirs in sketches:
             account = self.of(dataset)
             if account not in kept:
-                shares[account] = max(shares.get(account, 0.0), identity.sketches.shared(theirs))
+                shared = max(marks.sketches.shared(theirs) for marks in told)
+                shares[account] = max(shares.get(account, 0.0), shared)
         best = 0.0
         for account, share in sorted(shares.items(), key=lambda pair: -pair[1]):
             if share > SHARED and not any(self.apart(account, other) for other in kept):

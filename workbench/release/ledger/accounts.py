@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import secrets
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from workbench.params import CheckFailedError, InputError
 from workbench.params.remedies import name_account, state_account
 from workbench.release.ledger.account_finder import MERGED, NAMED, NEW, SKETCH, STEWARD, Accounts, Match
 from workbench.release.ledger.entries import LedgerBook
+from workbench.release.ledger.hash_chain import start_of
 from workbench.release.ledger.identity import Identity, identify
 from workbench.release.ledger.records import Account
 from workbench.release.ledger.sketch import Sketches
@@ -23,23 +25,29 @@ _ZERO = (Decimal(0), Decimal(0))
 class LedgerAccounts(LedgerBook):
     """The part of the ledger that maps tables to accounts."""
 
-    _told: tuple[tuple[str, int], Accounts] | None = None
+    _told: tuple[tuple[int, int], Accounts] | None = None
 
     def identify(self, table: Table) -> Identity:
-        """Return the marks of a table under this ledger's key: the one way from a table to its account.
+        """Return the marks of a table under this ledger's keys: the one way from a table to its account.
 
         Raises:
             InputError: the key of the ledger is missing.
         """
-        return identify(table, self.key, former=self._former() > 0)
+        merged = {e.body.get("ledger"): e.body.get("former", 0) for e in self.entries("merge")}
+        own, *others = self.keys
+        found = identify(table, own, former=self._former() > 0)
+        beside = tuple(identify(table, key, former=bool(merged.get(start_of(key)))) for key in others)
+        return dataclasses.replace(found, others=beside) if beside else found
 
     def accounts(self) -> Accounts:
         """Return the datasets and their accounts, read from the entries."""
-        # Whoever adds an entry changes the head; other processes that write at all change the version of the data.
-        state = self._head(), self._rows("PRAGMA data_version")[0][0]
-        if self._told is None or self._told[0] != state:
-            self._told = state, Accounts.told_by(self.entries())
-        return self._told[1]
+        entries = self._chain.all()
+        state = self._chain.generation, len(entries)
+        known = self._told[1] if self._told is not None and self._told[0][0] == state[0] else None
+        if known is None or self._told is None or known.changed_by(entries[self._told[0][1] :]):
+            known = Accounts.told_by(entries)
+        self._told = state, known
+        return known
 
     def account_of(self, dataset: str) -> str:
         """Return the account that ``dataset`` is charged to (its own, or that of the version it follows)."""

@@ -2,6 +2,9 @@
 
 A move is an entry of the chain that names the new place. It is in both files: the one at that place goes on, any other
 one refuses. So no moment of a move leaves two ledgers that would each pay for the same table.
+
+A copy that lacks an entry which this computer has seen (:mod:`workbench.release.ledger.head_mark`) charges nothing
+until the steward accepts it; the entry that records this names what is missing.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ from workbench.params import CheckFailedError, InputError
 from workbench.release.atomic import sync_folder
 from workbench.release.ledger.entries import LedgerBook
 from workbench.release.ledger.file import FAULTS, key_path, unusable
+from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
 
-MOVED = "moved"
+MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
 _ZERO = (Decimal(0), Decimal(0))
 
 
@@ -44,6 +48,64 @@ class LedgerCustody(LedgerBook):
                 "this ledger was moved, and charges no more releases", str(self.path), f"use --ledger {place}"
             )
 
+    def seen(self) -> HeadMark | None:
+        """Return the last entry of this ledger that this computer has seen; ``None`` where it has seen none."""
+        start = self._start()
+        return last_seen(start) if start else None
+
+    def missing(self) -> HeadMark | None:
+        """Return the entry that this computer has seen and this file lacks; ``None`` where there is none."""
+        mark = self.seen()
+        if mark is None or self.holds(mark):
+            return None
+        told = {(e.body.get("seq"), e.body.get("hash")) for e in self.entries(ACCEPTED, MERGE)}
+        return None if (mark.seq, mark.hash) in told else mark
+
+    def older(self) -> str:
+        """Return a sentence about what this file lacks; empty where it lacks nothing that was seen."""
+        mark = self.missing()
+        if mark is None:
+            return ""
+        beside = "" if _same(Path(mark.path), self.path) else f" in {mark.path}"
+        return (
+            f"the ledger is older than the one that this computer has seen{beside}: "
+            f"entry {mark.seq} of {mark.time[:16].replace('T', ' ')} UTC is missing"
+        )
+
+    def require_newest(self) -> None:
+        """Refuse to charge a copy that is older than what this computer has seen.
+
+        Raises:
+            CheckFailedError: it is.
+        """
+        problem = self.older()
+        if problem:
+            raise CheckFailedError(
+                problem,
+                str(self.path),
+                "put back the newest copy, or record with `workbench ledger accept` that this one is to go on",
+                code="ledger-older",
+            )
+
+    def accept(self) -> HeadMark:
+        """Record that this copy goes on although entries are missing in it, and return what was seen of them.
+
+        Raises:
+            InputError: nothing is missing.
+        """
+        with self._transaction():
+            mark = self.missing()
+            if mark is None:
+                raise InputError("this ledger has every entry that this computer has seen", str(self.path))
+            self._append(ACCEPTED, "", "", _ZERO, {"seq": mark.seq, "hash": mark.hash, "time": mark.time})
+        return mark
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with the file or the chain, and whether entries that were seen are missing."""
+        problems = super().verify()
+        older = "" if problems else self.older()
+        return [older] if older else problems
+
     def back_up(self, target: Path) -> Path:
         """Write a whole copy of the ledger and its key to ``target``, and return the path.
 
@@ -55,7 +117,7 @@ class LedgerCustody(LedgerBook):
         for path in (target, key_path(target)):
             if os.path.lexists(path):
                 raise InputError("a file is there already", str(path), "name another file")
-        key = self.key
+        key = b"".join(self.keys)
         part = target.with_name(f"{target.name}.part")
         try:
             copy = sqlite3.connect(part)
@@ -110,6 +172,18 @@ class LedgerCustody(LedgerBook):
             with self._transaction():  # it stays here: the entry is in no other file
                 self._append(MOVED, "", "", _ZERO, {"to": str(self.path)})
             raise
+
+    def holds(self, mark: HeadMark) -> bool:
+        """Return whether an entry that was seen is in this file."""
+        entries = self._chain.all()
+        return mark.seq <= len(entries) and entries[mark.seq - 1].hash == mark.hash
+
+    def _committed(self) -> None:
+        """Remember the last entry, unless what was seen before is missing here."""
+        added, self._added = self._added, False
+        if added and self.missing() is None:
+            last = self._chain.all()[-1]
+            remember(self._start(), HeadMark(last.seq, last.hash, last.time, str(self.path)))
 
 
 def _same(one: Path, other: Path) -> bool:

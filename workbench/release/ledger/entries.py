@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
-from workbench.params.codec import parse_json
 from workbench.release.ledger import file
 from workbench.release.ledger.exact import Amount
-from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_key, unusable
-from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of, verify_chain
+from workbench.release.ledger.file import FAULTS, key_path, located, open_to_read, open_to_write, read_keys, unusable
+from workbench.release.ledger.hash_chain import Entry, entry_hash, start_of
+from workbench.release.ledger.verified_entries import VerifiedEntries, file_of, plain
 
 _AGAIN, _LET_IN, _POLL = 0.05, 0.01, 0.003
 """Seconds: a transaction so soon after the last one waits a little first; a process that waits asks so often."""
@@ -32,6 +32,9 @@ class LedgerBook:
         self.path = path
         self._db = connection
         self._ended = -math.inf
+        self._added = False  # whether the transaction that is open has appended an entry
+        self._chain = VerifiedEntries(path, connection)
+        self._file = file_of(path)
 
     @classmethod
     def open(cls, path: Path | None = None) -> Self:
@@ -72,28 +75,38 @@ class LedgerBook:
         Raises:
             InputError: it is not beside the ledger, or another one is.
         """
+        return self.keys[0]
+
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The key of this ledger's marks, and those of the ledgers that were merged into it.
+
+        Raises:
+            InputError: one of them is not beside the ledger.
+        """
         start = self._meta("start")
         if start is None and (former := self._rows("SELECT value FROM meta WHERE key = 'key'")):
-            return bytes(former[0][0]) if isinstance(former[0][0], bytes) else b""
-        key = read_key(self.path)
-        if start is not None and start_of(key) != start:
+            return (bytes(former[0][0]) if isinstance(former[0][0], bytes) else b"",)
+        keys = read_keys(self.path)
+        if start is not None and start_of(keys[0]) != start:
             raise unusable(key_path(self.path), "this is the key of another ledger")
-        return key
+        merged = {str(e.body.get("ledger")) for e in self.entries("merge")}
+        if not merged <= set(map(start_of, keys)):  # a table of that ledger would look new
+            raise unusable(key_path(self.path), "the key of a ledger that was merged into this one is missing")
+        return keys
 
     def entries(self, *kinds: str) -> Iterator[Entry]:
         """Yield the entries (of ``kinds``) in order; a damaged one has an empty body, which its hash does not match."""
-        for row in self._rows("SELECT * FROM entry ORDER BY seq"):
-            if len(row) != 10 or not isinstance(row[0], int):
-                raise unusable(self.path, "malformed table of entries")
-            if not kinds or row[2] in kinds:
-                seq, (time, kind, release_id, dataset, epsilon, delta) = row[0], map(_plain, row[1:7])
-                prev, own = map(_plain, row[8:])
-                yield Entry(seq, time, kind, release_id, dataset, epsilon, delta, _body(row[7]), prev, own)
+        if len(kinds) == 1:
+            yield from self._chain.of_kind(kinds[0])
+        else:
+            yield from (e for e in self._chain.all() if not kinds or e.kind in kinds)
 
     def verify(self) -> list[str]:
         """Return what is wrong with the file or the chain: nothing, if it is as it was written."""
         try:
-            damage = [_plain(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+            self._chain.forget()
+            damage = [plain(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
             return damage or self._chain_problems()
         except WorkbenchError as error:
             return [error.what]
@@ -105,16 +118,11 @@ class LedgerBook:
             raise unusable(self.path, str(error)) from None
 
     def _chain_problems(self) -> list[str]:
-        entries = list(self.entries())
-        start = self._start()
-        problems = verify_chain(entries, start)
-        if self._head() != (entries[-1].hash if entries else start):
-            problems.append(f"entries are missing after entry {entries[-1].seq if entries else 0}")
-        return problems
+        return self._chain.problems(self._start(), self._head())
 
     def _meta(self, name: str) -> str | None:
         found = self._rows("SELECT value FROM meta WHERE key = ?", (name,))
-        return _plain(found[0][0]) if found else None
+        return plain(found[0][0]) if found else None
 
     def _start(self) -> str:
         """Return the hash in the first entry; it depends on the key, which may be missing."""
@@ -147,6 +155,7 @@ class LedgerBook:
             raise CheckFailedError(
                 f"the ledger misses entries after entry {seq - 1}", str(self.path), "put back a copy"
             )
+        known = self._chain.current()
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
         epsilon, delta = texts(cost)
         own = entry_hash(Entry(seq, time, kind, release_id, dataset, epsilon, delta, body, prev, ""))
@@ -155,6 +164,8 @@ class LedgerBook:
             (seq, time, kind, release_id, dataset, epsilon, delta, json.dumps(body), prev, own),
         )
         self._db.execute("UPDATE meta SET value = ? WHERE key = 'head'", (own,))
+        self._chain.appended(seq, known)
+        self._added = True
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -165,7 +176,8 @@ class LedgerBook:
         self._begin()
         try:
             yield
-            self._db.execute("COMMIT")
+            self._chain.commit()
+            self._committed()
             self._ended = time.monotonic()
         except FAULTS as error:
             self._roll_back()
@@ -173,6 +185,9 @@ class LedgerBook:
         except BaseException:
             self._roll_back()
             raise
+
+    def _committed(self) -> None:
+        """Do what follows a transaction that was committed."""
 
     def _begin(self) -> None:
         """Lock the file for writing; processes that write again and again let each other in.
@@ -193,26 +208,21 @@ class LedgerBook:
                         raise
                 time.sleep(_POLL * (0.5 + random.random()))
             self._db.execute(f"PRAGMA busy_timeout = {round(1000 * file.PATIENCE)}")
+            if file_of(self.path) != self._file:  # what is written now would be in no file
+                self._roll_back()
+                raise InputError(
+                    "the ledger's file was replaced or removed while it was open", str(self.path), "try again"
+                )
         except sqlite3.Error as error:
             raise unusable(self.path, str(error)) from None
 
     def _roll_back(self) -> None:
+        self._added = False
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
+        self._chain.unsure()
 
 
 def texts(cost: tuple[Decimal, Decimal | None]) -> tuple[str, str]:
     """Return an amount as the ledger stores it; an uncapped δ is an empty string."""
     return str(cost[0]), "" if cost[1] is None else str(cost[1])
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else value.hex() if isinstance(value, bytes) else str(value)
-
-
-def _body(text: Any) -> dict[str, Any]:
-    try:
-        body = parse_json(text, "entry")
-    except (InputError, TypeError):
-        return {}
-    return body if isinstance(body, dict) else {}

@@ -1,7 +1,8 @@
 """The ledger's file: checked before it is changed, readable by its owner alone, with its key in a separate file.
 
 A ledger is an SQLite file that names this program as its application. Anyone who has it without the key beside it
-(``LEDGER.key``) can read what was released and check the chain, but cannot ask whether a table is in it.
+(``LEDGER.key``) can read what was released and check the chain, but cannot ask whether a table is in it. After a merge
+the key file holds the keys of both ledgers, its own first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from urllib.parse import quote
 
 from workbench.params import CheckFailedError, InputError, WorkbenchError
 from workbench.paths import user_data
+from workbench.release.atomic import sync_folder
 from workbench.release.ledger.hash_chain import start_of
 
 APPLICATION = 0x50574C31
@@ -54,6 +56,10 @@ def located(path: Path | None) -> Path:
     return (path or user_data() / "ledger.sqlite").absolute()
 
 
+def _is_keys(size: int) -> bool:
+    return size > 0 and size % KEY_BYTES == 0
+
+
 def _is_own_file(path: Path) -> bool:
     """Return whether a key is a plain file; this program never makes a link."""
     return path.is_file() and not path.is_symlink()
@@ -73,7 +79,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
             raise unusable(path, "it is not a regular file")
         _require_ledger(path)
         _close_to_others(path)
-        if _is_own_file(key_path(path)) and key_path(path).stat().st_size == KEY_BYTES:
+        if _is_own_file(key_path(path)) and _is_keys(key_path(path).stat().st_size):
             _close_to_others(key_path(path))
         # Autocommit mode: transactions are ours to open, so that the cap is read and charged under one lock.
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
@@ -130,8 +136,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def read_key(path: Path) -> bytes:
-    """Return the key of the ledger at ``path``.
+def read_keys(path: Path) -> tuple[bytes, ...]:
+    """Return the keys of the ledger at ``path``: its own, then those of the ledgers that were merged into it.
 
     Raises:
         InputError: it is missing or no key. A new one would make every table a new dataset with a full budget.
@@ -147,9 +153,32 @@ def read_key(path: Path) -> bytes:
         ) from None
     except OSError as error:
         raise unusable(beside, error.strerror or "it cannot be read") from None
-    if len(key) != KEY_BYTES:
+    if not _is_keys(len(key)):
         raise InputError("this is not the key of a ledger", str(beside), "put back a whole copy")
-    return key
+    return tuple(key[at : at + KEY_BYTES] for at in range(0, len(key), KEY_BYTES))
+
+
+def write_keys(path: Path, keys: tuple[bytes, ...]) -> None:
+    """Replace the key file of the ledger at ``path``, durably.
+
+    Raises:
+        InputError: it cannot be written; then the former one stands.
+    """
+    beside = key_path(path)
+    part = beside.with_name(f"{beside.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(b"".join(keys))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(part, beside)
+            sync_folder(beside.parent)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise unusable(beside, error.strerror or "it cannot be written") from None
 
 
 def unusable(path: Path, reason: str) -> WorkbenchError:

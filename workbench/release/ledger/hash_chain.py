@@ -46,15 +46,16 @@ def entry_hash(entry: Entry) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def verify_chain(entries: Iterable[Entry], start: str) -> list[str]:
+def verify_chain(entries: Iterable[Entry], start: str, first: int = 1) -> list[str]:
     """Return a sentence for each break of the chain.
 
     Args:
         entries: the entries in order.
         start: what the first one must name.
+        first: the number of the first one.
     """
     problems = []
-    prev, expected = start, 1
+    prev, expected = start, first
     for entry in entries:
         if entry.seq != expected:
             problems.append(f"entry {expected} is missing")

@@ -33,12 +33,14 @@ class Identity:
         file: of the bytes of its file; empty for a table that was not read from one.
         sketches: of its rows.
         former: the fingerprint that earlier versions knew it by; empty where the ledger has none of those.
+        others: the same marks under the keys of ledgers that were merged into this one.
     """
 
     content: str
     file: str = ""
     sketches: Sketches = NO_SKETCHES
     former: str = ""
+    others: tuple[Identity, ...] = ()
 
     @property
     def exact(self) -> tuple[str, ...]:

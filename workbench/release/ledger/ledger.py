@@ -20,12 +20,11 @@ from typing import Any
 from workbench.params import CheckFailedError, InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
-from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
-from workbench.release.ledger.custody import LedgerCustody
 from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
+from workbench.release.ledger.merge import FROM, LedgerMerge
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import (
     COUNTED,
@@ -51,8 +50,10 @@ _CERTIFY = "certify"
 """The entry that names the certificate of a release; it leaves status and cost as they are."""
 
 
-class Ledger(LedgerAccounts, LedgerCustody, LedgerSteps):
+class Ledger(LedgerMerge, LedgerSteps):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
+
+    _releases: tuple[int, int, dict[str, Release]] | None = None
 
     # -- what happened ------------------------------------------------------------------------------------------
 
@@ -80,6 +81,7 @@ class Ledger(LedgerAccounts, LedgerCustody, LedgerSteps):
                     "put back a copy that `workbench ledger verify` finds whole",
                 )
             self.require_here()
+            self.require_newest()
             dataset = self.enter(dataset)
             account = self.account(dataset)
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
@@ -249,23 +251,13 @@ class Ledger(LedgerAccounts, LedgerCustody, LedgerSteps):
 
     def releases(self, dataset: str | None = None) -> list[Release]:
         """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        found: dict[str, Release] = {}
-        accounts = self.accounts()
-        for e in self.entries(*_STATUS, _CERTIFY):
-            if dataset is not None and accounts.of(e.dataset) != accounts.of(dataset):
-                continue
-            before = found.get(e.release_id)
-            body = {**(before.body if before else {}), **e.body}
-            if before is not None and e.kind == _CERTIFY:
-                found[e.release_id] = dataclasses.replace(before, body=body)
-            elif e.kind != _CERTIFY:
-                time = before.time if before else e.time
-                found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
-        return list(found.values())
+        accounts, found = self.accounts(), self._present().values()
+        own = None if dataset is None else accounts.of(dataset)
+        return [release for release in found if own is None or accounts.of(release.dataset) == own]
 
     def release(self, release_id: str) -> Release | None:
         """Return one release, or ``None``."""
-        return next((r for r in self.releases() if r.release_id == release_id), None)
+        return self._present().get(release_id)
 
     def called(self) -> dict[str, str]:
         """Return a readable name of each account: its public name, or else the newest file released from it."""
@@ -283,6 +275,27 @@ class Ledger(LedgerAccounts, LedgerCustody, LedgerSteps):
         return {e.dataset: self._cost(e)[0] for e in self.entries("cap") if accounts.of(e.dataset) == e.dataset}
 
     # -- within ---------------------------------------------------------------------------------------------------
+
+    def _present(self) -> dict[str, Release]:
+        """Return every release by its id, in order; entries that were taken into account are not taken again."""
+        entries, generation = self._chain.all(), self._chain.generation
+        if self._releases is None or self._releases[0] != generation:
+            self._releases = generation, 0, {}
+        _, done, found = self._releases
+        for e in entries[done:]:
+            if e.kind not in _STATUS and e.kind != _CERTIFY:
+                continue
+            before = found.get(e.release_id)
+            body = {**(before.body if before else {}), **e.body}
+            if before is not None and e.kind == _CERTIFY:
+                found[e.release_id] = dataclasses.replace(before, body=body)
+            elif e.kind != _CERTIFY:
+                first = e.body.get(FROM)  # of an entry that a merge has appended
+                own_time = str(first.get("time", e.time)) if isinstance(first, dict) else e.time
+                time = before.time if before else own_time
+                found[e.release_id] = Release(e.release_id, e.dataset, *self._cost(e), _STATUS[e.kind], time, body)
+        self._releases = generation, len(entries), found
+        return found
 
     def _count(self, dataset: str, counted: list[Release]) -> Count | None:
         """Return how an account counts its releases; ``None`` for their plain sum."""

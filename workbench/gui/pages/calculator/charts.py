@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.session.session import Session
@@ -61,6 +61,10 @@ class _Chart(QWidget):
     def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
         """Draw the content into ``box``, with its figures around it."""
         raise NotImplementedError
+
+
+SCALE = 72
+"""Points that the scale of colours takes beside the title."""
 
 
 class EpsilonChart(_Chart):
@@ -120,7 +124,12 @@ class EpsilonChart(_Chart):
             painter.setPen(QPen(QColor(theme.accent), 1, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, box.bottom()))
             painter.setPen(QColor(theme.accent))
-            painter.drawText(under, Qt.AlignmentFlag.AlignHCenter, _short(self._at))
+            wide = painter.fontMetrics().horizontalAdvance
+            ends = [wide(_short(math.exp(end))) for end in (left, right)]
+            half = wide(_short(self._at)) / 2
+            # Below the mark, but clear of the figures at the ends.
+            x = max(min(x, box.right() - ends[1] - 6 - half), box.left() + ends[0] + 6 + half)
+            painter.drawText(QPointF(x - half, under.top() + 12), _short(self._at))
         for accountant, curve in self._curves.items():
             colour = QColor(theme.series(STYLES[ACCOUNTANT_STYLES[accountant]]))
             painter.setPen(QPen(colour, 2, DASHES[accountant]))
@@ -181,6 +190,15 @@ class HeatChart(_Chart):
         painter.drawText(under, Qt.AlignmentFlag.AlignLeft, _short(found.batches[0]))
         painter.drawText(under, Qt.AlignmentFlag.AlignHCenter, "batch")
         painter.drawText(under, Qt.AlignmentFlag.AlignRight, _short(found.batches[-1]))
+        least, most = _short(math.exp(low)), f"ε {_short(math.exp(high))}"
+        wide_most = painter.fontMetrics().horizontalAdvance(most)
+        bar = QRectF(box.right() - wide_most - 6 - SCALE, 4, SCALE, 10)
+        shades = QLinearGradient(bar.topLeft(), bar.topRight())
+        shades.setColorAt(0, _mixed(ground, ink, 0.08))
+        shades.setColorAt(1, ink)
+        painter.fillRect(bar, shades)
+        painter.drawText(QRectF(bar.left() - 66, 0, 60, 18), side, least)
+        painter.drawText(QRectF(bar.right() + 6, 0, wide_most, 18), Qt.AlignmentFlag.AlignVCenter, most)
 
 
 def _nearest(values: Sequence[float], value: float) -> int:

@@ -123,7 +123,7 @@ def _public_figure(line: Line, metric: Metric) -> Cell:
 def _repeats(line: Line) -> Cell:
     if line.study is None:
         return NONE
-    repeats = line.study.result.plan.repeats
+    repeats = line.study.repeats
     return Cell(f"{repeats:,}", "", repeats, str(repeats))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from workbench import learners
 from workbench.deep.networks import NETWORKS
@@ -12,19 +13,20 @@ from workbench.gui.pages.compare.tasks import ReleasedModel
 from workbench.gui.session.session import RunRecord
 from workbench.render.comparison_figure import Drawn
 from workbench.studies.comparison import StudyLine, study_lines
+from workbench.studies.grid.compared import SweepStudyLine, sweep_study_lines
 from workbench.studies.metrics import ACCURACY, Metric
 from workbench.studies.results import Row
 
 RELEASED = "released model"
-WAYS = {
-    "none": "no privacy",
-    "private": "private model",
-    "sanitized": "sanitised: {}",
-    "corrected": "corrected: {}",
-}
-MECHANISMS = {"plan": "as planned", "auto": "advisor's choice"}
 ACCOUNT = 6
 """Digits of an account's mark in the ledger that are shown."""
+
+CURVE, SWEEP = "curve", "sweep"
+_LINES: dict[str, Callable[[Any], Sequence[StudyLine | SweepStudyLine]]] = {
+    CURVE: study_lines,
+    SWEEP: sweep_study_lines,
+}
+"""The lines of the result of each kind of run that has any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Line:
     way: str
     dataset: str
     time: str
-    study: StudyLine | None = None
+    study: StudyLine | SweepStudyLine | None = None
     release: ReleasedModel | None = None
 
     @property
@@ -67,8 +69,7 @@ class Line:
             return Drawn(name, style, points, private=False) if points else None
         assert self.study is not None
         found = tuple((p.epsilon, p.mean, p.standard_error) for p in self.study.points(metric.name))
-        constant = self.study.result.levels.get(metric.name) if metric.level else None
-        each = self.kind == "private" and learners.learner(self.study.result.plan.model).each_prediction
+        constant, each = self.study.level(metric), self.study.each_prediction
         return Drawn(name, style, found, constant=constant, each_prediction=each) if found else None
 
     def figures(self) -> tuple[str, str, tuple[Row, ...]]:
@@ -92,14 +93,12 @@ def lines_of(runs: Sequence[RunRecord], models: Sequence[ReleasedModel], opened:
     """
     found = []
     for number, run in reversed(list(enumerate(runs))):
-        if run.kind != "curve":  # a model that was trained stands in the ledger
+        if run.kind not in _LINES:  # a model that was trained stands in the ledger
             continue
-        for study in study_lines(run.result):
-            way = study.way
-            words = WAYS[way.kind].format(MECHANISMS.get(way.mechanism, way.mechanism))
-            key = f"{number} {run.time} {study.regime}"
-            model = study.result.plan.model
-            found.append(Line(key, _capital(study.model), model, words, run.source, run.time, study=study))
+        for at, study in enumerate(_LINES[run.kind](run.result)):
+            key = f"{number} {run.time} {at} {study.way_words}"
+            model = _capital(study.model)
+            found.append(Line(key, model, study.name, study.way_words, run.source, run.time, study=study))
     titles = {entry.name: entry.title for entry in learners.LEARNERS}
     titles |= {network.name: network.title for network in NETWORKS}
     for release in models:

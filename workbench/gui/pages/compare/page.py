@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.compare import PAGE
-from workbench.gui.pages.compare.tasks import ReleasedModel, read_models
+from workbench.gui.pages.compare.tasks import ReleasedModel, read_models, read_sweep
 from workbench.gui.pages.curve_actions import CURVE_FILES, copy_curve, save_curve, take_epsilon, train_at
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.dialogs import ask_for_sweep, ask_where_to_save
 from workbench.gui.widgets.empty_state import NothingYet
 from workbench.gui.widgets.explain import Asked, Explainable, of_one_row
 from workbench.gui.widgets.formatting import at_most, count
@@ -84,6 +84,9 @@ class ComparePage(PageFrame):
         tip = "Copy the picture, its badge on it (Ctrl+C in the picture); Ctrl+C in the table copies lines"
         self._copy = button("Copy", "compare_copy", tip=tip)
         self._save = button("Save…", "compare_save", tip="Save what is drawn as PNG, SVG or CSV, its badge on it")
+        tip = "Open the CSV of `workbench grid`: accuracy against ε, one line for each setting"
+        self._sweep = button("Open a sweep…", "compare_sweep", tip=tip)
+        self._sweep.clicked.connect(self._ask_for_sweep)
         self._badge = badge()
         self._arrange()
         self.set_primary(
@@ -106,7 +109,7 @@ class ComparePage(PageFrame):
         self.refresh()
 
     def _arrange(self) -> None:
-        for part in (self._badge, self.filter, self._copy, self._save):
+        for part in (self._badge, self.filter, self._sweep, self._copy, self._save):
             self.header.addWidget(part)
         shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
@@ -280,6 +283,11 @@ class ComparePage(PageFrame):
             train_at(self.session, line.name, epsilon)
         else:
             take_epsilon(self.session, epsilon)
+
+    def _ask_for_sweep(self) -> None:
+        path = ask_for_sweep(self)
+        if path:
+            read_sweep(Path(path), self.session, self.jobs)
 
     def copy(self) -> None:
         """Put the picture on the clipboard."""

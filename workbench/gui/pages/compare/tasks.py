@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import RunRecord, Session
+from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
-KEY = "compare"
+if TYPE_CHECKING:
+    from workbench.studies.grid.runs_file import FinishedRun
+
+KEY, SWEEP = "compare", "compare_sweep"
 NETWORK, FIT = "dpsgd", "fit "
 """What the ledger calls the work that makes a model."""
 
@@ -58,6 +63,24 @@ def read_models(
     """Read every model of the ledger, the newest first."""
     job = Job("Reading the released models", lambda emit, cancel: released_models(emit, cancel))
     jobs.start(job, key=KEY, shown=False, on_result=show, on_failure=on_failure)
+
+
+def read_sweep(path: Path, session: Session, jobs: JobCenter) -> None:
+    """Read the CSV of a sweep and add it to the runs of the session."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Sequence[FinishedRun]:
+        from workbench.studies.grid.runs_file import read_runs
+
+        runs = read_runs(path)
+        if not runs:
+            raise InputError("no run of the sweep has ended", str(path), "run `workbench grid` on")
+        return runs
+
+    def apply(runs: Sequence[FinishedRun]) -> None:
+        session.add_run(RunRecord("sweep", f"Sweep: {path.name}", None, runs, path.stem))
+        session.tell("info", f"{count(len(runs), 'run')} of {path.name} stand in the table.")
+
+    jobs.start(Job("Reading a sweep", work), key=SWEEP, on_result=apply, on_failure=session.report)
 
 
 def released_models(emit: Emit, cancel: CancelToken) -> tuple[ReleasedModel, ...]:

@@ -8,35 +8,29 @@ from decimal import Decimal
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
+from workbench.gui.pages.ledger.cap_card import CapCard
 from workbench.gui.pages.ledger.tasks import (
     AccountLine,
     LedgerLine,
     LedgerView,
+    accept_copy,
     export_ledger,
     read_ledger,
-    set_cap,
     verify_chain,
 )
 from workbench.gui.pages.ledger.timeline import Spending, Timeline
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, caption, label, look, named, row
-from workbench.gui.widgets.delta_cap import DeltaCap
 from workbench.gui.widgets.dialogs import ask_where_to_save, confirm
-from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.formatting import at_least, at_most, count, entered, in_full
 from workbench.gui.widgets.lines_table import Cell, LinesTable
-from workbench.privacy.accounting.posterior import posterior
-
-LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
-SLIDER = Decimal("0.01"), Decimal(100)
-"""What the slider offers; the field takes every cap that the ledger does."""
 
 NAME = 6
 """Digits of a dataset's name in the ledger that are shown."""
@@ -85,8 +79,8 @@ class LedgerPage(PageFrame):
         self._arrange()
         self.set_primary("Verify", "ledger_verify", self._verify, "Recompute the hash chain of every entry")
         session.account_changed.connect(self.refresh)
-        session.table_changed.connect(self._show_cap)
-        self._show_cap()
+        session.table_changed.connect(self._account.refresh)
+        self._account.refresh()
 
     def _arrange(self) -> None:
         self._empty = label("Nothing was released yet: the first release of a dataset sets its cap.", "muted")
@@ -95,6 +89,10 @@ class LedgerPage(PageFrame):
         Explainable(self._accounts, self.session, self._asked_account)
         ask = explain_button(self.session, "ledger_explain", self._asked)
         releases = Card()
+        self._accept = button(
+            "Go on with this copy…", "ledger_accept", tip="Record that entries are missing, and go on"
+        )
+        self._accept.clicked.connect(self._accept_copy)
         self._filter = named(QLineEdit(), "ledger_filter", "Show only releases with this word")
         self._filter.setPlaceholderText("Filter")
         self._filter.setClearButtonEnabled(True)
@@ -109,34 +107,13 @@ class LedgerPage(PageFrame):
         releases.body.addWidget(self._releases, 1)
         caps = Card(label("CAPS", "caption"))
         caps.body.addWidget(self._accounts, 1)
-        self._cap_title = label("", "muted", wrap=True, name="ledger_cap_title")
-        self._cap = PrivacyEntry(
-            "ledger_cap",
-            LOW,
-            HIGH,
-            Decimal(1),
-            symbol="ε",
-            help_text="ε of all releases of this dataset together",
-            slider_low=SLIDER[0],
-            slider_high=SLIDER[1],
-            ends=("stricter", "looser"),
-        )
-        self._delta = DeltaCap(
-            "ledger_delta", "δ of all releases of this dataset together; only training with DP-SGD needs it"
-        )
-        self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
-        self._set.clicked.connect(self._set_cap)
-        line = row(spacing=12)
-        line.addWidget(self._cap, 1)
-        line.addWidget(label("δ", "muted"))
-        line.addWidget(self._delta)
-        line.addWidget(self._set)
-        self._cap_line = QWidget()
-        self._cap_line.setLayout(line)
-        cap = Card(label("CAP OF THE TABLE THAT IS OPEN", "caption"), self._cap_title, self._cap_line)
+        self._account = CapCard(self.session, self.jobs)
+        self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
+        self._older.hide()
         self._told = label("", "muted", wrap=True, name="ledger_told")
         self._told.hide()
-        for part, stretch in ((releases, 3), (caps, 2), (cap, 0), (self._told, 0)):
+        parts = ((self._older, 0), (releases, 2), (caps, 1), (self._account, 0), (self._told, 0))
+        for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
     def _asked(self) -> Asked | None:
@@ -163,7 +140,7 @@ class LedgerPage(PageFrame):
 
     def refresh(self) -> None:
         """Read the ledger and show it."""
-        self._show_cap()
+        self._account.refresh()
         if self.isVisible():
             read_ledger(self.jobs, self._show, self._not_read)
 
@@ -198,6 +175,11 @@ class LedgerPage(PageFrame):
                 for a in view.accounts
             ]
         )
+        self._older.setVisible(bool(view.older))
+        shown = self._older.findChild(QLabel, "ledger_older")
+        if shown is not None:
+            shown.setText(view.older)
+        self._account.show_accounts(view.accounts, _titles(view, names))
         counted = sum(a.releases for a in view.accounts)
         rest = len(view.releases) - counted
         void = f", and {rest:,} that {'does' if rest == 1 else 'do'} not count (void or refused)" if rest else ""
@@ -215,32 +197,6 @@ class LedgerPage(PageFrame):
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
         self._timeline.show_lines(_spending(view, self._shown, names))
-
-    def _show_cap(self) -> None:
-        opened, account = self.session.opened, self.session.account
-        usable = opened is not None and bool(account.dataset)
-        self._cap_line.setVisible(usable)
-        tip = ""
-        if opened is None:
-            self._cap_title.setText("Open a table to set the cap of its dataset.")
-        elif account.problem:
-            self._cap_title.setText(account.problem)
-        elif account.cap is None:
-            self._cap_title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
-        else:
-            remaining = max(account.remaining or Decimal(0), Decimal(0))
-            self._cap_title.setText(
-                f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
-            )
-            tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
-            if account.delta_remaining is not None and account.delta_cap is not None:
-                left = at_least(max(account.delta_remaining, Decimal(0)))
-                told = f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
-                self._cap_title.setText(self._cap_title.text() + told)
-            if not self._cap.field.hasFocus():
-                self._cap.set_value(min(max(account.cap, LOW), HIGH))
-        self._delta.show_present(account.delta_cap)
-        self._cap_title.setToolTip(tip)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -265,21 +221,17 @@ class LedgerPage(PageFrame):
         if path:
             export_ledger(self.jobs, Path(path), lambda done: self.session.tell("info", f"Exported to {done}."))
 
-    def _set_cap(self) -> None:
-        opened, account, cap = self.session.opened, self.session.account, self._cap.value()
-        if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
+    def _accept_copy(self) -> None:
+        view = self._view
+        if view is None or not view.older:
             return
-        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
-        delta = self._delta.value()
-        delta = None if delta == account.delta_cap else delta
-        told = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
-        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
         text = (
-            f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good.\n\nWhen all of it "
-            f"is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure."
+            f"{view.older}\n\nReleases that were charged in the missing entries are not counted here, although they "
+            "are out. Look for the newest copy first. If it is lost, the ledger can go on from this one: it records "
+            "that entries are missing, for good."
         )
-        if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
-            set_cap(self.session, self.jobs, account.dataset, cap, delta)
+        if confirm(self, "Go on with an older ledger?", text, "Go on with this copy"):
+            accept_copy(self.session, self.jobs, self.refresh)
 
 
 def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[str, tuple[str, str]]) -> list[Spending]:
@@ -304,6 +256,12 @@ def _spending(view: LedgerView, releases: Sequence[LedgerLine], names: Mapping[s
         steps, crosses = tuple(charges.get(dataset, ())), tuple(refused.get(dataset, ()))
         found.append(Spending(name, steps, None if cap is None else float(cap), crosses))
     return found
+
+
+def _titles(view: LedgerView, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return what a person calls each account, with enough of its id to tell two of the same name apart."""
+    told = {a.dataset: names.get(a.dataset, ("", "")) for a in view.accounts}
+    return {dataset: f"{title or released} {dataset[:NAME]}".lstrip() for dataset, (title, released) in told.items()}
 
 
 def _told(account: AccountLine, cell: Cell) -> Cell:

@@ -60,6 +60,8 @@ class LedgerView:
     path: Path
     releases: tuple[LedgerLine, ...]
     accounts: tuple[AccountLine, ...]
+    older: str = ""
+    """That this file is older than what this computer has seen, as a sentence; empty where it is not."""
 
 
 def read_ledger(
@@ -108,7 +110,11 @@ def ledger_view(emit: Emit) -> LedgerView:
                 dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining, group, how
             )
             accounts.append(line)
-        return LedgerView(book.path, tuple(lines), tuple(accounts))
+        return LedgerView(book.path, tuple(lines), tuple(accounts), _sentence(book.older()))
+
+
+def _sentence(told: str) -> str:
+    return f"{told[0].upper()}{told[1:]}." if told else ""
 
 
 def verify_chain(jobs: JobCenter, show: Callable[[list[str]], None]) -> None:
@@ -158,3 +164,55 @@ def set_cap(session: Session, jobs: JobCenter, dataset: str, epsilon: Decimal, d
         read_account(session, jobs)
 
     jobs.start(Job("Setting the cap", work), on_result=apply)
+
+
+def set_count(session: Session, jobs: JobCenter, dataset: str, *, by_filter: bool) -> None:
+    """Choose how the releases of ``dataset`` are counted."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger.counting import FILTER, SUM
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.count_by(dataset, FILTER if by_filter else SUM)
+
+    def apply(_: None) -> None:
+        told = "a Rényi filter" if by_filter else "their sum"
+        session.tell("info", f"The releases are counted by {told} now; the ledger has recorded it.")
+        read_account(session, jobs)
+
+    jobs.start(Job("Choosing the count", work), on_result=apply)
+
+
+def join_group(session: Session, jobs: JobCenter, dataset: str, other: str) -> None:
+    """Let ``dataset`` share the account of ``other``, whose table is about the same people."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger.account_finder import GROUP
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.link_version(dataset, other, GROUP)
+
+    def apply(_: None) -> None:
+        session.tell("info", "Both tables share one account now; the ledger has recorded it.")
+        read_account(session, jobs)
+
+    jobs.start(Job("Sharing an account", work), on_result=apply)
+
+
+def accept_copy(session: Session, jobs: JobCenter, done: Callable[[], None]) -> None:
+    """Record that the ledger goes on although entries are missing in it."""
+
+    def work(emit: Emit, cancel: CancelToken) -> None:
+        from workbench.release.ledger.ledger import Ledger
+
+        with Ledger.open() as book:
+            book.accept()
+
+    def apply(_: None) -> None:
+        session.tell("info", "The ledger goes on from this copy, and has recorded it.")
+        read_account(session, jobs)
+        done()
+
+    jobs.start(Job("Accepting the ledger", work), on_result=apply)

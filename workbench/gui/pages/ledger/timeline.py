@@ -17,6 +17,9 @@ from workbench.render.fonts import font
 from workbench.render.palette import STYLES
 
 HEIGHT = 92
+DATE, SAMPLE = 124, 18
+"""Points that the date at either end takes, and the piece of a line before its name."""
+
 STYLE_NAMES = ("private", "sanitized", "third", "fourth", "fifth")
 DASHES = (Qt.PenStyle.SolidLine, Qt.PenStyle.DashLine, Qt.PenStyle.DotLine, Qt.PenStyle.DashDotLine)
 
@@ -114,15 +117,29 @@ class Timeline(QWidget):
                 painter.drawLine(QPointF(box.left(), at), QPointF(box.right(), at))
                 painter.setPen(QColor(theme.danger))
                 painter.drawText(QPointF(box.left() + 4, at + 13), f"cap ε = {at_most(only)}")
+            across = box.left() + DATE
             for number, line in enumerate(self._lines):
                 colour = QColor(theme.series(STYLES[STYLE_NAMES[number % len(STYLE_NAMES)]]))
-                painter.setPen(QPen(colour, 2, DASHES[number // len(STYLE_NAMES) % len(DASHES)]))
+                painter.setPen(QPen(colour, 2, DASHES[number % len(DASHES)]))
                 painter.drawPolyline(QPolygonF(_steps(line, box, place)))
+                if len(self._lines) > 1:
+                    across = self._name(painter, line.name, across, box)
                 painter.setPen(QPen(QColor(theme.danger), 1.5))
                 for time in line.refused:
                     at_cross = place(time, 0.0) - QPointF(0, 6)
                     painter.drawLine(at_cross - QPointF(3, 3), at_cross + QPointF(3, 3))
                     painter.drawLine(at_cross - QPointF(3, -3), at_cross + QPointF(3, -3))
+
+    def _name(self, painter: QPainter, name: str, across: float, box: QRectF) -> float:
+        """Draw a piece of a line and its name between the dates, where there is room; return where the next goes."""
+        wide = painter.fontMetrics().horizontalAdvance(name)
+        end = across + SAMPLE + 4 + wide
+        if end > box.right() - DATE:
+            return box.right()
+        middle = box.bottom() + 12
+        painter.drawLine(QPointF(across, middle), QPointF(across + SAMPLE, middle))
+        painter.drawText(QPointF(across + SAMPLE + 4, middle + 4), name)
+        return end + 16
 
 
 def _steps(line: Spending, box: QRectF, place: Callable[[datetime, float], QPointF]) -> list[QPointF]:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QScrollArea, QWidget
-
-from workbench.gui.pages.base import PageFrame
-from workbench.gui.pages.central_release import CentralFlow
-from workbench.gui.pages.central_words import RUNNING, error_of, left_words, release_hindrance, short_words
+from workbench.gui.pages.central_page import CentralPage, Released
+from workbench.gui.pages.central_words import RUNNING, left_words, release_hindrance, short_words
 from workbench.gui.pages.rappor import PAGE
 from workbench.gui.pages.rappor.live_plots import CANDIDATES, LinePlot, Setting, plots
 from workbench.gui.pages.rappor.parameters_card import ParametersCard
 from workbench.gui.pages.rappor.results import ResultsPart
 from workbench.gui.pages.rappor.tasks import Choice, Shown, decode_released, simulate
-from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import ReleasedStep, Session
-from workbench.gui.widgets.basic import Card, Facts, button, label, look, named, row, stack
+from workbench.gui.widgets.basic import Card, button, label, named, row, stack
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.gui.widgets.output_name import beside, suggest
-from workbench.gui.widgets.path_field import PathField
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.accounting.compose import for_person
 from workbench.privacy.accounting.event import Cost, PureDp
@@ -33,48 +24,35 @@ from workbench.privacy.rappor.account import RapporCost, cost
 from workbench.rappor.detectable import smallest_detectable
 from workbench.rappor.simulate import PRESETS
 
-KIND, ENDING, SUFFIX = "rappor", "rappor", ".csv"
+RELEASED = Released(
+    name="rappor", question="Release these reports?", file="The reports; .csv", ending="rappor", kinds="CSV (*.csv)"
+)
 FREE = "Simulate is free and private. A release is charged first; it cannot be undone."
 NO_COLUMN = "Choose a column of the table to release its reports."
 INFINITE = "These parameters have an infinite ε: a report can prove what its client's value is."
 
 
-class RapporPage(PageFrame):
+class RapporPage(CentralPage):
     """Parameters with what they cost and detect, the simulation, the release, and what was decoded."""
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
-        super().__init__(session, jobs, PAGE)
+        super().__init__(session, jobs, PAGE, RELEASED)
         self._handle: JobHandle | None = None
-        self._failure: WorkbenchError | None = None
         self._decoded_of = ""
-        self._flow = CentralFlow(self, "Release these reports?")
         self._parameters = ParametersCard()
-        self._facts = Facts()
         self._plots = LinePlot(session, "rappor_epsilon_plot"), LinePlot(session, "rappor_detectable_plot")
         self._source = named(
             ChoiceBox(), "rappor_source", "Values", "An experiment with made-up clients, or a column of the open table"
         )
         self._source.setSizeAdjustPolicy(ChoiceBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._source.setMinimumContentsLength(30)
-        self._refusal = label("", "danger", wrap=True, name="rappor_refusal")
         self._results = ResultsPart(session)
-        self._target = PathField(
-            "rappor_output", "File to release into", "The reports; .csv. Their certificate is written beside it"
-        )
-        self._choose = button("Choose…", "rappor_choose", tip="Choose the file to release into")
         self._release = button("Release reports…", "rappor_release", tip="Charge the budget, draw, certify and write")
-        self._cancel = button("Cancel", "rappor_cancel", tip="Stop (Esc)")
         self._arrange()
         self.set_primary("Simulate", "rappor_simulate", self._simulate, "Simulate and decode (Ctrl+Return); free")
-        self._choose.clicked.connect(self._choose_target)
         self._release.clicked.connect(self._ask)
-        self._cancel.clicked.connect(self.escape)
         self._parameters.changed.connect(self.refresh)
         self._source.activated.connect(lambda _at: self._chose_source())
-        self._target.textChanged.connect(lambda _text: self.refresh())
-        self._flow.changed.connect(self._flowed)
-        self._flow.refused.connect(self._refuse)
-        self._flow.failed.connect(self._failed)
         session.table_changed.connect(self.in_sight(self._start_over))
         session.plan_changed.connect(self.in_sight(self._follow_plan))
         session.account_changed.connect(self.in_sight(self.refresh))
@@ -86,42 +64,24 @@ class RapporPage(PageFrame):
         above = row(spacing=12)
         above.addWidget(self._parameters, 5)
         above.addWidget(bounds, 6)
-        inner = look(QWidget(), "clear")
         layout = stack(spacing=12)
-        inner.setLayout(layout)
         layout.addLayout(above)
         layout.addWidget(self._results)
         layout.addStretch(1)
-        self._area = QScrollArea()
-        self._area.setObjectName("rappor_area")
-        self._area.setWidget(inner)
-        self._area.setWidgetResizable(True)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        line = row(label("Release into"))
-        line.addWidget(self._target, 1)
-        line.addWidget(self._choose)
-        line.addWidget(self._release)
-        self._into = look(QWidget(), "clear")
-        self._into.setLayout(line)
         title = label("values", "muted")
         title.setBuddy(self._source)
         self.header.addWidget(title)
         self.header.addWidget(self._source)
-        self.body.addWidget(self._area, 1)
+        self.body.addWidget(self._scrolled(layout), 1)
         self.body.addWidget(self._refusal)
-        self.body.addWidget(self._into)
+        self.body.addWidget(self._into_line(self._release))
         self.foot.addWidget(self._cancel)
-        self._refusal.hide()
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _start_over(self) -> None:
         """Show another table: nothing of the former one stays."""
-        opened = self.session.opened
-        self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
-        self._target.setModified(False)
-        suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
+        self._start_over_target()
         if self._results.private:
             self._results.show_found(None)
         self._follow_plan()
@@ -171,17 +131,8 @@ class RapporPage(PageFrame):
         self._release.setEnabled(not hinder and not running and bool(self._target.text().strip()))
         self._release.setText("Releasing…" if releasing else "Release reports…")
         self._parameters.enable(not running)
-        for part in (self._source, self._target, self._choose):
-            part.setEnabled(not running)
-        stopping = self.job is not None and self.job.stopping
-        self._cancel.setVisible(running)
-        self._cancel.setEnabled(not stopping)
-        self._cancel.setText("Cancelling…" if stopping else "Cancel")
-        if keys:  # a button that goes or greys would give them to another part of the window
-            if running and not stopping:
-                self._cancel.setFocus()
-            else:
-                self.take_keys()
+        self._source.setEnabled(not running)
+        self._show_cancel(running=running, keys=keys)
         told = hinder if session.opened is not None else ""
         self.set_note(RUNNING if releasing else told or FREE)
 
@@ -276,7 +227,7 @@ class RapporPage(PageFrame):
     def _show(self, found: Shown) -> None:
         """Show what was decoded, and scroll to it once it is laid out."""
         self._results.show_found(found)
-        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(self._results, 0, 0))
+        self._scroll_to(self._results)
 
     def _ask(self) -> None:
         from workbench.release.rappor.rappor_work import FORMATS
@@ -284,12 +235,11 @@ class RapporPage(PageFrame):
         choice = self._choice()
         if choice is not None and choice.column is not None:
             self._refusal.hide()
-            target = Path(self._target.text().strip()).expanduser()
-            self._flow.ask(target, choice.work, f"RAPPOR reports of {choice.column}", FORMATS)
+            self._flow.ask(self._path(), choice.work, f"RAPPOR reports of {choice.column}", FORMATS)
 
     def _show_released(self) -> None:
         """Decode the newest release of reports of the open table, where its column has public values."""
-        steps = [step for step in self.session.released if step.central == KIND]
+        steps = [step for step in self.session.released if step.central == RELEASED.name]
         if not steps or steps[-1].release_id == self._decoded_of:
             return
         step: ReleasedStep = steps[-1]
@@ -304,32 +254,10 @@ class RapporPage(PageFrame):
         self._decoded_of = step.release_id
         decode_released(step.files[0][1], document, candidates, self.jobs, self._show)
 
-    def _refuse(self, told: str) -> None:
-        self._refusal.setText(told)
-        self._refusal.show()
-
-    def _failed(self, error: BaseException) -> None:
-        self._failure = error_of(error)
-
-    def _flowed(self) -> None:
-        if self._flow.job is None:
-            suggest(self.session, self.jobs, self._target, ENDING, SUFFIX)
-        self.refresh()
-
-    def _choose_target(self) -> None:
-        path = ask_where_to_save(self, "Release into", self._target.text(), "CSV (*.csv)")
-        if path:
-            self._target.choose(path)
-
     @property
     def job(self) -> JobHandle | None:
         """The simulation or the release that the page's own Cancel stops."""
         return self._handle or self._flow.job
-
-    @property
-    def refused(self) -> WorkbenchError | None:
-        """Why reports cannot be released, or were not when they were last asked for."""
-        return draft_refusal(self.session) or self.session.account.error or self._failure
 
     def escape(self) -> bool:
         """Cancel what is going on."""

@@ -101,6 +101,12 @@ class ChoicesCard(Card):
         by = self._groups()
         return Choice(self.model.wanted(), by, bool(by) and self._count.isChecked(), self.epsilon.value(), delta)
 
+    def use(self, epsilon: Decimal, delta: Decimal) -> None:
+        """Set ε and δ, as if a person had written them."""
+        self.delta.show_value(delta)
+        self.epsilon.set_value(epsilon)
+        self._chose_epsilon()
+
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own = False

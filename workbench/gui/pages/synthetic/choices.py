@@ -100,6 +100,13 @@ class ChoicesCard(Card):
         method, target = self.method.currentData(), self.target.currentData()
         return Choice(method, target, cuts, rows, self.epsilon.value(), delta, self._written)
 
+    def use(self, epsilon: Decimal, delta: Decimal) -> None:
+        """Set ε and δ, as if a person had written them."""
+        self.delta.show_value(delta)
+        self.epsilon.set_value(epsilon)
+        self._own.add("delta")
+        self._chose("epsilon")
+
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own.clear()

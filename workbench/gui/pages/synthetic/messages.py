@@ -9,6 +9,8 @@ from workbench.gui.widgets.formatting import count, listed
 ABOUT = "A new table of the same shape, drawn from noisy counts of yours: no row is anybody's."
 FREE = "The preview is private, costs nothing and is never released."
 
+STEPS = "Values are rounded as the plan says: {steps}."
+
 
 def hindrance(session: Session) -> tuple[str, str]:
     """Return what keeps any synthetic rows from being drawn, and the page that mends it; empty where nothing does."""

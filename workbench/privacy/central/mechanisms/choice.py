@@ -69,6 +69,7 @@ EXPONENTIAL = CentralMechanism(
 REPORT_NOISY_MAX = CentralMechanism(
     name="report-noisy-max",
     title="Report noisy max (permute-and-flip)",
-    summary="Chooses one of several by its score, closer to the best one than the exponential mechanism.",
+    summary="Chooses one of several by its score, closer to the best one than the exponential mechanism; for "
+    "comparison, nothing here draws by it.",
     recipe=lambda asked: _card("report-noisy-max", asked, noisy_max_chances, ""),
 )

@@ -7,10 +7,11 @@ proportional to e^(−k²/2σ²), which is Δ²/(2σ²)-zCDP (Canonne, Kamath & 
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 from workbench.params import ParameterError
-from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.gaussian import analytic_sigma, classic_sigma, gaussian_delta
+from workbench.privacy.accounting.zcdp import rho_of
 from workbench.privacy.central.mechanisms.base import TAIL_CHANCES, Asked, Card, CentralMechanism, largest_loss
 
 _POINTS = 81
@@ -59,14 +60,8 @@ def _analytic(asked: Asked) -> Card:
 
 def _discrete(asked: Asked) -> Card:
     asked.checked(delta=True, whole=True)
-    low = high = asked.sensitivity / asked.epsilon
-    while zcdp_epsilon(asked.sensitivity**2 / (2 * high**2), asked.delta)[0] > asked.epsilon:
-        low, high = high, 2 * high
-    while high > low * (1 + 1e-9):
-        middle = (low + high) / 2
-        holds = zcdp_epsilon(asked.sensitivity**2 / (2 * middle**2), asked.delta)[0] <= asked.epsilon
-        low, high = (low, middle) if holds else (middle, high)
-    return _of_discrete(asked, high)
+    rho = rho_of(Decimal(repr(asked.epsilon)), Decimal(repr(asked.delta)))
+    return _of_discrete(asked, asked.sensitivity / math.sqrt(2 * float(rho)))
 
 
 def _of_discrete(asked: Asked, sigma: float) -> Card:
@@ -104,6 +99,7 @@ def _of_discrete(asked: Asked, sigma: float) -> Card:
         outputs,
         densities,
         neighbours,
+        "OpenDP, in exact arithmetic; statistics and synthetic rows with a δ use it",
     )
 
 
@@ -122,6 +118,6 @@ GAUSSIAN = CentralMechanism(
 DISCRETE_GAUSSIAN = CentralMechanism(
     name="discrete-gaussian",
     title="Discrete Gaussian",
-    summary="Whole-number noise with zCDP, for many counts at once.",
+    summary="Whole-number noise with zCDP; statistics and synthetic rows with a δ draw their counts by it.",
     recipe=_discrete,
 )

@@ -1,0 +1,87 @@
+"""``workbench grid``: what it prints and draws, and what it refuses before it trains anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_cases import PLAN, TABLE, Run
+
+pytest.importorskip("torch")
+
+SWEEP = """\
+data = "t.csv"
+target = "city"
+bounds = "plan.toml"
+repeats = 1
+
+[settings]
+network = "logistic"
+noise = [2, 6]
+delta = 1e-3
+batch = 8
+epochs = 2
+lr = [0.1, 1]
+clip = 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TABLE, "utf-8")
+    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
+    return tmp_path
+
+
+def test_a_sweep_is_told_drawn_and_gone_on_with(folder: Path, run: Run) -> None:
+    words = ["grid", "sweep.toml", "-o", "out.csv", "--jobs", "1"]
+    told = run(*words, "--plot", "out.png")
+    assert told.code == 0, told
+    assert "private – not for release" in told.out
+    assert "To publish the best of these 4 settings" in told.out
+    assert (folder / "out.png").read_bytes().startswith(b"\x89PNG")
+    again = run(*words, "--json")
+    assert "4 of 4 runs are in out.csv already" in again.err
+    answer = json.loads(again.out)
+    assert answer["rows"] == 4
+    assert {line["setting"] for line in answer["lines"]} == {"lr=0.1", "lr=1"}
+    assert answer["publishing"]["one_run"] < answer["publishing"]["all_runs"] < answer["publishing"]["plain_sum"]
+
+
+def test_a_path_is_seen_from_the_folder_of_the_sweep(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "else").mkdir()
+    monkeypatch.chdir(folder / "else")
+    assert run("grid", "../sweep.toml", "-o", "out.csv", "--jobs", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["sweep.toml"], "the option --output is missing; give -o CSV"),
+        (["sweep.toml", "-o", "t.csv"], "the output is what the sweep is made from (t.csv); name another file"),
+        (["sweep.toml", "-o", "plan.toml"], "the output is what the sweep is made from (plan.toml); name another file"),
+        (["no.toml", "-o", "o.csv"], "the sweep does not exist (no.toml); check the name"),
+        (["sweep.toml", "--template"], "the file is there already (sweep.toml); name a new file"),
+        (["sweep.toml", "-o", "o.csv", "--plot", "o.gif"], "o.gif"),
+        (
+            ["sweep.toml", "-o", "o.csv", "--jobs", "1", "--scheduler", "tcp://127.0.0.1:1"],
+            "--jobs and --scheduler are two ways to run the sweep; give one of them",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_sentence(folder: Path, run: Run, words: list[str], told: str) -> None:
+    before = (folder / "t.csv").read_bytes()
+    assert told in run("grid", *words).error()
+    assert (folder / "t.csv").read_bytes() == before
+    assert not (folder / "o.csv").exists()
+
+
+@pytest.mark.parametrize("missing", ["target", "bounds"])
+def test_a_table_needs_target_and_bounds(folder: Path, run: Run, missing: str) -> None:
+    lines = [line for line in SWEEP.splitlines() if not line.startswith(missing)]
+    (folder / "sweep.toml").write_text("\n".join(lines), "utf-8")
+    error = run("grid", "sweep.toml", "-o", "o.csv").error()
+    assert error == f"the sweep has no {missing} (sweep.toml); a table needs target and bounds"

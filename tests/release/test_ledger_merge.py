@@ -1,0 +1,334 @@
+"""Two ledgers become one: no charge is lost, none counts twice, and a crash in the middle leaves both in use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from release_cases import charge, forks, loss_of
+
+from workbench.data.table import Table
+from workbench.params import BudgetRefusedError, CheckFailedError, InputError, ParameterError
+from workbench.release.ledger.counting import FILTER
+from workbench.release.ledger.file import key_path
+from workbench.release.ledger.ledger import Ledger
+
+A, B, C = "a" * 32, "b" * 32, "c" * 32
+
+
+def table(seed: int = 0) -> Table:
+    numbers = [str((seed + 1) * 1000 + n) for n in range(40)]
+    return Table(pl.DataFrame({"n": numbers, "m": numbers[::-1]}), f"table{seed}.csv")
+
+
+def fork_of(path: Path, target: Path) -> Path:
+    """Copy a ledger with its key, as a person does with files."""
+    shutil.copy(path, target)
+    shutil.copy(key_path(path), key_path(target))
+    return target
+
+
+def merge(into: Path, other: Path):
+    with Ledger.open(into) as book, Ledger.open(other) as taken:
+        return book.merge(taken)
+
+
+def used(path: Path, dataset: str = A) -> Decimal:
+    with Ledger.open(path) as book:
+        assert book.verify() == []
+        return book.account(dataset).used[0]
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    """Two ledgers that know the same table under different keys: 1 of 3 is spent in one, 2 of 4 in the other."""
+    paths = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    for path, cap, spent in zip(paths, ("3", "4"), ("1", "2"), strict=True):
+        with Ledger.open(path) as book:
+            account = book.enter(book.identify(table()))
+            book.set_cap(account, Decimal(cap))
+            charge(book, spent, dataset=account)
+    return paths
+
+
+def test_a_table_that_two_ledgers_know_has_the_sum_of_both_and_the_lower_cap(two: tuple[Path, Path]) -> None:
+    result = merge(*two)
+    assert (result.releases, result.shared, result.tables) == (1, 0, 1)
+    with Ledger.open(two[0]) as book:
+        account = book.enter(book.identify(table()))
+        assert book.account(account).used[0] == 3
+        assert book.account(account).cap[0] == 3
+        with pytest.raises(BudgetRefusedError):
+            book.reserve(account, loss_of("0.001"), work="test")
+        assert book.verify() == []
+        assert [e.body["releases"] for e in book.entries("merge")] == [1]
+
+
+def test_the_other_ledger_charges_no_more_and_says_where_to_go(two: tuple[Path, Path]) -> None:
+    merge(*two)
+    with Ledger.open(two[1]) as book:
+        with pytest.raises(InputError, match=r"moved.*one\.sqlite"):
+            book.reserve(A, loss_of("1"), work="test")
+        assert book.verify() == []
+
+
+def test_a_merge_that_is_repeated_adds_nothing(two: tuple[Path, Path]) -> None:
+    merge(*two)
+    before = used(two[0])
+    with Ledger.open(two[0]) as book:
+        entries = len(list(book.entries()))
+    again = merge(*two)
+    assert again.releases == 0
+    with Ledger.open(two[0]) as book:
+        assert len([e for e in book.entries() if e.kind != "merge"]) == entries - 1
+    assert used(two[0]) == before
+
+
+def test_a_release_that_both_copies_hold_counts_once_at_the_higher_cost(tmp_path: Path) -> None:
+    path = tmp_path / "one.sqlite"
+    with Ledger.open(path) as book:
+        book.set_cap(A, Decimal(100))
+        charge(book, "1")
+        ended = [book.reserve(A, loss_of("2"), work="test") for _ in range(4)]
+    other = fork_of(path, tmp_path / "two.sqlite")
+    with Ledger.open(path) as book:
+        book.void(ended[0], "test")
+        book.settle(ended[1], Decimal("0.5"), Decimal(0))
+        charge(book, "8")
+    with Ledger.open(other) as book:
+        book.charge(ended[0])  # void in one, charged in the other: charged
+        book.settle(ended[1], Decimal("0.75"), Decimal(0))
+        book.charge(ended[2])  # reserved here, charged there
+        book.set_cap(A, Decimal(50))
+        with pytest.raises(CheckFailedError, match="older"):
+            book.reserve(A, loss_of("16"), work="test")
+        assert book.accept().seq > 0
+        charge(book, "16")
+    result = merge(path, other)
+    assert (result.releases, result.shared) == (1, 5)
+    with Ledger.open(path) as book:
+        assert {r: book.release(r).status for r in ended} == dict.fromkeys(ended, "charged") | {ended[1]: "charged"}
+        assert book.release(ended[1]).epsilon == Decimal("0.75")
+        assert book.account(A).used[0] == Decimal(1 + 2 + 2 + 2 + 8 + 16) + Decimal("0.75")
+        assert book.account(A).cap[0] == 50
+        with pytest.raises(InputError):  # the charge is final: recovery cannot take it back
+            book.void(ended[3], "its process is gone")
+
+
+def test_names_groups_versions_and_counts_come_along(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    with Ledger.open(one) as book:
+        book.set_name(book.identify(table(1)), "people")
+        book.set_cap(book.identify(table(1)), Decimal(5))
+    with Ledger.open(two) as book:
+        book.set_name(book.identify(table(2)), "people")
+        book.set_cap(book.identify(table(2)), Decimal(7), Decimal("1e-5"))
+        book.link_version(book.identify(table(3)), book.identify(table(2)), "group")
+        charge(book, "2", dataset=book.enter(book.identify(table(3))))
+        other = book.set_cap(book.identify(table(4)), Decimal(9), Decimal("1e-4")).dataset
+        book.count_by(other, FILTER)
+    merge(one, two)
+    with Ledger.open(one) as book:
+        same = {book.find(book.identify(table(n))).account for n in (1, 2, 3)}
+        assert len(same) == 1
+        account = book.account(same.pop())
+        assert (account.used[0], account.cap[0]) == (2, 5)
+        assert book.accounts().grouped(account.dataset)
+        assert book.account(other).count is not None
+        assert book.account(book.find(book.identify(table(4))).account).cap[0] == 9
+
+
+def test_a_merged_ledger_without_the_second_key_finds_no_table(two: tuple[Path, Path]) -> None:
+    merge(*two)
+    whole = key_path(two[0]).read_bytes()
+    key_path(two[0]).write_bytes(whole[:32])
+    with Ledger.open(two[0]) as book, pytest.raises(InputError, match="merged into this one is missing"):
+        book.identify(table())
+    key_path(two[0]).write_bytes(whole)
+    with Ledger.open(two[0]) as book:
+        copy = book.back_up(two[0].with_name("copy.sqlite"))
+    with Ledger.read(copy) as book:
+        assert len(book.find(book.identify(table())).accounts) == 2
+
+
+def test_what_was_altered_or_moved_is_not_merged(two: tuple[Path, Path], tmp_path: Path) -> None:
+    import sqlite3
+
+    with Ledger.open(two[0]) as book, pytest.raises(InputError, match="same ledger"):
+        book.merge(book)
+    moved = tmp_path / "elsewhere.sqlite"
+    with Ledger.open(two[1]) as book:
+        book.move(moved)
+    with pytest.raises(InputError, match="was moved"):
+        merge(*two)
+    with sqlite3.connect(moved) as connection:
+        connection.execute("UPDATE entry SET epsilon = '0.1' WHERE seq = 3")
+    connection.close()
+    before = two[0].read_bytes()
+    with pytest.raises(CheckFailedError, match="entry 3 was changed"):
+        merge(two[0], moved)
+    assert two[0].read_bytes() == before
+
+
+def test_a_crash_between_the_two_files_leaves_both_in_use_and_is_repeated(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.release.ledger.verified_entries import VerifiedEntries
+
+    real, ended = VerifiedEntries.commit, []
+
+    def commit(chain: VerifiedEntries) -> None:
+        if chain._path == two[1] and ended:
+            raise KeyboardInterrupt
+        real(chain)
+        ended.append(chain._path)
+
+    monkeypatch.setattr(VerifiedEntries, "commit", commit)
+    with pytest.raises(KeyboardInterrupt):
+        merge(*two)
+    monkeypatch.undo()
+    assert ended == [two[0]]
+    with Ledger.open(two[1]) as book:  # not marked: what it charges now is found by the next merge
+        charge(book, "1.5", dataset=book.enter(book.identify(table())))
+    merge(*two)
+    with Ledger.open(two[0]) as book:
+        assert book.account(book.enter(book.identify(table()))).used[0] == Decimal("4.5")
+        assert book.verify() == []
+
+
+def prepared(folder: Path, releases: int = 60) -> tuple[Path, Path]:
+    paths = folder / "one.sqlite", folder / "two.sqlite"
+    for path in paths:
+        with Ledger.open(path) as book:
+            book.set_cap(A, Decimal(1000))
+            book._begin()  # one commit: this is about the merge
+            for _ in range(releases):
+                charge(book, "1")
+            book._db.execute("COMMIT")
+    return paths
+
+
+def kill_merges(folder: Path, kills: int) -> None:
+    started = time.monotonic()
+    merge(*prepared(folder / "whole"))
+    whole = time.monotonic() - started
+    for number in range(kills):
+        place = folder / str(number)
+        one, two = prepared(place)
+        worker = forks().Process(target=merge, args=(one, two))
+        worker.start()
+        time.sleep(whole * number / kills)
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.join(60)
+        with Ledger.open(one) as book, Ledger.open(two) as other:
+            assert book.verify() == other.verify() == []
+            assert book.account(A).used[0] == (120 if list(book.entries("merge")) else 60)
+            if other.moved_to() is not None:
+                assert book.account(A).used[0] == 120
+        merge(one, two)
+        assert used(one) == 120
+        shutil.rmtree(place)
+
+
+@pytest.fixture
+def fast() -> Path:
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    for name in ("whole", *map(str, range(40))):
+        (folder / name).mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+def test_merges_killed_at_any_moment_lose_no_charge(fast: Path) -> None:
+    kill_merges(fast, 40)
+
+
+ACTS = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from(["reserve", "reserve", "charge", "void", "settle", "cap", "link", "filter"]),
+        st.sampled_from([A, B, C]),
+        st.sampled_from(["0.5", "1", "3"]),
+    ),
+    max_size=14,
+)
+
+
+def act_on(book: Ledger, act: str, dataset: str, amount: str) -> None:
+    waiting = [r.release_id for r in book.releases() if r.status == "reserved"]
+    try:
+        if act == "reserve":
+            book.reserve(dataset, loss_of(amount), work="test")
+        elif act == "cap":
+            book.set_cap(dataset, Decimal(amount) * 10, Decimal("1e-5"))
+        elif act == "link":
+            book.link_version(dataset, A)
+        elif act == "filter" and book.account(dataset).standing_cap is not None:
+            book.count_by(dataset, FILTER)
+        elif waiting and act == "charge":
+            book.charge(waiting[0])
+        elif waiting and act == "void":
+            book.void(waiting[-1], "test")
+        elif waiting and act == "settle":
+            book.settle(waiting[0], Decimal("0.25"), Decimal(0))
+    except (BudgetRefusedError, InputError, ParameterError):
+        pass  # nothing happened, or a refusal was recorded
+
+
+def check_merge(shared: list, apart: list, begins_as_a_copy: bool) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        one, two = Path(folder) / "one.sqlite", Path(folder) / "two.sqlite"
+        with Ledger.open(one) as book:
+            for _, *act in shared:
+                act_on(book, *act)
+        if begins_as_a_copy:
+            fork_of(one, two)
+        with Ledger.open(one) as book, Ledger.open(two) as other:
+            for which, *act in apart:
+                mine = (book, other)[which]
+                if mine.missing() is not None:  # what the other copy wrote last
+                    mine.accept()
+                act_on(mine, *act)
+            costs: dict[str, tuple[str, Decimal]] = {}
+            for each in (book, other):
+                for r in each.releases():
+                    if r.status in ("reserved", "charged", "settled"):
+                        costs[r.release_id] = r.dataset, max(r.epsilon, costs.get(r.release_id, ("", Decimal(0)))[1])
+            joined = [{x, y} for each in (book, other) for x in (A, B, C) for y in (A, B, C)
+                      if each.account_of(x) == each.account_of(y)]  # fmt: skip
+            caps = [(d, cap) for each in (book, other) for d in (A, B, C) if (cap := each.account(d).standing_cap)]
+            book.merge(other)
+            assert book.missing() is None
+            assert book.verify() == []
+            for pair in joined:
+                assert len({book.account_of(d) for d in pair}) == 1
+            for dataset in (A, B, C):
+                own = [cost for d, cost in costs.values() if book.account_of(d) == book.account_of(dataset)]
+                account = book.account(dataset)
+                summed = sum(own, Decimal(0))
+                assert account.used[0] == summed if account.count is None else account.used[0] <= summed
+                limits = [cap[0] for d, cap in caps if book.account_of(d) == account.dataset]
+                assert not limits or account.cap[0] <= min(limits)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ACTS, ACTS, st.booleans())
+def test_whatever_two_ledgers_hold_the_merged_one_holds_every_charge_once(shared, apart, copied) -> None:
+    check_merge(shared, apart, copied)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(ACTS, ACTS, st.booleans())
+def test_merges_of_hundreds_of_pairs(shared, apart, copied) -> None:
+    check_merge(shared, apart, copied)

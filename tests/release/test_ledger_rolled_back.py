@@ -1,0 +1,128 @@
+"""A ledger that is older than what this computer has seen charges nothing until the steward accepts it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from release_cases import charge, loss_of
+
+from workbench.cli import main
+from workbench.params import CheckFailedError, InputError
+from workbench.paths import user_state
+from workbench.release.ledger.file import key_path
+from workbench.release.ledger.ledger import Ledger
+
+A = "a" * 32
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger that was put back as it was before its second release."""
+    path, kept = tmp_path / "ledger.sqlite", tmp_path / "kept.sqlite"
+    with Ledger.open(path) as book:
+        book.set_cap(A, Decimal(2))
+        charge(book, "1")
+    shutil.copy(path, kept)
+    with Ledger.open(path) as book:
+        charge(book, "1")
+    kept.replace(path)
+    return path
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_rolled_back_ledger_charges_nothing_and_says_what_is_missing(path: Path) -> None:
+    with Ledger.open(path) as book:
+        with pytest.raises(CheckFailedError, match=r"older than the one.*entry 5 of .* is missing.*ledger accept"):
+            book.reserve(A, loss_of("0.5"), work="test")
+        assert [r.status for r in book.releases()] == ["charged"]
+        book.set_cap(A, Decimal(7))  # an entry of its own does not make up for the one that is gone
+        with pytest.raises(CheckFailedError):
+            book.reserve(A, loss_of("0.5"), work="test")
+    with Ledger.read(path) as book:
+        (problem,) = book.verify()
+        assert "entry 5" in problem
+
+
+def test_verify_finds_it_and_accept_records_it_and_goes_on(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--ledger", str(path), "--json"]
+    assert main(["ledger", "verify", *words]) == 5
+    found = told(capsys)
+    assert not found["ok"]
+    assert found["seen"]["entry"] == 5
+    assert main(["ledger", "accept", *words]) == 0
+    assert told(capsys)["accepted"]["missing"] == 5
+    assert main(["ledger", "verify", *words]) == 0
+    assert told(capsys)["seen"]["entry"] == 4
+    with Ledger.open(path) as book:
+        charge(book, "1")
+        assert [e.body["seq"] for e in book.entries("accepted")] == [5]
+    assert main(["ledger", "accept", *words]) == 2  # nothing is missing now
+    capsys.readouterr()
+
+
+def test_of_two_copies_one_goes_on(tmp_path: Path) -> None:
+    path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
+    with Ledger.open(path) as book:
+        charge(book, "1")
+        book.set_cap(A, Decimal(9))
+        book.back_up(copy)
+        charge(book, "1")
+    with Ledger.open(copy) as book, pytest.raises(CheckFailedError, match=r"seen in .*ledger\.sqlite"):
+        charge(book, "1")
+    with Ledger.open(copy) as book:
+        book.accept()
+        charge(book, "1")
+    with Ledger.open(path) as book, pytest.raises(CheckFailedError, match=r"seen in .*copy\.sqlite"):
+        charge(book, "1")
+
+
+def test_where_it_cannot_be_noticed_verify_says_so(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(user_state() / "ledger-heads")
+    assert main(["ledger", "verify", "--ledger", str(path)]) == 0
+    assert "an older copy of it would not be noticed" in capsys.readouterr().out
+    with Ledger.open(path) as book:
+        charge(book, "1")
+    assert main(["ledger", "verify", "--ledger", str(path)]) == 0
+    assert "the newest entry that this computer has seen (entry 5)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"seq": "5"}', '{"seq": 0, "hash": "", "time": "", "path": ""}', "[]"])
+def test_a_damaged_mark_is_none_and_is_written_anew(path: Path, damage: str) -> None:
+    (mark,) = (user_state() / "ledger-heads").iterdir()
+    mark.write_text(damage)
+    with Ledger.open(path) as book:
+        assert book.seen() is None
+        charge(book, "1")
+        assert book.seen().seq == 5
+
+
+def test_a_charge_stands_where_no_mark_can_be_written(tmp_path: Path) -> None:
+    user_state().mkdir(parents=True, exist_ok=True)
+    (user_state() / "ledger-heads").write_text("a file where the folder would be")
+    with Ledger.open(tmp_path / "ledger.sqlite") as book:
+        charge(book, "1")
+        assert book.seen() is None
+        assert book.verify() == []
+
+
+def test_ledgers_are_merged_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    for path in (one, two):
+        with Ledger.open(path) as book:
+            charge(book, "1")
+    assert main(["ledger", "merge", str(two), "--ledger", str(one)]) == 0
+    assert "1 release and 0 tables, beside 0 releases that both held" in capsys.readouterr().out
+    assert main(["ledger", "show", "--ledger", str(one), "--json"]) == 0
+    assert [e["epsilon"] for e in told(capsys)["entries"]] == [1, 1]
+    assert len(key_path(one).read_bytes()) == 64
+    assert main(["ledger", "merge", str(tmp_path / "none"), "--ledger", str(one)]) == 2
+    capsys.readouterr()
+    with Ledger.open(two) as book, pytest.raises(InputError, match="was moved"):
+        charge(book, "1")

@@ -1,0 +1,164 @@
+"""Sweeps of DP-SGD: what they run, what the file holds, and that a stopped one goes on."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from workbench.data.schema import Attribute
+from workbench.deep.features import ArrayData, Features
+from workbench.params import CancelledError, InputError, ParameterError
+from workbench.signals.cancel import CancelToken
+from workbench.studies.grid.lines import sweep_lines
+from workbench.studies.grid.publishing import publishing, publishing_words
+from workbench.studies.grid.runs_file import header, read_runs
+from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
+from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+
+SETTINGS = """
+[settings]
+network = "logistic"
+noise = [2.0, 8.0]
+delta = 1e-3
+batch = 20
+epochs = 3
+lr = [0.1, 1.0]
+clip = 1.0
+accountant = "rdp"
+"""
+
+
+@pytest.fixture(scope="module")
+def rows() -> LoadedRows:
+    generator = np.random.default_rng(3)
+    X = generator.uniform(-1, 1, (100, 2))
+    inputs = tuple(Attribute.from_plain({"name": n, "kind": "real", "lower": -1, "upper": 1}) for n in "ab")
+    target = Attribute.from_plain({"name": "y", "kind": "category", "domain": ["no", "yes"]})
+    return LoadedRows.of(ArrayData(Features(inputs, target), X, (X[:, 0] > 0).astype(np.int64)))
+
+
+def spec_of(folder: Path, text: str = SETTINGS, repeats: int = 2) -> GridSpec:
+    path = folder / "sweep.toml"
+    path.write_text(f'data = "x.csv"\nrepeats = {repeats}\n{text}', "utf-8")
+    return load_spec(path)
+
+
+def test_every_combination_is_run_and_is_one_row(rows: LoadedRows, tmp_path: Path) -> None:
+    spec = spec_of(tmp_path)
+    runs = run_grid(spec, rows, tmp_path / "out.csv")
+    assert [(run.setting["noise"], run.setting["lr"], run.repeat) for run in runs] == [
+        (noise, lr, repeat) for noise in (2.0, 8.0) for lr in (0.1, 1.0) for repeat in (0, 1)
+    ]
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    assert len(table) == 8
+    assert len(set(header())) == len(header())
+    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o600
+    for row in table:
+        assert 0 <= float(row["accuracy"]) <= 1
+        assert float(row["steps"]) == 12  # 3 epochs of 80 rows in batches of 20
+        assert row["note"] == "private - not for release"
+    (costs,) = {tuple(float(r["epsilon_spent"]) for r in table if r["noise"] == n) for n in ("2.0",)}
+    assert set(costs) == {float(spec.settings[0].schedule(80).cost().epsilon)}
+    assert [r.name for r in read_runs(tmp_path / "out.csv")] == [r.name for r in runs]
+
+
+def test_a_stopped_sweep_goes_on_and_ends_as_an_uninterrupted_one(rows: LoadedRows, tmp_path: Path) -> None:
+    spec, whole, part = spec_of(tmp_path), tmp_path / "whole.csv", tmp_path / "part.csv"
+    run_grid(spec, rows, whole)
+    cancel, seen = CancelToken(), []
+
+    def stop_after_three(event: object) -> None:
+        seen.append(event)
+        if len([e for e in seen if getattr(e, "done", 0) == 3]):
+            cancel.cancel()
+
+    with pytest.raises(CancelledError):
+        run_grid(spec, rows, part, emit=stop_after_three, cancel=cancel)
+    kept = part.read_bytes()
+    assert 3 <= kept.count(b"\n") - 1 < 8
+    part.write_bytes(kept + b"half a li")  # a kill in the middle of a line
+    run_grid(spec, rows, part)
+    assert part.read_bytes().startswith(kept)
+
+    def figures(path: Path) -> list[tuple[str, float, float]]:
+        return sorted((r.name, r.figures["accuracy"], r.figures["epsilon_spent"]) for r in read_runs(path))
+
+    assert figures(part) == figures(whole)
+    longer = run_grid(spec_of(tmp_path, repeats=3), rows, part)
+    assert len(longer) == 12
+    assert {r.name for r in read_runs(whole)} < {r.name for r in longer}
+
+
+def test_the_figures_do_not_depend_on_the_number_of_processes(rows: LoadedRows, tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, SETTINGS.replace("[0.1, 1.0]", "1.0"), repeats=1)
+    alone, two = (run_grid(spec, rows, tmp_path / f"{jobs}.csv", jobs=jobs) for jobs in (1, 2))
+    assert [r.figures["accuracy"] for r in alone] == [r.figures["accuracy"] for r in two]
+
+
+def test_the_file_of_another_study_is_not_gone_on_with(rows: LoadedRows, tmp_path: Path) -> None:
+    spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
+    run_grid(spec, rows, path)
+    before = path.read_bytes()
+    other = LoadedRows(rows.features, rows.inputs + np.float32(0.5), rows.targets)
+    with pytest.raises(InputError, match="another table, plan, seed or version"):
+        run_grid(spec, other, path)
+    assert path.read_bytes() == before
+    path.write_text("a,b\n1,2\n", "utf-8")
+    with pytest.raises(InputError, match="not the CSV of a sweep"):
+        run_grid(spec, rows, path)
+
+
+def test_runs_are_joined_to_lines_against_epsilon(rows: LoadedRows, tmp_path: Path) -> None:
+    lines = sweep_lines(run_grid(spec_of(tmp_path), rows, tmp_path / "out.csv"))
+    assert [line.name for line in lines] == ["lr=0.1", "lr=1"]
+    for line in lines:
+        assert [p.repeats for p in line.points] == [2, 2]
+        assert line.points[0].epsilon < line.points[1].epsilon  # σ = 8, then σ = 2
+        assert 0.3 < line.majority < 0.7
+
+
+def test_the_cost_of_publishing_the_best_is_told(rows: LoadedRows, tmp_path: Path) -> None:
+    schedules = schedules_of(spec_of(tmp_path), rows)
+    found = publishing(schedules)
+    assert found.settings == 4
+    assert found.largest < found.selected.epsilon
+    assert found.largest < found.composed < found.plain_sum
+    assert found.plain_sum == pytest.approx(sum(float(s.cost().epsilon) for s in schedules))
+    assert len(publishing_words(found)) == 2
+    assert publishing_words(publishing(schedules[:1])) == ()
+
+
+def test_the_template_is_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(TEMPLATE, "utf-8")
+    spec = load_spec(tmp_path / "t.toml")
+    assert spec.varied == ("epsilon", "lr")
+    assert spec.label(spec.settings[0]) == "epsilon=1, lr=0.3"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('data = "x"\n', r"no \[settings\]"),
+        ("[settings]\nnetwork = 'mlp'", "the key 'data' is missing"),
+        ('data = "x"\ntargit = "y"\n[settings]\n', "did you mean 'target'"),
+        ('data = "x"\nrepeats = 0\n[settings]\n', "repeats = 0"),
+        ('data = "x"\n' + SETTINGS.replace("lr =", "lrr ="), "'lrr' is not a setting"),
+        ('data = "x"\n' + SETTINGS.replace("[0.1, 1.0]", "[]"), "the list of lr is empty"),
+        ('data = "x"\n' + SETTINGS.replace("[0.1, 1.0]", "[1.0, 1.0]"), "names a value twice"),
+        ('data = "x"\n' + SETTINGS.replace("[0.1, 1.0]", "[0.1, -1.0]"), r"lr = -1\.0 .*noise=2, lr=-1\)"),
+        ('data = "x"\n' + SETTINGS.replace("batch = 20", f"batch = {list(range(1, 60000))}"), "runs"),
+    ],
+)
+def test_a_wrong_sweep_is_refused_with_the_place(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ParameterError, match=told) as caught:
+        load_spec(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,180 @@
+"""``workbench grid``: sweep the settings of DP-SGD; a private study."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options
+from workbench.cli.tables import add_output, columns_text, figure, read_as
+from workbench.data.read import ReadOptions
+from workbench.params import InputError, ParameterError
+from workbench.params.field import ChoiceField, IntegerField
+from workbench.processes.dask_address import FORMS, scheduler_address
+from workbench.processes.executor import MOST_JOBS, cores
+from workbench.release.atomic import write_error
+from workbench.release.model.preflight import network_features
+from workbench.render.grid_figure import grid_figure
+from workbench.render.offscreen import check_plot_path, write_figure
+from workbench.render.palette import THEMES
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+from workbench.studies.grid.lines import sweep_lines
+from workbench.studies.grid.publishing import publishing, publishing_words
+from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
+from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
+
+_JOBS = IntegerField(help="worker processes (default: one for each core)", at_least=1, upto=MOST_JOBS)
+_SCHEDULER = (
+    f"a Dask scheduler ({FORMS}) whose workers train the networks, in place of --jobs. The raw rows are sent to them, "
+    "encrypted only with tls://"
+)
+_THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
+_LONGEST = 30
+"""Most lines that are printed: the best ones."""
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("spec", metavar="SPEC", type=Path, help="the sweep (TOML): data and settings, some as lists")
+    parser.add_argument("--template", action="store_true", help="write a sweep to fill in to SPEC, and train nothing")
+    add_options(parser, ReadOptions)
+    add_output(parser, "one row for each finished run as CSV; where it is there, the sweep goes on", required=False)
+    parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw accuracy against epsilon (.png or .svg)")
+    parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if options.template:
+        return _write_template(options.spec)
+    if options.output is None:
+        raise ParameterError("the option --output is missing", mend="give -o CSV")
+    begun = time.monotonic()
+    if options.scheduler is not None:
+        if options.jobs is not None:
+            raise ParameterError("--jobs and --scheduler are two ways to run the sweep", mend="give one of them")
+        scheduler_address(options.scheduler)
+    jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
+    theme = _THEME.parse(options.theme, "--theme")
+    if options.plot is not None:
+        check_plot_path(options.plot)
+    spec = load_spec(options.spec)
+    _keep(options, spec)
+    data = _load(spec, options, context)
+    schedules = schedules_of(spec, data, context.cancel)
+    told = publishing(schedules)
+    runs = run_grid(
+        spec,
+        data,
+        options.output,
+        schedules=schedules,
+        jobs=jobs,
+        scheduler=options.scheduler,
+        emit=context.emit,
+        cancel=context.cancel,
+    )
+    lines = sweep_lines(runs)
+    if options.plot is not None:
+        write_figure(grid_figure(lines, spec.file.data.removeprefix("sample:")), options.plot, theme=theme)
+    return {
+        "rows": len(runs),
+        "seconds": round(time.monotonic() - begun, 3),
+        "output": str(options.output),
+        **({} if options.plot is None else {"plot": str(options.plot)}),
+        "private": True,
+        "lines": [
+            {"setting": line.name, **{k: getattr(p, k) for k in ("epsilon", "mean", "standard_error", "repeats")}}
+            for line in lines
+            for p in line.points
+        ],
+        "majority": lines[0].majority,
+        "publishing": {
+            "settings": told.settings,
+            "delta": told.delta,
+            "one_run": told.largest,
+            "plain_sum": told.plain_sum,
+            "all_runs": told.composed,
+            "selected": told.selected.epsilon,
+            "sentences": list(publishing_words(told)),
+        },
+    }
+
+
+def _write_template(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(TEMPLATE)
+    except FileExistsError:
+        raise InputError("the file is there already", str(path), "name a new file") from None
+    except OSError as error:
+        raise write_error(error, path) from None
+    return {"template": str(path)}
+
+
+def _keep(options: argparse.Namespace, spec: GridSpec) -> None:
+    """Refuse outputs that would replace what the sweep is made from, or one another."""
+    folder = options.spec.parent
+    inputs = [options.spec, *(folder / name for name in (spec.file.data, spec.file.bounds) if name)]
+    for output in filter(None, (options.output, options.plot)):
+        if output.resolve() in [path.resolve() for path in inputs]:
+            raise InputError("the output is what the sweep is made from", str(output), "name another file")
+    if options.plot is not None and options.plot.resolve() == options.output.resolve():
+        raise InputError("plot and output are one file", str(options.plot), "give them two names")
+
+
+def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> LoadedRows:
+    """Return the rows of a sweep."""
+    from workbench.deep.features import TableData
+
+    file, path = spec.file, options.spec
+    for name in ("target", "bounds"):
+        if getattr(file, name) is None:
+            raise ParameterError(f"the sweep has no {name}", str(path), "a table needs target and bounds")
+    assert file.bounds is not None
+    assert file.target is not None
+    facts = load_plan(path.parent / file.bounds)
+    features = network_features(facts, file.target)
+    source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
+    table = read_as(source, options, context, facts)
+    for sentence in table.notices:
+        context.emit(Notice("info", sentence))
+    return LoadedRows.of(TableData(features, facts.rows_of(table)))
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    if "template" in result:
+        return f"wrote {result['template']}: fill it in and run `workbench grid {result['template']} -o CSV`"
+    lines = sorted(result["lines"], key=lambda line: -line["mean"])
+    rows = [
+        [line["setting"], figure(line["epsilon"]), f"{line['mean']:.3f} ± {line['standard_error']:.3f}"]
+        for line in lines[:_LONGEST]
+    ]
+    more = [f"and {len(lines) - _LONGEST} more in the file"] if len(lines) > _LONGEST else []
+    return "\n".join(
+        [
+            "accuracy on held-out rows, mean ± standard error, the best first (private – not for release)",
+            columns_text(["setting", "epsilon", "accuracy"], rows, right=(1, 2)),
+            *more,
+            f"always the majority: {result['majority']:.3f}",
+            *result["publishing"]["sentences"],
+            f"{result['rows']} runs in {result['output']} (private as well)"
+            + (f", plot in {result['plot']}" if "plot" in result else "")
+            + f", {result['seconds']:.0f} s",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="grid",
+    help="sweep the settings of DP-SGD: lists of them, repeats, one CSV row for each run; goes on where it was stopped "
+    "(a private study)",
+    example="workbench plan sample:iris --epsilon 3 --target species -o plan.toml && "
+    "workbench grid sweep.toml --template && workbench grid sweep.toml -o sweep.csv --jobs 1 --plot sweep.png",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

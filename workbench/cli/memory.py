@@ -1,0 +1,161 @@
+"""``workbench memory``: what training a network needs in memory, by phase, before it starts; reads no data."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.tables import columns_text
+from workbench.deep.memory_phases import PHASES, Setting, largest_batch, phases
+from workbench.deep.networks import NETWORKS, Network, network
+from workbench.params import ParameterError, Parameters, choice, integer, text
+from workbench.params.field import IntegerField
+from workbench.release.atomic import write_output
+
+_YES, _NO = "yes", "no"
+_IMAGE = 28 * 28
+_COLUMNS = 8
+_MB = 1e6
+_LISTED = IntegerField(help="whole numbers with commas between them", at_least=1, upto=10**6)
+
+SEGMENTS = (
+    "On a GPU the figures are what PyTorch reserves: it asks the driver for segments of 2 and 20 MiB, and for whole "
+    "multiples of 2 MiB beyond, and keeps them. So the curve jumps where a tensor outgrows a segment, which with "
+    "doubled sizes happens at powers of two."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryOptions(Parameters):
+    """What is trained, and where."""
+
+    network: str = text(help="one of " + ", ".join(n.name for n in NETWORKS))
+    batch: int = integer(at_least=1, upto=10**8, help="rows in memory at once")
+    device: str = choice(choices=("cpu", "cuda"), default="cpu", help="where it is trained")
+    private: str = choice(choices=(_YES, _NO), default=_YES, help="with clipping and noise, or without")
+    optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="what the optimiser keeps")
+    columns: int | None = integer(
+        default=None, at_least=1, upto=10**7, help="numbers of a row", empty=f"{_COLUMNS}, or {_IMAGE} for images"
+    )
+    classes: int = integer(default=10, at_least=2, upto=10**6, help="classes to tell apart")
+    fit: int | None = integer(
+        default=None, at_least=1, upto=2**60, unit="bytes", help="find the most rows within so much", empty="not asked"
+    )
+
+
+_SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, MemoryOptions)
+    study = parser.add_argument_group("a study: every combination, with and without privacy, as CSV")
+    study.add_argument("--batches", metavar="B,B,…", help="rows in memory at once")
+    study.add_argument("--hidden", metavar="H,H,…", help="hidden units, in place of the network's own")
+    study.add_argument("--reductions", metavar="R,R,…", help="factors by which the sides of an image are reduced")
+    study.add_argument("-o", "--output", type=Path, metavar="CSV", help="where the study is written")
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    asked = read_options(options, MemoryOptions)
+    chosen = network(asked.network)
+    inputs = asked.columns or (_COLUMNS if type(chosen) is Network else _IMAGE)
+    setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == _YES, slots=_SLOTS[asked.optimizer])
+    found = phases(setting, asked.device)
+    told: dict[str, Any] = {
+        "network": chosen.name,
+        "batch": asked.batch,
+        "device": asked.device,
+        "private": setting.private,
+        "phases": found,
+        "peak_bytes": max(found.values()),
+        "largest_batch": None if asked.fit is None else largest_batch(setting, asked.fit, asked.device),
+    }
+    if options.output is None:
+        if options.batches or options.hidden or options.reductions:
+            raise ParameterError("a study has no place to be written to", "-o", "give -o FILE.csv")
+        return told
+    rows = _study(options, setting, asked.device)
+    write_output(options.output, _csv(rows))
+    return {**told, "output": str(options.output), "rows": len(rows)}
+
+
+def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[dict[str, Any]]:
+    """Return one row for every combination."""
+    own = setting.network.hidden
+    hidden = [(h,) * max(1, len(own)) for h in _numbers(options.hidden, "--hidden")] or [own]
+    if options.hidden and not own:
+        raise ParameterError(
+            f"the network {setting.network.name!r} has no hidden units to vary", "--hidden", "use --network mlp"
+        )
+    found = []
+    for units in hidden:
+        for reduction in _numbers(options.reductions, "--reductions") or [1]:
+            for batch in _numbers(options.batches, "--batches") or [setting.batch]:
+                for private in (False, True):
+                    case = replace(
+                        setting,
+                        network=replace(setting.network, hidden=units),
+                        inputs=max(1, setting.inputs // reduction**2),
+                        batch=batch,
+                        private=private,
+                    )
+                    sizes = phases(case, device)
+                    found.append(
+                        {
+                            "network": setting.network.name,
+                            "hidden": "-".join(map(str, units)),
+                            "reduction": reduction,
+                            "batch": batch,
+                            "private": _YES if private else _NO,
+                            "device": device,
+                            **{f"{name}_bytes": sizes[name] for name in PHASES},
+                            "peak_bytes": max(sizes.values()),
+                        }
+                    )
+    return found
+
+
+def _numbers(given: str | None, flag: str) -> list[int]:
+    return [] if given is None else [_LISTED.parse(part.strip(), flag) for part in given.split(",")]
+
+
+def _csv(rows: list[dict[str, Any]]) -> bytes:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    way = "with" if result["private"] else "without"
+    lines = [
+        f"{result['network']}, {result['batch']:,} rows at once, {way} privacy, on {result['device']}: "
+        f"{result['peak_bytes'] / _MB:.1f} MB at most, beside the data and PyTorch itself",
+        columns_text(
+            ["phase", "MB in use"], [[n, f"{size / _MB:.2f}"] for n, size in result["phases"].items()], right=[1]
+        ),
+    ]
+    if result["largest_batch"] is not None:
+        lines.append(f"most rows at once that fit: {result['largest_batch']:,}")
+    if result["device"] == "cuda":
+        lines.append(SEGMENTS)
+    if "output" in result:
+        lines.append(f"{result['rows']} settings in {result['output']}")
+    return "\n".join(lines)
+
+
+COMMAND = Command(
+    name="memory",
+    help="the memory that training a network needs, by phase, and the most rows at once that fit; reads no data",
+    example="workbench memory --network mlp --batch 256 --fit 100000000",
+    configure=_configure,
+    run=_run,
+    text=_text,
+)

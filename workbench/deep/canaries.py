@@ -1,0 +1,162 @@
+"""Audit the private step with canaries: what its outputs prove about ε and about the noise, by the code that trains.
+
+A canary is a row with one large feature of its own, so that its clipped gradient has the norm C and a direction that
+no other row touches. Half of the canaries are empty rows, by fair coins. The noisy sums of all steps are looked at;
+nothing is learned, because privacy is promised whatever the weights are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from workbench.deep.engines import engine_for
+from workbench.deep.noise import ChaCha20Entropy
+from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.trainer import PrivateStep
+from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.one_run import epsilon_of_guesses, right_guesses, scale_bounds
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, Progress, ignore
+
+IN_ONE_RUN = 500
+"""Canaries of a run: each has a feature, so a run takes their square."""
+
+_LOUD = 1e3
+"""The size of a canary's feature: what the bias has of its gradient's norm is then a millionth."""
+
+_GUESSED = 10
+"""One canary in so many is guessed for, the clearest ones."""
+
+Made = Callable[[Schedule, Entropy, Entropy], PrivateStep]
+"""Makes a step from a schedule, coins and entropy of the noise, for :data:`IN_ONE_RUN` canaries."""
+
+
+@dataclass(frozen=True)
+class CanaryAudit:
+    """What an audit found.
+
+    Attributes:
+        claim: ε by the accountant.
+        delta: its δ.
+        epsilon_lower: with ``confidence``, the step is (ε′, δ)-private for no ε′ below it.
+        canaries: how many there were.
+        guesses: for how many it was guessed whether they were in.
+        right: how many guesses were right.
+        noise: standard deviation of the noise that was seen, divided by the σC that was planned.
+        noise_low: lower end of its confidence interval.
+        noise_high: upper end.
+        confidence: of both statements together.
+    """
+
+    claim: float
+    delta: float
+    epsilon_lower: float
+    canaries: int
+    guesses: int
+    right: int
+    noise: float
+    noise_low: float
+    noise_high: float
+    confidence: float
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the outputs prove that ε is above the claim or that there is less noise than planned."""
+        return self.epsilon_lower > self.claim or self.noise_high < 1
+
+
+def step_of(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
+    """Return the step that training takes, on the canaries' network: one linear layer, its weights zero."""
+    linear = nn.Linear(IN_ONE_RUN, 2)
+    nn.init.zeros_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    module = nn.Sequential(linear)
+    return PrivateStep.of(schedule, lambda clip: engine_for(module, clip, IN_ONE_RUN), coins, noise)
+
+
+def audit_step(
+    plan: DpSgdPlan,
+    *,
+    canaries: int,
+    alpha: float,
+    coins: Entropy | None = None,
+    noise: Entropy | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+    made: Made = step_of,
+) -> CanaryAudit:
+    """Run ``plan`` on sets of :data:`IN_ONE_RUN` canaries and say what the noisy sums prove.
+
+    Args:
+        plan: what is audited; its batch and epochs are those of a table of :data:`IN_ONE_RUN` rows.
+        canaries: at least so many, in whole runs.
+        alpha: largest probability that a correct step is refuted, or called less noisy than it is.
+        coins: entropy of the sampler and of who is in; the operating system's by default.
+        noise: entropy of the noise; a ChaCha20 stream by default.
+        emit: hears Progress.
+        cancel: looked at before each run.
+        made: makes the step; audits of the audit give a wrong one.
+
+    Raises:
+        ParameterError: the plan does not fit a table of so many rows.
+        CancelledError: ``cancel`` was set.
+    """
+    coins, noise, cancel = coins or OsEntropy(), noise or ChaCha20Entropy(), cancel or CancelToken()
+    schedule = plan.schedule(IN_ONE_RUN)
+    runs = -(-canaries // IN_ONE_RUN)
+    step = made(schedule, coins, noise)
+    evidence, present, squares = [], [], 0.0
+    for run in range(runs):
+        cancel.check()
+        there = (coins.words(IN_ONE_RUN) & np.uint64(1)).astype(bool)
+        found, square = _one_run(step, schedule, there)
+        evidence.append(found)
+        present.append(there)
+        squares += square
+        emit(Progress(run + 1, runs, "runs of canaries"))
+    count = runs * IN_ONE_RUN
+    guesses = max(1, count // _GUESSED)
+    right = right_guesses(np.concatenate(evidence), np.concatenate(present), guesses)
+    drawn, scale = count * schedule.steps, _planned_scale(schedule)
+    low, high = scale_bounds(squares, drawn, alpha=alpha / 2)
+    return CanaryAudit(
+        claim=float(schedule.cost().epsilon),
+        delta=plan.delta,
+        epsilon_lower=epsilon_of_guesses(count, guesses, right, alpha=alpha / 2, delta=plan.delta),
+        canaries=count,
+        guesses=guesses,
+        right=right,
+        noise=math.sqrt(squares / drawn) / scale,
+        noise_low=low / scale,
+        noise_high=high / scale,
+        confidence=1 - alpha,
+    )
+
+
+def _planned_scale(schedule: Schedule) -> float:
+    """Return σC from what the accountant is told, and not from what the step reads."""
+    return schedule.event.noise_multiplier * schedule.clip
+
+
+def _one_run(step: PrivateStep, schedule: Schedule, present: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
+    """Return the evidence for each canary, and the sum of squares of as many coordinates that no row touches."""
+    rows = _LOUD * torch.eye(IN_ONE_RUN)
+    classes = torch.from_numpy(np.where(present, 0, -1))
+    rate, scale = schedule.event.sample_rate, _planned_scale(schedule)
+    evidence, squares = np.zeros(IN_ONE_RUN), 0.0
+    for _ in range(schedule.steps):
+        gradient, _ = step.step(rows, classes, measure=False)
+        weights = (gradient * schedule.batch)[: 2 * IN_ONE_RUN].view(2, IN_ONE_RUN).double().numpy()
+        # Of two classes at zero weights the gradients are opposite: their difference carries a canary, their sum noise.
+        along, across = (weights[1] - weights[0]) / math.sqrt(2), (weights[1] + weights[0]) / math.sqrt(2)
+        ratio = (2 * along * schedule.clip - schedule.clip**2) / (2 * scale**2)
+        evidence += np.logaddexp(math.log1p(-rate), math.log(rate) + ratio) if rate < 1 else ratio
+        squares += float(np.sum(across**2))
+    return evidence, squares

@@ -1,0 +1,188 @@
+"""The account of the table that is open: its cap, how its releases are counted, and who else shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
+
+from workbench.gui.pages.ledger.tasks import AccountLine, join_group, set_cap, set_count
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, named, row
+from workbench.gui.widgets.delta_cap import DeltaCap
+from workbench.gui.widgets.dialogs import Entry, choose, confirm
+from workbench.gui.widgets.epsilon_entry import PrivacyEntry
+from workbench.gui.widgets.formatting import at_least, entered, in_full
+from workbench.privacy.accounting.posterior import posterior
+
+LOW, HIGH = Decimal("1e-6"), Decimal("1e6")
+SLIDER = Decimal("0.01"), Decimal(100)
+"""What the slider offers; the field takes every cap that the ledger does."""
+
+BY_SUM = "Its releases are added up: ten releases of ε = 0.1 count as 1."
+BY_FILTER = "Its releases are counted by {}: many small ones count for less than their sum."
+ASK_FILTER = (
+    "Now the ε of every release is added up. A Rényi filter is a proven way of adding that lets many small releases "
+    "count for less: under a cap of ε = 2 and δ = 1e-5 it allows 2,000 releases of ε = 0.01, where the sum allows "
+    "200. A few large releases still count as their sum.\n\nThe price is δ: half of the cap of δ is set aside "
+    "for it. Its order is chosen now, for the present cap, and stays the same for good. The ledger records the choice, "
+    "and certificates of this account name it from then on."
+)
+ASK_SUM = (
+    "Every release then counts with its whole ε again, those that were made before too. If their sum is above the cap, "
+    "nothing more can be released until the cap is raised. The ledger records the choice for good."
+)
+NEEDS_CAPS = "Set a cap of ε and of δ first: a Rényi filter is chosen for both."
+
+
+class OtherAccount(Entry):
+    """Which account the table is to share."""
+
+    def __init__(self, others: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._box = named(QComboBox(), "ledger_group_with", "The account of the same people")
+        for dataset, title in others:
+            self._box.addItem(title, dataset)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.addWidget(self._box)
+
+    def problem(self) -> str:
+        """Return why nothing can be chosen; empty where something is."""
+        return "" if self._box.currentData() else "there is no other account"
+
+    def chosen(self) -> str:
+        """Return the account."""
+        return str(self._box.currentData() or "")
+
+
+class CapCard(Card):
+    """Cap, count and group of the table that is open."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        self._title = label("", "muted", wrap=True, name="ledger_cap_title")
+        self._line, self._more = QWidget(), QWidget()
+        super().__init__(label("ACCOUNT OF THE TABLE THAT IS OPEN", "caption"), self._title, self._line, self._more)
+        self.session, self.jobs = session, jobs
+        self._accounts: Sequence[AccountLine] = ()
+        self._titles: dict[str, str] = {}
+        self._cap = PrivacyEntry(
+            "ledger_cap",
+            LOW,
+            HIGH,
+            Decimal(1),
+            symbol="ε",
+            help_text="ε of all releases of this dataset together",
+            slider_low=SLIDER[0],
+            slider_high=SLIDER[1],
+            ends=("stricter", "looser"),
+        )
+        self._delta = DeltaCap(
+            "ledger_delta", "δ of all releases of this dataset together; only training with DP-SGD needs it"
+        )
+        self._set = button("Set the cap…", "ledger_set_cap", tip="The ledger records every change of a cap for good")
+        self._set.clicked.connect(self._set_cap)
+        line = row(spacing=12)
+        line.addWidget(self._cap, 1)
+        line.addWidget(label("δ", "muted"))
+        line.addWidget(self._delta)
+        line.addWidget(self._set)
+        self._line.setLayout(line)
+        self._counted = label("", "muted", wrap=True, name="ledger_counted")
+        self._count = button("Count differently…", "ledger_count", tip="Choose how the releases of this account add up")
+        self._count.clicked.connect(self._set_count)
+        self._group = button(
+            "Same people as…",
+            "ledger_group",
+            tip="Let this table share the account of another one about the same people",
+        )
+        self._group.clicked.connect(self._join)
+        more = row(spacing=12)
+        more.addWidget(self._counted, 1)
+        more.addWidget(self._count)
+        more.addWidget(self._group)
+        self._more.setLayout(more)
+
+    def show_accounts(self, accounts: Sequence[AccountLine], titles: dict[str, str]) -> None:
+        """Show the accounts of the ledger, with what a person calls each."""
+        self._accounts, self._titles = accounts, titles
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show the account of the table that is open."""
+        opened, account = self.session.opened, self.session.account
+        usable = opened is not None and bool(account.dataset)
+        self._line.setVisible(usable)
+        self._more.setVisible(usable)
+        tip = ""
+        if opened is None:
+            self._title.setText("Open a table to set the cap of its dataset.")
+        elif account.problem:
+            self._title.setText(account.problem)
+        elif account.cap is None:
+            self._title.setText(f"{opened.title} has no cap yet; without one its first release sets it.")
+        else:
+            remaining = max(account.remaining or Decimal(0), Decimal(0))
+            told = f"{opened.title}: cap ε = {at_least(account.cap)}, of which {at_least(remaining)} remain."
+            tip = f"Cap: {in_full(account.cap)}. Remaining: {in_full(remaining)}."
+            if account.delta_remaining is not None and account.delta_cap is not None:
+                left = at_least(max(account.delta_remaining, Decimal(0)))
+                told += f" Cap δ = {at_least(account.delta_cap)}, of which {left} remain."
+            self._title.setText(told)
+            if not self._cap.field.hasFocus():
+                self._cap.set_value(min(max(account.cap, LOW), HIGH))
+        self._delta.show_present(account.delta_cap)
+        self._title.setToolTip(tip)
+        how = self._how()
+        self._counted.setText(BY_FILTER.format(how) if how else BY_SUM)
+        ready = bool(how) or (account.cap is not None and bool(account.delta_cap))
+        self._count.setEnabled(ready)
+        self._count.setToolTip("Choose how the releases of this account add up" if ready else NEEDS_CAPS)
+        self._group.setEnabled(bool(self._others()))
+
+    def _how(self) -> str:
+        """Return how the open table's releases are counted, where that is not their sum."""
+        return next((a.count for a in self._accounts if a.dataset == self.session.account.dataset), "")
+
+    def _others(self) -> list[tuple[str, str]]:
+        own = self.session.account.dataset
+        return [(a.dataset, self._titles.get(a.dataset, a.dataset)) for a in self._accounts if a.dataset != own]
+
+    def _set_cap(self) -> None:
+        opened, account, cap = self.session.opened, self.session.account, self._cap.value()
+        if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
+            return
+        former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
+        delta = self._delta.value()
+        delta = None if delta == account.delta_cap else delta
+        told = f"ε = {entered(cap)}" + ("" if delta is None else f" and that of δ to {entered(delta)}")
+        sure = f"{100 * posterior(float(cap), 0.1).high:.3g} %"
+        text = (
+            f"This sets the cap of {opened.title} {former} {told}. The ledger records it for good.\n\nWhen all of it "
+            f"is spent, someone who was 10 % sure of a fact about a row could be at most {sure} sure."
+        )
+        if confirm(self, "Set the cap?", text, f"Set the cap to ε = {entered(cap)}"):
+            set_cap(self.session, self.jobs, account.dataset, cap, delta)
+
+    def _set_count(self) -> None:
+        dataset, filtered = self.session.account.dataset, bool(self._how())
+        title, text = "Count by the plain sum?", ASK_SUM
+        if not filtered:
+            title, text = "Count by a Rényi filter?", ASK_FILTER
+        if dataset and confirm(self, title, text, "Count by the sum" if filtered else "Count by a Rényi filter"):
+            set_count(self.session, self.jobs, dataset, by_filter=not filtered)
+
+    def _join(self) -> None:
+        opened, dataset = self.session.opened, self.session.account.dataset
+        if opened is None or not dataset:
+            return
+        entry = OtherAccount(self._others())
+        text = (
+            f"Choose the account of the table that is about the same people as {opened.title}. What both have spent "
+            "is added up, the lower cap holds for both, and every later release of either is charged there. The ledger "
+            "records it for good."
+        )
+        if choose(self, "Share one account?", text, {"yes": "Share this account"}, entry=entry) == "yes":
+            join_group(self.session, self.jobs, dataset, entry.chosen())

@@ -1,0 +1,163 @@
+"""The CSV of a sweep: one row for each finished run, written as it ends, and read again to go on."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from workbench.deep.plan import DpSgdPlan
+from workbench.params import InputError
+
+NOTE = "private - not for release"
+RUN, REPEAT = "run", "repeat"
+FIGURES = ("accuracy", "majority", "epsilon_spent", "noise_multiplier", "steps", "train_seconds", "peak_memory_bytes")
+"""What a run measures: accuracy on the held-out rows, that of the largest class, the ε of its steps, and its needs."""
+
+_MOST_BYTES = 256 * 2**20
+
+
+def header() -> tuple[str, ...]:
+    """Return the columns: the run, its settings, which repeat, its figures, and what the file is."""
+    return (RUN, *DpSgdPlan.declared(), REPEAT, *FIGURES, "note")
+
+
+def run_name(study: str, setting: DpSgdPlan, repeat: int) -> str:
+    """Return the name of a run: eight digits of the study, then of setting and repeat."""
+    told = repr((sorted(setting.to_plain().items()), repeat))  # without those left at their defaults
+    return f"{study}-{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """One row.
+
+    Attributes:
+        name: as :func:`run_name` makes it.
+        setting: every setting, as TOML holds it; those that are not given are left out.
+        repeat: number of the split, from 0.
+        figures: the values of :data:`FIGURES`.
+    """
+
+    name: str
+    setting: Mapping[str, Any]
+    repeat: int
+    figures: Mapping[str, float]
+
+
+def row_of(name: str, setting: DpSgdPlan, repeat: int, figures: Mapping[str, float]) -> str:
+    """Return a run as one line of the CSV."""
+    settings = [_cell(spec.plain(getattr(setting, n))) for n, spec in DpSgdPlan.declared().items()]
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerow(
+        [name, *settings, repeat, *(repr(figures[n]) for n in FIGURES), NOTE]
+    )
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_runs(path: Path) -> tuple[FinishedRun, ...]:
+    """Return the runs in ``path``; a last line that was cut off by a crash is left out.
+
+    Raises:
+        InputError: the file cannot be read, or is no CSV of a sweep; the row is named.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError("the file is larger than any sweep", str(path), "name the CSV of a sweep")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the sweep cannot be read: {error.strerror}", str(path), "check the name") from None
+    whole = data[: data.rfind(b"\n") + 1]
+    try:
+        rows = list(csv.reader(io.StringIO(whole.decode("utf-8"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise _no_sweep(path) from None
+    if not rows or tuple(rows[0]) != header():
+        raise _no_sweep(path)
+    return tuple(_run(row, f"{path}, row {number}") for number, row in enumerate(rows[1:], 2))
+
+
+def _no_sweep(path: Path) -> InputError:
+    return InputError("the file is not the CSV of a sweep of this version", str(path), "name another file")
+
+
+def _run(row: list[str], where: str) -> FinishedRun:
+    if len(row) != len(header()):
+        raise InputError(f"the row has {len(row)} cells instead of {len(header())}", where, "name another file")
+    cells = dict(zip(header(), row, strict=True))
+    setting = {}
+    try:
+        for name, spec in DpSgdPlan.declared().items():
+            if cells[name] != "":
+                setting[name] = spec.plain(spec.parse(cells[name], name))
+        figures = {name: float(cells[name]) for name in FIGURES}
+        return FinishedRun(cells[RUN], setting, int(cells[REPEAT]), figures)
+    except (ValueError, InputError) as error:
+        raise InputError("the row is not a run of a sweep", where, "name another file") from error
+
+
+class RunsFile:
+    """The CSV while a sweep runs: a run is on disk when :meth:`append` returns. Only its owner may read it.
+
+    Attributes:
+        path: the file.
+        done: the runs that stood in it when it was opened, by name.
+    """
+
+    def __init__(self, path: Path, study: str) -> None:
+        """Open the file of ``study``, new or to go on with it.
+
+        Raises:
+            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed or version.
+        """
+        self.path, self.done = path, dict[str, FinishedRun]()
+        here = path.exists()
+        if here:
+            self.done = {run.name: run for run in read_runs(path)}
+            if any(not name.startswith(f"{study}-") for name in self.done):
+                raise InputError(
+                    "the file holds a sweep of another table, plan, seed or version", str(path), "name another file"
+                )
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+            self._stream = os.fdopen(descriptor, "r+b")
+            # A line that a kill or a power cut left half-written goes; the next one starts where it began.
+            self._stream.truncate(self._stream.read().rfind(b"\n") + 1)
+            self._stream.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise _unwritten(error, path) from None
+        if not here:
+            self.append(",".join(header()) + "\n")
+
+    def append(self, line: str) -> None:
+        """Add a run."""
+        try:
+            self._stream.write(line.encode())
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise _unwritten(error, self.path) from None
+
+    def __enter__(self) -> Self:
+        """Return the file."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self._stream.close()
+
+
+def _unwritten(error: OSError, path: Path) -> InputError:
+    return InputError(f"the sweep cannot be written: {error.strerror}", str(path), "name another file")

@@ -1,0 +1,238 @@
+"""Train every combination of a sweep on 80/20 splits, on several processes or the workers of a scheduler.
+
+A sweep is private: its accuracies come from held-out private rows, its draws from seeded generators that no release
+uses, and nothing of it can be released.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import workbench
+from workbench.deep.features import Features, TrainingData
+from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.learners.tasks import EMPTY
+from workbench.params import InputError
+from workbench.privacy.accounting.event import Cost
+from workbench.privacy.entropy import SeededEntropy
+from workbench.processes.executor import run_tasks
+from workbench.signals import Notice, Progress
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+from workbench.studies.grid.runs_file import FIGURES, FinishedRun, RunsFile, row_of, run_name
+from workbench.studies.grid.spec import GridSpec
+from workbench.studies.splits import seed_of, stratified_split
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRows:
+    """Rows as a network takes them.
+
+    Attributes:
+        features: the public map that made them.
+        inputs: (n, width).
+        targets: class codes (n,), −1 of an empty row.
+    """
+
+    features: Features
+    inputs: NDArray[np.float32]
+    targets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, data: TrainingData) -> LoadedRows:
+        """Read all rows of ``data``."""
+        return cls(data.features, *data.load())
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.targets)
+
+    def load(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return inputs and classes."""
+        return self.inputs, self.targets
+
+    def part(self, rows: NDArray[np.int64]) -> LoadedRows:
+        """Return those rows."""
+        return LoadedRows(self.features, self.inputs[rows], self.targets[rows])
+
+
+@dataclass(frozen=True)
+class _Task:
+    setting: DpSgdPlan
+    calibrated: DpSgdPlan
+    schedule: Schedule
+    repeat: int
+
+    @property
+    def told(self) -> str:
+        """What an error names."""
+        return f"{self.setting.network}, repeat {self.repeat}"
+
+
+def study_name(spec: GridSpec, data: LoadedRows) -> str:
+    """Return eight digits that tell this study from one of other rows, declarations, seed or version."""
+    digest = hashlib.sha256()
+    for array in (data.inputs, data.targets):
+        digest.update(repr((array.shape, str(array.dtype))).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    declared = [repr(a) for a in (*data.features.attributes, data.features.target)]
+    digest.update(repr((workbench.__version__, spec.file.seed, declared)).encode())
+    return digest.hexdigest()[:8]
+
+
+def run_grid(
+    spec: GridSpec,
+    data: LoadedRows,
+    output: Path,
+    *,
+    schedules: Sequence[Schedule] = (),
+    jobs: int = 1,
+    scheduler: str | None = None,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> tuple[FinishedRun, ...]:
+    """Run what of ``spec`` is not yet in ``output``; each run is a line of it as soon as it ends.
+
+    Args:
+        spec: the sweep.
+        data: the rows; every network sees four fifths of them.
+        output: the CSV. Where it holds runs of the same study they are kept, and not done again.
+        schedules: the values of :func:`schedules_of`, if the caller has them.
+        jobs: worker processes; the figures do not depend on it.
+        scheduler: address of a Dask scheduler whose workers train instead; they receive the rows.
+        emit: receives progress, and a warning before rows leave this computer unencrypted.
+        cancel: stops at once; finished runs stay in the file.
+
+    Returns:
+        The runs of ``spec``, in its order.
+
+    Raises:
+        CancelledError: a stop was requested.
+        InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
+        BudgetRefusedError: a setting has a cap below one step's cost.
+    """
+    cancel = cancel or CancelToken()
+    study = study_name(spec, data)
+    schedules = schedules or schedules_of(spec, data, cancel)
+    tasks = [
+        _Task(setting, _calibrated(setting, schedule), schedule, repeat)
+        for setting, schedule in zip(spec.settings, schedules, strict=True)
+        for repeat in range(spec.file.repeats)
+    ]
+    names = {task: run_name(study, task.setting, task.repeat) for task in tasks}
+
+    @lru_cache(maxsize=256)
+    def spent(schedule: Schedule, steps: int) -> float:
+        return float(schedule.cost(steps).epsilon)
+
+    with RunsFile(output, study) as book:
+        rest = [task for task in tasks if names[task] not in book.done]
+        ended = len(tasks) - len(rest)
+        if ended:
+            emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
+        emit(Progress(ended, len(tasks), "runs"))
+        run = _runner(jobs, scheduler, cancel, emit)
+        ended_runs = run(_one, (data, spec.file.seed), rest, name=lambda task: task.told, group=lambda task: task)
+        with closing(ended_runs) as results:
+            for task, found in results:
+                name = names[task]
+                figures = {**found, "epsilon_spent": spent(task.schedule, int(found["steps"]))}
+                book.append(row_of(name, task.setting, task.repeat, figures))
+                book.done[name] = FinishedRun(name, task.setting.to_plain(), task.repeat, figures)
+                ended += 1
+                emit(Progress(ended, len(tasks), "runs"))
+        return tuple(book.done[names[task]] for task in tasks)
+
+
+def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = None) -> tuple[Schedule, ...]:
+    """Return what every setting means for the rows that its networks see: four fifths of ``data``.
+
+    Settings that differ in what costs nothing, such as the learning rate, share the search for their noise.
+
+    Raises:
+        InputError: the table is too small to be split.
+        BudgetRefusedError: a setting has a cap below one step's cost.
+    """
+    rows = len(_split(data, spec.file.seed, 0)[0])
+    found: dict[tuple[Any, ...], Schedule] = {}
+    out = []
+    for setting in spec.settings:
+        if cancel is not None:
+            cancel.check()
+        key = tuple(getattr(setting, n) for n in ("epsilon", "noise", "delta", "batch", "epochs", "accountant"))
+        if key not in found:
+            found[key] = setting.schedule(rows)
+        event = replace(found[key].event, label=f"DP-SGD {setting.network}")
+        out.append(replace(found[key], clip=setting.clip, event=event))
+    return tuple(out)
+
+
+def _calibrated(setting: DpSgdPlan, schedule: Schedule) -> DpSgdPlan:
+    """Return ``setting`` with the noise that was found for it, so that no worker searches for it again.
+
+    Its accountant only draws a curve that nobody looks at: what a run cost is told by ``schedule``.
+    """
+    if schedule.steps < schedule.steps_asked:
+        return setting  # a cap ends it
+    return replace(setting, noise=schedule.event.noise_multiplier, epsilon=None, accountant="rdp")
+
+
+def _runner(jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit) -> Callable[..., Any]:
+    if scheduler is None:
+        return partial(run_tasks, jobs=jobs, cancel=cancel)
+    from workbench.processes.dask_executor import run_tasks_on
+
+    return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
+
+
+def _split(data: LoadedRows, seed: int, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the split that all settings of a repeat share, so that they can be compared pair by pair."""
+    return stratified_split(data.targets, seed_of(seed, "split", repeat))
+
+
+def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
+    """Do one run; a worker process calls this."""
+    from workbench.deep.model import TrainedModel
+    from workbench.deep.trainer import train
+
+    data, seed = shared
+    training, held_out = _split(data, seed, task.repeat)
+    own = (seed, repr(sorted(task.setting.to_plain().items())), task.repeat)
+    done = train(
+        task.calibrated,
+        data.part(training),
+        _nothing_is_charged,
+        coins=SeededEntropy(seed_of("coins", *own)),
+        noise=SeededEntropy(seed_of("noise", *own)),
+    )
+    tested = data.part(held_out)
+    known = tested.targets[tested.targets != EMPTY]
+    if not len(known):
+        raise InputError("no held-out row has a class", mend="use a table with more rows that have one")
+    learned = data.targets[training]
+    largest = np.bincount(learned[learned != EMPTY], minlength=1).argmax()
+    figures = (
+        TrainedModel.of(done).accuracy(tested),
+        float(np.mean(known == largest)),
+        math.nan,  # the caller knows
+        done.schedule.event.noise_multiplier,
+        done.steps,
+        round(done.seconds, 3),
+        done.peak_memory_bytes,
+    )
+    return dict(zip(FIGURES, map(float, figures), strict=True))
+
+
+def _nothing_is_charged(cost: Cost) -> None:
+    """A study's seeded run is never released: there is nothing to pay for."""
