@@ -17,10 +17,11 @@ from workbench.deep.engines import engine_for
 from workbench.deep.factors import FLAT, MOST_SINGLE
 from workbench.deep.features import TrainingData
 from workbench.deep.flat_parameters import flattened
-from workbench.deep.networks import Network, network
+from workbench.deep.networks import Network
 from workbench.deep.noise import GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.deep.preparation import prepared_rows
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES
 from workbench.learners.tasks import EMPTY
@@ -83,8 +84,8 @@ def where_it_went(
         raise InputError(f"{len(here)} rows are too few to hold some out", mend="give a larger table")
     order = np.random.default_rng(seed).permutation(here)
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
-    architecture = network(plan.network)
-    inputs = architecture.prepared(torch.from_numpy(X))
+    architecture = plan.architecture
+    inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)
     targets = torch.from_numpy(y)
     stages = []
     threads = torch.get_num_threads()

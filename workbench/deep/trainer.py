@@ -20,10 +20,11 @@ from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
-from workbench.deep.networks import Network, network
+from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.deep.preparation import prepared_rows
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
@@ -151,7 +152,7 @@ def train(
     schedule = plan.schedule(data.rows, rows_per_person)
     device = _device(plan.device, emit)
     features = data.features
-    architecture = network(plan.network)
+    architecture = plan.architecture
     predicted = predict(plan, features, data.rows).peak
     with _one_thread():
         _warm_up(architecture, features, plan, device)
@@ -162,8 +163,9 @@ def train(
         parameters, update = flattened(module), _update(plan)
         former = None if keep is None else keep.state
         at_once = plan.physical_batch if former is None else former.physical_batch
+        example = architecture.example(features.width)
         halving = HalvingClippedSum(
-            lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping), at_once, emit
+            lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
         )
         mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise)
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
@@ -172,8 +174,10 @@ def train(
         if former is not None:
             restore(former, parameters, update)
         try:
-            inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
-            inputs = architecture.prepared(inputs)
+            rows, classes = data.load()
+            inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
+            targets = torch.from_numpy(classes).to(device)
+            del rows
             watch.look()
             report = RunReport(schedule, whole, emit, watch, predicted)
             every = max(1, schedule.steps // MEASURED)
@@ -292,8 +296,9 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
-    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping)
-    rows = architecture.prepared(torch.zeros(2, features.width, device=device))
+    example = architecture.example(features.width)
+    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
+    rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
 

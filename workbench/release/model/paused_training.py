@@ -88,14 +88,14 @@ def give_up(ledger: Ledger, folder: Path) -> Decimal:
 
 
 def _of(run: PausedRun) -> PausedTraining:
-    from workbench.deep.features import Features
+    from workbench.deep.model import features_of
     from workbench.deep.plan import DpSgdPlan
 
     told, where = run.facts.told, str(run.folder)
     try:
         inputs = [Attribute.from_plain(plain, where=where) for plain in told["inputs"]]
         plan = DpSgdPlan.from_plain(told["plan"])
-        features = Features(tuple(inputs[:-1]), inputs[-1])
+        features = features_of(inputs[:-1], inputs[-1], told, where)
         # With its noise as a number: to find it for a target again would take seconds.
         same = replace(plan, noise=float(told["noise"]), epsilon=None)
         spent = same.schedule(int(told["rows"]), int(told["rows_per_person"])).cost(run.taken)

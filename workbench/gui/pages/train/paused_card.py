@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from workbench.deep.networks import network
 from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.formatting import at_most
 
@@ -48,7 +47,7 @@ class PausedCard(Card):
         self.setVisible(run is not None and not running)
         if run is not None:
             self._text.setText(
-                f"{network(run.plan.network).title} is paused after {run.taken:,} of {run.steps:,} steps "
+                f"{run.plan.architecture.title} is paused after {run.taken:,} of {run.steps:,} steps "
                 f"(ε = {at_most(run.spent)} of {at_most(run.epsilon)}, which stays reserved)."
             )
 
