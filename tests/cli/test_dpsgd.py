@@ -224,9 +224,9 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.Capt
     [
         (("--noise", "1", "--seed", "3"), "--seed"),
         (("--noise", "1", "--resume", "x"), "not in this version"),
-        (("--noise", "1", "--trust-code"), "not in this version"),
-        (("--noise", "1", "--network", "vgg16-head"), "not in this version"),
-        (("--noise", "1", "--network", "package.module:factory"), "not in this version"),
+        (("--noise", "1", "--image-size", "8"), "--grey are for images"),
+        (("--noise", "1", "--network", "vgg16-head"), "give --weights FILE"),
+        (("--noise", "1", "--network", "package.module:factory"), "add --trust-code"),
         (("--noise", "1", "--network", "mpl"), "did you mean 'mlp'"),
         (("--epochs", "4"), "neither noise nor epsilon"),
         (("--noise", "nan"), "--noise"),
@@ -247,10 +247,7 @@ def test_bad_usage_is_one_sentence_and_charges_nothing(
     assert not (folder / "ledger.sqlite").exists() or entries(capsys, folder) == []
 
 
-def test_images_and_missing_facts_say_so(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    words = command(folder)
-    words[1] = str(folder / "train-images-idx3-ubyte.gz")
-    assert "images is not in this version" in refusal(capsys, words, 2)
+def test_missing_facts_say_so(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     words = command(folder)
     at = words.index("--bounds")
     assert "--bounds is missing" in refusal(capsys, words[:at] + words[at + 2 :], 2)

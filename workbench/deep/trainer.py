@@ -18,10 +18,11 @@ from workbench.deep.engines import engine_for
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
-from workbench.deep.networks import Network, network
+from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.deep.preparation import prepared_rows
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
@@ -163,7 +164,7 @@ def train(
     schedule = plan.schedule(data.rows, rows_per_person)
     device = _device(plan.device, emit)
     features = data.features
-    architecture = network(plan.network)
+    architecture = plan.architecture
     predicted = predict(plan, features, data.rows).peak
     with _one_thread():
         _warm_up(architecture, features, plan, device)
@@ -172,10 +173,13 @@ def train(
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
         parameters, update = flattened(module), _update(plan)
+        example = architecture.example(features.width)
         mechanism = PrivateStep.of(
             schedule,
             lambda clip: HalvingClippedSum(
-                lambda rows: engine_for(module, clip, rows, watch.look, plan.clipping), plan.physical_batch, emit
+                lambda rows: engine_for(module, clip, rows, watch.look, plan.clipping, example),
+                plan.physical_batch,
+                emit,
             ),
             coins,
             noise,
@@ -183,8 +187,10 @@ def train(
         begun, stopped = 0, "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
         try:
-            inputs, targets = (torch.from_numpy(a).to(device) for a in data.load())
-            inputs = architecture.prepared(inputs)
+            rows, classes = data.load()
+            inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
+            targets = torch.from_numpy(classes).to(device)
+            del rows
             watch.look()
             report = _Report(schedule, whole, emit, watch, predicted)
             every = max(1, schedule.steps // MEASURED)
@@ -337,8 +343,9 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
-    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping)
-    rows = architecture.prepared(torch.zeros(2, features.width, device=device))
+    example = architecture.example(features.width)
+    engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
+    rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.images import SIDE, require_image
-from workbench.deep.networks.network import INITIAL_SEED, Network
+from workbench.deep.networks.images import SIDE, begun, require_image
+from workbench.deep.networks.network import Network
 from workbench.deep.row_chunks import IMAGE_ROWS
 
 if TYPE_CHECKING:
@@ -62,22 +62,12 @@ class ConvolutionalNetwork(Network):
                 nn.ReLU(),
                 nn.Linear(32, classes),
             )
-        module = module.to_empty(device="cpu")
-        generator = torch.Generator().manual_seed(INITIAL_SEED)
-        with torch.no_grad():
-            for parameter in module.parameters():
-                if parameter.dim() == 1:
-                    parameter.zero_()
-                    continue
-                area = parameter[0, 0].numel()
-                bound = (6 / ((parameter.shape[0] + parameter.shape[1]) * area)) ** 0.5
-                parameter.uniform_(-bound, bound, generator=generator)
-        return module
+        return begun(module)
 
 
 MNIST_CNN = ConvolutionalNetwork(
     "mnist-cnn",
     "Small convolutional network",
-    "It learns filters of 28 × 28 grey images, given as 784 columns.",
+    "It learns filters of 28 × 28 grey images (as a table: 784 columns).",
     short="CNN, DP-SGD",
 )

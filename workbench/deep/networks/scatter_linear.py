@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.images import SIDE, require_image
+from workbench.deep.networks.images import Pixels, as_image, image_shape
 from workbench.deep.networks.network import Network
+from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_FEATURES = 81 * 7 * 7
+_CHANNELS, _STEP = 81, 4
 _GROUPS = 27
 _SMALL = 1e-5
-_AT_ONCE = 64
+_AT_ONCE = 64 * 28 * 28
+"""Pixels of one plane that are transformed at once: more need more memory and are no faster."""
 
 _TRANSFORM = 32_000_000
 
@@ -23,40 +26,52 @@ _TRANSFORM = 32_000_000
 class ScatterLinear(Network):
     """A linear layer that starts at zero; the features in front of it are fixed and public.
 
-    Each image's features are normalised by themselves, in 27 groups of 3 channels: mean 0, variance 1.
+    Each image's features are normalised by themselves, in 27 groups of channels: mean 0, variance 1.
     """
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the features and the classes."""
-        require_image(self.name, inputs)
-        return (_FEATURES, classes)
+        return (self.prepared_width(inputs), classes)
 
     def prepared_width(self, inputs: int) -> int:
-        """Return the number of features."""
-        return _FEATURES
+        """Return the number of features: 81 for each channel and block of 4 × 4 pixels."""
+        channels, height, width = image_shape(self.name, inputs)
+        if height % _STEP or width % _STEP:
+            raise ParameterError(
+                f"the network {self.name!r} reads images whose sides are multiples of {_STEP}, not {height} × {width}",
+                mend="resize the images, or choose another network",
+            )
+        return _CHANNELS * channels * (height // _STEP) * (width // _STEP)
+
+    @property
+    def frozen(self) -> str:
+        """The name of the features."""
+        return f"scattering 2 scales, 8 angles, normalised in {_GROUPS} groups"
 
     def preparing(self) -> int:
         """Return what the transform of a part of the images takes (measured)."""
         return _TRANSFORM
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return the normalised features (n, 3969) of images (n, 784) in [−1, 1]."""
+        """Return the normalised features of images in [−1, 1]: (n, 3969) of (n, 784) or of (n, 1, 28, 28)."""
         import torch
 
         from workbench.deep.scattering import scatter
 
-        features = torch.empty(len(inputs), _FEATURES, device=inputs.device)
-        for start in range(0, len(inputs), _AT_ONCE):
-            images = inputs[start : start + _AT_ONCE].view(-1, 1, SIDE, SIDE)
+        shape = as_image(self.name, inputs)
+        features = torch.empty(len(inputs), self.prepared_width(Pixels(*shape)), device=inputs.device)
+        step = max(1, _AT_ONCE // math.prod(shape))
+        for start in range(0, len(inputs), step):
+            images = inputs[start : start + step].reshape(-1, *shape)
             made = scatter((images + 1) / 2).flatten(1).view(len(images), _GROUPS, -1)
             normal = torch.nn.functional.layer_norm(made, made.shape[2:], eps=_SMALL)
-            features[start : start + _AT_ONCE] = normal.flatten(1)
+            features[start : start + step] = normal.flatten(1)
         return features
 
 
 SCATTER_LINEAR = ScatterLinear(
     "scatter-linear",
     "Linear layer on scattering features",
-    "It weighs fixed wavelet features of 28 × 28 grey images, given as 784 columns.",
+    "It weighs fixed wavelet features of images (as a table: grey ones of 28 × 28, given as 784 columns).",
     short="Scattering, DP-SGD",
 )

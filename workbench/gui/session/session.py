@@ -331,6 +331,10 @@ class Session(QObject):
         """Whether a table of noisy rows was released by exactly this plan in this session."""
         return any(step.plan == plan and not step.model and not step.central for step in self._released)
 
+    def has_used(self, plan: DraftPlan) -> bool:
+        """Whether something was released by exactly this plan in this session, in whichever way."""
+        return any(step.plan == plan for step in self._released)
+
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""
         self._released = (*self._released, step)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes
-from workbench.deep.networks import network
 from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
@@ -123,6 +122,7 @@ def release_training(
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
+        **features.facts(),
         "rows_per_person": rows_per_person,
         "replace_invalid": replace_invalid,
         "public_test": test is not None and test.public,
@@ -198,17 +198,25 @@ class _Run:
         self.emit(event)
 
 
+def _told(plan: DpSgdPlan) -> dict[str, Any]:
+    """Return the plan for a card: of a file of weights its name, not where it lies."""
+    told = plan.to_plain()
+    if plan.weights is not None:
+        told["weights"] = Path(plan.weights).name
+    return told
+
+
 def _room(plan: DpSgdPlan, features: Features) -> int:
     """Return an upper bound on the bytes of weights, metrics and card."""
-    weights = network(plan.network).parameters(features.width, len(features.classes))
+    weights = plan.architecture.parameters(features.width, len(features.classes))
     names = sum(len(name.encode()) for a in (*features.attributes, features.target) for name in a.domain or ())
     return (1 << 20) + 4 * weights + 8 * names
 
 
 def _require_classes(features: Features, table: Table) -> None:
     """Raise :class:`InputError` unless accuracy can be measured on ``table``."""
-    _, y = features.read(table)
-    if (y == EMPTY).all():
+    features.inputs(table)
+    if (classes_of(table, features.target) == EMPTY).all():
         raise InputError("no row of the test table has a class", table.source, "give a test table with classes")
 
 
@@ -232,11 +240,13 @@ def _trained(
         told["accuracy"] = {"value": accuracy, "rows": measured, "on": "a test table declared public"}
     if training.plan.seconds is not None:
         outside = (*outside, CLOCK_SENTENCE)
+    if training.network.beyond:
+        outside = (*outside, training.network.beyond)
     columns = (*training.features.attributes, training.features.target)
     stopped_early = training.steps < training.schedule.steps
     return Trained(
         model=training.network.name,
-        parameters=training.plan.to_plain(),
+        parameters=_told(training.plan),
         inputs=[a.facts().to_plain() for a in columns],
         statement=model_statement(rows_per_person, replaces_invalid=rows.replaces_invalid, delta=True),
         randomness=GAUSSIAN_SENTENCE,
