@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.deep.row_chunks import TABLE_ROWS
 from workbench.learners.tasks import CLASSIFICATION, task
@@ -14,13 +14,30 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from workbench.deep.plan import DpSgdPlan
-
 INITIAL_SEED = 20_240_501
 """Seed of the first weights: they are public, so any fixed seed will do."""
 
 UNBOUNDED = 1 << 62
 """Rows at once of an engine that holds whatever physical batch it is given."""
+
+
+class FrozenOptions(Protocol):
+    """What a plan says of a network's frozen part."""
+
+    @property
+    def weights(self) -> str | None:
+        """The file of its public weights."""
+        ...
+
+    @property
+    def weights_sha256(self) -> str | None:
+        """The checksum that the file must have."""
+        ...
+
+    @property
+    def reduction(self) -> str:
+        """By how much the sides of images are reduced."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Network:
         """What it needs of the table, in a sentence."""
         return task(self.task).needs
 
-    def configured(self, plan: DpSgdPlan) -> Network:
+    def configured(self, plan: FrozenOptions) -> Network:
         """Return the network as ``plan`` configures it: with what its :attr:`options` say."""
         return self
 

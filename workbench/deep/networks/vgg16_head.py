@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.deep.networks.images import as_image, begun, image_shape
-from workbench.deep.networks.network import Network
+from workbench.deep.networks.network import FrozenOptions, Network
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-
-    from workbench.deep.plan import DpSgdPlan
 
 STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 """Channels of the 3 × 3 convolutions of each stage, which ends by halving the sides (Simonyan & Zisserman 2015)."""
@@ -50,7 +48,7 @@ class VggHead(Network):
     checksum: str = ""
     reduction: int = 1
 
-    def configured(self, plan: DpSgdPlan) -> VggHead:
+    def configured(self, plan: FrozenOptions) -> VggHead:
         """Return the network with the weights and the reduction of ``plan``.
 
         Raises:
