@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from workbench.deep.row_chunks import TABLE_ROWS
 from workbench.learners.tasks import CLASSIFICATION, task
@@ -19,25 +20,6 @@ INITIAL_SEED = 20_240_501
 
 UNBOUNDED = 1 << 62
 """Rows at once of an engine that holds whatever physical batch it is given."""
-
-
-class FrozenOptions(Protocol):
-    """What a plan says of a network's frozen part."""
-
-    @property
-    def weights(self) -> str | None:
-        """The file of its public weights."""
-        ...
-
-    @property
-    def weights_sha256(self) -> str | None:
-        """The checksum that the file must have."""
-        ...
-
-    @property
-    def reduction(self) -> str:
-        """By how much the sides of images are reduced."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +54,8 @@ class Network:
         """What it needs of the table, in a sentence."""
         return task(self.task).needs
 
-    def configured(self, plan: FrozenOptions) -> Network:
-        """Return the network as ``plan`` configures it: with what its :attr:`options` say."""
+    def configured(self, options: Mapping[str, Any]) -> Network:
+        """Return the network as a plan configures it, whose values of :attr:`options` are given by name."""
         return self
 
     def facts(self) -> dict[str, Any]:
