@@ -57,9 +57,11 @@ class ScatterLinear(Network):
         from workbench.deep.scattering import scatter
 
         features = torch.empty(len(images), _FEATURES, device=images.device)
-        for few, made in zip(images.split(_TRANSFORMED), features.split(_TRANSFORMED), strict=True):
+        for start in range(0, len(images), _TRANSFORMED):
+            few = images[start : start + _TRANSFORMED]
             channels = scatter(few.unsqueeze(1)).view(len(few), _GROUPS, -1)
-            made.copy_(torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL).flatten(1))
+            normal = torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL)
+            features[start : start + _TRANSFORMED] = normal.flatten(1)
         return features
 
 
