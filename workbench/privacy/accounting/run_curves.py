@@ -29,6 +29,9 @@ AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
 
 POINTS = 17
 HEAT_POINTS = 9
+CELLS = 2**15
+"""Most cells of a step's distribution: half a second, so that a drag is not followed late."""
+
 REACH = 8.0
 """A curve goes from an eighth of a figure to eight times it."""
 
@@ -51,7 +54,7 @@ class TrainingRun:
         if quick and accountant == "rdp-classic":
             divergence = event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
             return float(np.min(divergence + math.log(1 / self.delta) / (INTEGER_ORDERS - 1)))
-        return loss(event, self.delta, accountant, COARSE).epsilon
+        return loss(event, self.delta, accountant, COARSE, cells=CELLS).epsilon
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from workbench.gui.session.session import OpenTable, ReleasedStep, RunRecord, Se
 from workbench.jobs import Job
 from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
@@ -88,8 +88,12 @@ def forecast_training(
     assert target is not None
     rows = opened.rows_under(session.plan)
     draft = session.plan
-    job = Job("Preflight", lambda emit, cancel: preflight(model, parameters, draft.plan(), target, rows))
-    return jobs.start(job, key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+
+    def work(emit: Emit, cancel: CancelToken) -> Preflight:
+        with interruptible(cancel):
+            return preflight(model, parameters, draft.plan(), target, rows)
+
+    return jobs.start(Job("Preflight", work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
 
 
 def preflight(model: str, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
