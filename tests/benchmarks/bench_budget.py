@@ -52,20 +52,21 @@ def test_a_run_of_a_million_steps() -> None:
     for step in steps:
         curve.at(step)
     lookup = (time.perf_counter() - at) / len(steps)
-    margins = [curve.at(s) - loss(replace(event, steps=s), DELTA).epsilon for s in (1, 2, 3, 10**6, *steps[:CHECKED])]
+    checked = (1, 2, 3, 10**6, *steps[:CHECKED])
+    margins = [curve.at(s) - loss(replace(event, steps=s), DELTA).epsilon for s in checked]
     load = ", ".join(f"{v:.2f}" for v in os.getloadavg())
     text = [
         "# A run of a million steps",
         "",
-        f"{ROWS:,} rows, batch {BATCH}, σ = {SIGMA:g}, {EPOCHS:,} epochs, δ = {DELTA:g}; PLD accountant; {os.cpu_count()} "
-        f"cores, load {load}.",
+        f"{ROWS:,} rows, batch {BATCH}, σ = {SIGMA:g}, {EPOCHS:,} epochs, δ = {DELTA:g}; PLD accountant; "
+        f"{os.cpu_count()} cores, load {load}.",
         "",
         "| what | seconds | found |",
         "|---|---|---|",
         *(f"| {told} | {seconds:.2f} | {found} |" for told, seconds, found in lines),
         "",
-        f"A lookup of one step takes {1e6 * lookup:.2f} µs (200,000 random steps). At {len(margins)} steps, the first and "
-        f"the last among them, it is above the accountant's own figure by {min(margins):.2g} to {max(margins):.2g}.",
+        f"A lookup of one step takes {1e6 * lookup:.2f} µs (200,000 random steps). At {len(margins)} steps, the first "
+        f"and the last among them, it is above the accountant's own by {min(margins):.2g} to {max(margins):.2g}.",
         "",
     ]
     RESULTS.write_text("\n".join(text), encoding="utf-8")

@@ -317,7 +317,7 @@ def test_pld_of_random_runs_is_above_a_monte_carlo_lower_bound() -> None:
 
 
 def test_any_number_of_steps_is_composed_in_bounded_time():
-    """10⁸ steps once took minutes: the library raised the size of a distribution to that power to see if it is large."""
+    """10⁸ steps once took minutes: the library raised the size of a distribution to that power, to compare it."""
     for event in (event_of(10**9, 64, 15, 1.0), event_of(60_000, 64, 10_000, 1.0), event_of(10**8, 1, 10, 1.0)):
         began = time.perf_counter()
         found = loss(event, 1e-5, "pld", COARSE)

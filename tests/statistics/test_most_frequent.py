@@ -1,4 +1,4 @@
-"""The most frequent value: exact chances within e^ε of a neighbour's, right as often as is said, released and verified."""
+"""The most frequent value: exact chances within e^ε of a neighbour's, right as often as is said, released, verified."""
 
 from __future__ import annotations
 

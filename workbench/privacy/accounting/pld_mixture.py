@@ -65,10 +65,11 @@ def _composed(leaves: Leaves, slack: float, bound: float, extra: float = 0.0) ->
     epsilon = cell = math.inf
     for _ in range(3):
         aimed = min(bound, epsilon)
-        cell = 2.0 ** math.floor(math.log2(max(fine * aimed, least)))
-        parts = [composed_with_itself(_distribution(leaf, cell), count) for leaf, count in leaves.items()]
+        finer = 2.0 ** math.floor(math.log2(max(fine * aimed, least)))
+        parts: list[Any] = [composed_with_itself(_distribution(leaf, finer), count) for leaf, count in leaves.items()]
         if any(part is None for part in parts):
-            break
+            break  # too many cells: what the wider ones gave stands
+        cell = finer
         if extra:
             parts.append(_coin(extra, cell))
         whole = parts[0]
