@@ -276,7 +276,8 @@ def test_the_steps_do_not_depend_on_the_data() -> None:
 def test_the_physical_batch_changes_nothing_but_memory() -> None:
     one, other = quick(plan(physical_batch=3)), quick(plan(physical_batch=1000))
     for name in one.weights:
-        np.testing.assert_allclose(one.weights[name], other.weights[name], rtol=1e-4, atol=1e-6)
+        # More rows in one sum are clipped a little lower, by what its rounding needs (2e-5 of C here).
+        np.testing.assert_allclose(one.weights[name], other.weights[name], rtol=1e-4, atol=5e-5)
     few, many = (predict(run.plan, FEATURES, 100) for run in (one, other))
     assert few.backward < many.backward
 
