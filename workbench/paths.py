@@ -30,3 +30,10 @@ def user_log() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_log_dir("privacy-workbench", appauthor=False))
+
+
+def user_cache() -> Path:
+    """Return the folder of features that were made of private rows: private, and safe to remove at any time."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("privacy-workbench", appauthor=False)) / "features"

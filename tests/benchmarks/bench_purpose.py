@@ -76,7 +76,7 @@ def test_what_the_advisor_takes_for_statistics_gives_the_shortest_intervals() ->
     lines = ["# Purpose statistics: widths of 95 % intervals", "", _INTRODUCTION]
     lines += _section("Mean of income", "", INCOME, incomes, mean_width)
     lines += _section("Shares of household sizes", "%", dataclasses.replace(SIZES, values=None), sizes, share_width)
-    lines += [*_of_shapes(), "", _READING]
+    lines += [*_of_shapes(incomes), "", _READING]
     RESULTS.write_text("\n".join([*lines, ""]), "utf-8")
 
 
@@ -86,33 +86,42 @@ _INTRODUCTION = (
 )
 
 _READING = """\
-No wider than under the best single mechanism: met at every ε but 2 for the mean (2.6 % wider), and within 1.5 % for
-shares. The advisor reads no rows. Duchi's noise is least at the bounds and largest in the middle, that of piecewise the
-other way round, so that no rule without data is the best for every table; the advisor takes the least geometric mean
-of the variances in ten public shapes. Tried before: the mean of the variance over all values (takes piecewise at ε = 1:
-10 % wider here), and the largest variance (takes hybrid from 0.6 on: 4, 1 and 5 % wider here at 1, 2 and 4, and up to
-half as wide again on ordinary shapes: last column above). Taking Duchi's at ε = 2 would be the best for this table and
-53 % wider for values about the middle. No one mechanism for both columns is as good as `auto` in both sections."""
+No wider than under the best single mechanism: met at each of these ε, for the mean and for shares. A mechanism with a
+star needs numbers: a column of names cannot have it, and it counts for no best. The advisor reads no rows. Duchi's
+noise is least at the bounds and largest in the middle, that of piecewise the other way round, so that no rule without
+data is the best for every table and every ε; the advisor takes the least geometric mean of the variances in ten public
+shapes. Between these ε the last table tells how far it is from the best for this table, and how far, at worst, for the
+ten shapes; hybrid, made for the least largest variance, would be up to half as wide again on ordinary shapes. No one
+mechanism for both columns is as good as `auto` in both sections."""
+
+MEANS = ("duchi", "three-outputs", "hybrid", "piecewise", "square-wave")
+BETWEEN = (0.3, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 
 
-def _of_shapes() -> list[str]:
-    """How much wider than the best intervals of a mean are, at worst over the public shapes, from the tables alone."""
+def _of_shapes(incomes: NDArray[np.uint16]) -> list[str]:
+    """How much wider than the best intervals of a mean are, for this table and at worst over the public shapes.
+
+    From the tables of the mechanisms alone: no draws.
+    """
     values = np.asarray(INCOME.values)
     shapes = usual_shapes(values)
-    out = ["", "## Mean of columns of ten public shapes: width beside the best mechanism of each shape, largest", ""]
-    out += ["| ε | advisor's choice | its largest | that of hybrid |", "|---" * 4 + "|"]
-    for epsilon in EPSILONS:
-        widths = {}
-        for name in ("duchi", "hybrid", "piecewise", "square-wave"):
+    skew = np.bincount(incomes, minlength=INCOME.total) / len(incomes)
+    out = ["", "## The mean, from the tables alone: width beside that under the best mechanism", ""]
+    out += ["| ε | advisor's choice | this table | ten public shapes, largest | that of hybrid |", "|---" * 5 + "|"]
+    for epsilon in BETWEEN:
+        widths, here = {}, {}
+        for name in MEANS:
             channel = mechanisms.mechanism(name).build(INCOME, epsilon).channel()
-            found = direct(channel, values)
+            found = direct(channel, values - values.mean())
             assert found is not None
             widths[name] = np.sqrt(shapes @ found.variance(channel))
+            here[name] = float(np.sqrt(skew @ found.variance(channel)))
         best = np.min(list(widths.values()), axis=0)
         auto = advised(INCOME, epsilon).name
         largest = {name: float((w / best).max()) for name, w in widths.items()}
-        out.append(f"| {epsilon:g} | {auto} | {largest[auto]:.3f} | {largest['hybrid']:.3f} |")
-        assert largest[auto] <= 1.15
+        own = here[auto] / min(here.values())
+        out.append(f"| {epsilon:g} | {auto} | {own:.3f} | {largest[auto]:.3f} | {largest['hybrid']:.3f} |")
+        assert largest[auto] <= 1.18
     return out
 
 
@@ -124,15 +133,18 @@ def _section(
     width_of: Callable[[Mechanism, float, NDArray[np.uint16]], float],
 ) -> list[str]:
     taken = [m for m in mechanisms.MECHANISMS if not m.two_values and not m.refusal(INCOME if not unit else SIZES)]
-    out = ["", f"## {title}", "", "| ε | " + " | ".join(m.name for m in taken) + " | auto / best | auto / staircase |"]
+    star = {m.name: "*" * bool(m.refusal(cells)) for m in taken}
+    heads = " | ".join(m.name + star[m.name] for m in taken)
+    out = ["", f"## {title}", "", f"| ε | {heads} | auto / best | auto / staircase |"]
     out.append("|---" * (len(taken) + 3) + "|")
     for epsilon in EPSILONS:
         widths = {m.name: width_of(m, epsilon, truth) for m in taken}
         auto = advised(cells, epsilon).name
         scale = 100 if unit else 1
         cellular = [f"{'**' * (n == auto)}{scale * w:,.3g}{unit}{'**' * (n == auto)}" for n, w in widths.items()]
-        best, stairs = widths[auto] / min(widths.values()), widths[auto] / widths["staircase"]
+        best = widths[auto] / min(width for name, width in widths.items() if not star[name])
+        stairs = widths[auto] / widths["staircase"]
         out.append(f"| {epsilon:g} | " + " | ".join(cellular) + f" | {best:.3f} | {stairs:.3f} |")
         assert stairs <= 0.5, (title, epsilon, stairs)
-        assert best <= (1.03 if epsilon == 2 else 1.015), (title, epsilon, best)
+        assert best <= 1, (title, epsilon, best)
     return out

@@ -108,6 +108,7 @@ WALK: list[tuple[list[str], int]] = [
     (["fit", "--on-release", f"out{CLEAR}.csv", *FIT[2:4], "--target", f"no{CLEAR}", "-o", f"no{TURNED}"], 2),
     (["fit", "--on-release", f"no{CLEAR}.csv", *FIT[:4], "-o", f"no{TURNED}"], 2),
     (["predict", "t.csv", "--model", f"free{TURNED}", "-o", f"free{CLEAR}.csv", *READING], 0),
+    (["cache"], 0),
     (["predict", "t.csv", "--model", f"no{CLEAR}", "-o", "no.csv", *READING], 2),
     (["grid", "sweep.toml", "-o", f"sweep{CLEAR}.csv", "--jobs=1", *READING], 0),
     (["grid", "wrong.toml", "-o", "no.csv", *READING], 2),

@@ -133,6 +133,22 @@ def test_what_is_impossible_is_never_drawn_and_stands_in_the_certificate(folder:
         assert asked["impossible"] == declared
 
 
+def test_what_the_plan_calls_impossible_is_kept_beside_what_the_command_adds(folder: Path, run: Run) -> None:
+    plan = (folder / "plan.toml").read_text("utf-8")
+    first, second = "city = Graz & age = 0..40", "city = Linz & age = 41..120"
+    (folder / "plan.toml").write_text(f'impossible = ["{first}"]\n{plan}', "utf-8")
+    words = [*WORDS, "--epsilon", "1", "--rows", "400", "--impossible", f"{second}; {first}"]
+    assert run(*words).code == 0
+    assert run("verify", "out.csv", "--ledger", "ledger.sqlite").code == 0
+    rows = pl.read_csv(folder / "out.csv")
+    assert rows.filter((pl.col("city") == "Graz") & (pl.col("age") <= 40)).is_empty()
+    assert rows.filter((pl.col("city") == "Linz") & (pl.col("age") > 40)).is_empty()
+    document = json.loads((folder / "out.csv.certificate.json").read_text("utf-8"))
+    assert document["request"]["impossible"] == f"{first}; {second}"
+    (folder / "plan.toml").write_text(f'impossible = ["city = Paris & age = 3"]\n{plan}', "utf-8")
+    assert "'Paris' is not one of the public values of city" in run(*WORDS, "--epsilon", "1").error()
+
+
 @pytest.mark.parametrize(
     ("declared", "said"),
     [

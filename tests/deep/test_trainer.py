@@ -17,7 +17,7 @@ from scipy import stats
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import trainer  # noqa: E402
+from workbench.deep import run_report  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
@@ -276,7 +276,8 @@ def test_the_steps_do_not_depend_on_the_data() -> None:
 def test_the_physical_batch_changes_nothing_but_memory() -> None:
     one, other = quick(plan(physical_batch=3)), quick(plan(physical_batch=1000))
     for name in one.weights:
-        np.testing.assert_allclose(one.weights[name], other.weights[name], rtol=1e-4, atol=1e-6)
+        # More rows in one sum are clipped a little lower, by what its rounding needs (2e-5 of C here).
+        np.testing.assert_allclose(one.weights[name], other.weights[name], rtol=1e-4, atol=5e-5)
     few, many = (predict(run.plan, FEATURES, 100) for run in (one, other))
     assert few.backward < many.backward
 
@@ -316,7 +317,7 @@ def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:
     epsilons = [r.epsilon for r in run.records]
     assert epsilons == sorted(epsilons)
     assert epsilons[-1] == pytest.approx(float(run.cost.epsilon), abs=2e-6)
-    assert len(run.records) == trainer.REPORTS
+    assert len(run.records) == run_report.REPORTS
     assert run.records[-1].step == run.steps == 500
     assert run.records[-1].epoch == pytest.approx(5)
 

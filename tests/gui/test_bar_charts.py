@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from workbench.data.columns.profile import Bin
 from workbench.gui.pages.data.histogram import Histogram
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.bar_chart import SCALE, in_short
 
 BARS = [Bin("0 – 9", 3), Bin("10 – 19", 1), Bin("20 – 29", 0), Bin("30 – 39", 6)]
 
@@ -30,7 +31,7 @@ def histogram(session, qtbot) -> Histogram:
     return made
 
 
-@pytest.mark.parametrize(("x", "words"), [(10, "0 – 9: 3 rows"), (60, "10 – 19: 1 row"), (199, "30 – 39: 6 rows")])
+@pytest.mark.parametrize(("x", "words"), [(60, "0 – 9: 3 rows"), (100, "10 – 19: 1 row"), (199, "30 – 39: 6 rows")])
 def test_the_bar_under_the_pointer_is_named(histogram, qtbot, x, words):
     place = QPoint(x, 50)
     QApplication.sendEvent(histogram, QHelpEvent(QEvent.Type.ToolTip, place, histogram.mapToGlobal(place)))
@@ -53,11 +54,24 @@ def test_both_ends_are_written_below_the_bars(histogram, session):
         return {x for x in range(image.width()) if any(image.pixelColor(x, y) != blank for y in rows)}
 
     both = inked()
-    assert min(both) < 10
+    assert SCALE <= min(both) < SCALE + 10
     assert max(both) > 190
-    assert not both & set(range(60, 140))
+    assert not both & set(range(90, 140))
     histogram.show_bars(BARS[:1], "age")
-    assert max(inked()) < 60
+    assert max(inked()) < 90
+
+
+def test_the_height_of_the_bars_has_a_scale(histogram):
+    """What the whole height and half of it stand for is written to the left of the bars."""
+    image = histogram.grab().toImage()
+    blank = image.pixelColor(1, 1)
+    inked = {y for x in range(SCALE - 4) for y in range(image.height()) if image.pixelColor(x, y) != blank}
+    assert inked & set(range(16))
+    assert inked & set(range(40, 60))
+    assert not inked & set(range(70, 110))
+    assert [in_short(rows) for rows in (1, 2.5, 12.5, 99_999, 200_000, 3_400_000)] == [
+        "1", "2.5", "12", "99,999", "200 k", "3.4 M",
+    ]  # fmt: skip
 
 
 def test_bars_take_the_colours_of_the_theme(histogram, session):

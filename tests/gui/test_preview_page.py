@@ -102,7 +102,7 @@ def test_the_column_of_the_current_cell_is_the_one_that_is_drawn(preview, qtbot,
     idle(preview)
     assert preview.findChild(QComboBox, "preview_column").currentText() == "sex"
     assert preview.page.distribution.accessibleName().startswith("Distribution of sex")
-    assert "rows" in preview.page.distribution.words_at(20)
+    assert "rows" in preview.page.distribution.words_at(60)
     assert preview.page.sides.right.currentIndex().column() == 1
 
 
@@ -217,7 +217,7 @@ def test_what_a_recipient_can_recover_stands_beside_the_noisy_column(preview, id
     words = preview.findChild(QLabel, "preview_recovered").accessibleName()
     assert words.startswith("Recovered from this draw, to about ± ")
     assert "female" in words
-    assert "recovered (" in preview.page.distribution.words_at(20)
+    assert "recovered (" in preview.page.distribution.words_at(60)
     assert preview.page.distribution.accessibleDescription() == words
     badges = [w for w in preview.page.findChildren(QLabel) if w.text() == PRIVATE and w.isVisible()]
     assert badges, "what is recovered stands beside the original: it is private"

@@ -67,7 +67,7 @@ def test_every_protected_attribute_has_an_error_in_its_unit(protect, idle):
     for_values(protect)
     idle(protect)
     assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
-    assert text(protect, AGE, ERROR).startswith("± ")
+    assert text(protect, AGE, ERROR).startswith("off by ")
     assert text(protect, SEX, ERROR).endswith("% changed ⚠")  # at so small a share its relations fade
 
 
@@ -270,7 +270,7 @@ def test_what_a_column_is_for_decides_the_mechanism_and_is_undone(protect, qtbot
     why = protect.findChild(QLabel, "share_why")
     assert text(protect, AGE, MECHANISM) == "Duchi mechanism  ★"
     assert text(protect, AGE, ERROR).startswith("mean ± ")
-    assert "one value ± " in why.text()
+    assert "one value off by " in why.text()
     assert "(of clamped values)" in why.text()
     assert "Every released value is one of the two bounds" in why.text()
     assert "staircase" not in {name for _, name in protect.page.shares.choices_at(AGE)}  # it has no unbiased mean
@@ -278,7 +278,7 @@ def test_what_a_column_is_for_decides_the_mechanism_and_is_undone(protect, qtbot
     idle(protect)
     assert protect.session.plan.column("age").purpose == "values"
     assert text(protect, AGE, MECHANISM) == "piecewise mechanism  ★"
-    assert text(protect, AGE, ERROR).startswith("± ")
+    assert text(protect, AGE, ERROR).startswith("off by ")
     assert "two bounds" not in why.text()
     assert "staircase" in {name for _, name in protect.page.shares.choices_at(AGE)}
     assert protect.session.plan.plan().column("age").purpose == "values"
@@ -307,10 +307,10 @@ def test_both_errors_of_every_mechanism_are_in_sight(protect, idle):
     choose(protect, AGE, MECHANISM)
     idle(protect)
     bars = protect.findChild(QWidget, "candidate_bars").accessibleName()
-    for title in ("Duchi  ★", "hybrid", "piecewise", "square wave", "exponential", "bounded Laplace"):
+    for title in ("Duchi  ★", "hybrid", "three outputs", "piecewise", "square wave", "exponential", "bounded Laplace"):
         assert title in bars
     assert "staircase" not in bars
-    assert bars.count("one value ± ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
+    assert bars.count("one value off by ") == bars.count("mean ± ") == len(protect.page.shares.choices_at(AGE)) - 1
 
 
 def test_a_column_that_is_dropped_has_no_purpose_to_choose(protect, qtbot):

@@ -220,10 +220,9 @@ def test_the_budget_survives_a_rename_and_refuses_with_both_numbers(window, tmp_
     idle(window)
     retype(window, qtbot, tmp_path / "two.csv")
     assert text(window, "release_short") == "⚠ Needs ε = 1, but only 0.8 remain."
-    press(window, "release_now")
-    qtbot.waitUntil(window.findChild(QLabel, "release_refusal").isVisible, timeout=PATIENCE)
-    refusal = text(window, "release_refusal")
-    assert "costs epsilon = 1 but only 0.8 remain" in refusal
+    assert not window.findChild(QAbstractButton, "release_now").isEnabled()
+    assert "use what remains, or raise the cap" in window.findChild(QAbstractButton, "release_now").toolTip()
+    assert window.rail.buttons["release"].state == "needs"
     assert not (tmp_path / "two.csv").exists()
     assert spent() == ["1.2"]
     window.session.set_epsilon(Decimal("1.2"))

@@ -10,7 +10,7 @@ import pytest
 from hands import PATIENCE
 from mishaps import Heard, retype
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
@@ -155,3 +155,29 @@ def test_a_file_that_cannot_be_cut_into_rows_offers_no_such_way(window, idle, tm
     idle(window)
     assert window.findChild(QWidget, "bad_lines").isVisible()
     assert not window.findChild(QWidget, "bad_lines_replace").isVisible()
+
+
+def test_what_would_stop_a_release_keeps_data_from_being_ready_and_is_led_to(gaps, press, idle):
+    dot, onward = gaps.rail.buttons["data"], gaps.findChild(QPushButton, "data_onward")
+    gaps.session.edit_column("age", "an error", missing="refuse")
+    gaps.session.edit_column("town", "an error", missing="refuse")
+    idle(gaps)
+    assert dot.state == "needs"
+    assert onward.text() == "Correct it →"
+    note = gaps.page.findChild(QLabel, "note_data").accessibleName()
+    assert "age: 1 row has no value" in note
+    assert "1 other column also" in note
+    gaps.session.edit_column("age", "own", missing="own-value")
+    gaps.session.edit_column("town", "own", missing="own-value")
+    idle(gaps)
+    assert (
+        "town: “C” is in the rows and not in the list of values"
+        in gaps.page.findChild(QLabel, "note_data").accessibleName()
+    )
+    press(gaps, "data_onward")
+    assert gaps.findChild(QPlainTextEdit, "domain_text").isVisible()
+    gaps.page.escape()
+    gaps.session.edit_column("town", "list C", domain=("A", "B", "C"))
+    idle(gaps)
+    assert dot.state == "ready"
+    assert onward.text() == "What to release →"

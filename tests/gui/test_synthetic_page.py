@@ -184,7 +184,9 @@ def test_rows_are_released_charged_once_verified_and_looked_at(ready, press, idl
 def test_after_a_release_the_highlighted_button_pays_nothing(ready, release):
     release()
     assert ready.page.primary.objectName() == "synthetic_to_ledger"
-    assert text_of(ready, "synthetic_problem").startswith("This release needs ε = 1, but only 0 remain")
+    assert text_of(ready, "synthetic_problem") == ""  # of what was just released nobody is warned
+    assert text_of(ready, "fact_synthetic_left") == "only 0 remain"
+    assert not ready.findChild(QAbstractButton, "synthetic_release").isEnabled()
     assert ready.findChild(QLineEdit, "synthetic_output").text() != ""
     assert ready.session.has_released(ready.session.plan) is False  # no table of noisy rows was
 
@@ -225,12 +227,32 @@ def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
     assert ready.session.released == ()
 
 
-def test_the_budget_refuses_in_words_with_both_numbers(ready, press, idle, qtbot, target):
+def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(ready, press, idle, target):
     with Ledger.open() as book:
         book.set_cap(ready.session.account.dataset, Decimal("0.25"))
     read_account(ready.session, ready.jobs)
     idle(ready)
-    assert text_of(ready, "synthetic_problem").startswith("This release needs ε = 1, but only 0.25 remain")
+    told = "This release needs ε = 1, but only 0.25 remain"
+    assert text_of(ready, "synthetic_problem").startswith(told)
+    release = ready.findChild(QAbstractButton, "synthetic_release")
+    assert not release.isEnabled()
+    assert told in release.toolTip()
+    assert ready.findChild(QAbstractButton, "synthetic_to_ledger").text() == "Raise the cap →"
+    press(ready, "synthetic_to_ledger")
+    assert ready.page.objectName() == "page_ledger"
+    with Ledger.open() as book:
+        book.set_cap(ready.session.account.dataset, Decimal(1))
+    read_account(ready.session, ready.jobs)
+    ready.show_page("synthetic")
+    idle(ready)
+    assert release.isEnabled()
+    assert statuses() == []
+    assert not target.exists()
+
+
+def test_what_was_spent_meanwhile_is_refused_in_words_with_both_numbers(ready, press, qtbot, target):
+    with Ledger.open() as book:  # the window has not read the ledger since
+        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
     press(ready, "synthetic_release")
     qtbot.waitUntil(lambda: bool(text_of(ready, "synthetic_refusal")))
     refused = text_of(ready, "synthetic_refusal")
@@ -238,8 +260,6 @@ def test_the_budget_refuses_in_words_with_both_numbers(ready, press, idle, qtbot
     assert "0.25" in refused
     assert statuses() == []
     assert not target.exists()
-    press(ready, "synthetic_mend")
-    assert ready.page.objectName() == "page_ledger"
 
 
 def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target, idle):

@@ -27,12 +27,14 @@ from workbench.privacy.local.mechanisms import (
     PIECEWISE,
     SQUARE_WAVE,
     STAIRCASE,
+    THREE_OUTPUTS,
     WARNER,
     Mechanism,
     mechanism,
 )
 from workbench.privacy.local.mechanisms.grr import ClosedFormResponse, integer_probabilities
 from workbench.privacy.local.mechanisms.staircase import nominal_epsilon, true_epsilon
+from workbench.privacy.local.mechanisms.three_outputs import chance_of_middle
 from workbench.privacy.local.sampler import TOTAL
 from workbench.privacy.local.sliding_window import window_weights
 from workbench.privacy.local.unbiased import direct, unbiased
@@ -71,6 +73,12 @@ class TestDuchi(MechanismConformance):
 
 class TestHybrid(MechanismConformance):
     mechanism = HYBRID
+    exactly = True
+    every_answer = own_is_likeliest = False
+
+
+class TestThreeOutputs(MechanismConformance):
+    mechanism = THREE_OUTPUTS
     exactly = True
     every_answer = own_is_likeliest = False
 
@@ -229,7 +237,7 @@ def test_no_mechanism_is_nearer_to_the_values_than_the_optimal_one(epsilon: floa
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("chosen", [DUCHI, PIECEWISE, HYBRID, SQUARE_WAVE], ids=lambda m: m.name)
+@pytest.mark.parametrize("chosen", [DUCHI, PIECEWISE, HYBRID, THREE_OUTPUTS, SQUARE_WAVE], ids=lambda m: m.name)
 def test_mechanisms_with_windows_have_an_unbiased_mean_on_every_grid(chosen: Mechanism, epsilon: float) -> None:
     for cells in (*LINE_SPACES, Cells.line(0, 1e6, 200), Cells.line(-40, 1e3, 777, missing=True)):
         wanted = np.append(np.asarray(cells.values), [0.0] * cells.missing)
@@ -238,14 +246,18 @@ def test_mechanisms_with_windows_have_an_unbiased_mean_on_every_grid(chosen: Mec
         assert linear.bias <= 1e-7 * np.abs(wanted).max()
 
 
-def test_the_three_for_means_have_their_published_variances() -> None:
+def test_the_mechanisms_for_means_have_their_published_variances() -> None:
     """On a fine grid, by the estimator that is a straight line in the answers."""
     cells, epsilon = Cells.line(-1, 1, 2001), 2.0
     values, root = np.asarray(cells.values), math.exp(1.0)
     duchi = 1 / math.tanh(1.0) ** 2 - values**2
     piecewise = values**2 / (root - 1) + (root + 3) / (3 * (root - 1) ** 2)
     part = 1 - 1 / root
-    expected = {DUCHI: duchi, PIECEWISE: piecewise, HYBRID: part * piecewise + (1 - part) * duchi}
+    middle = math.exp(2) / (math.exp(2) + 2)
+    farthest = 1 / math.tanh(1.0) / (1 - middle * math.exp(-2))
+    three = farthest**2 * (1 - middle + middle * (1 - math.exp(-2)) * np.abs(values)) - values**2
+    hybrid = part * piecewise + (1 - part) * duchi
+    expected = {DUCHI: duchi, PIECEWISE: piecewise, HYBRID: hybrid, THREE_OUTPUTS: three}
     for chosen, published in expected.items():
         channel = chosen.build(cells, epsilon).channel()
         linear = direct(channel, values)
@@ -259,6 +271,26 @@ def test_duchi_answers_with_the_bounds_alone_and_a_missing_value_with_itself() -
     assert np.flatnonzero(table.weights.max(axis=0)).tolist() == [0, 120, 121]
     p = math.e / (math.e + 2)
     assert table.probabilities()[[0, 120, 121], [0, 120, 121]] == pytest.approx([p] * 3, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.694, 0.7, 1.0, 1.5, 1.70, 1.72, 3.0])
+def test_the_chance_of_the_middle_gives_the_least_largest_variance(epsilon: float) -> None:
+    e, x = math.exp(epsilon), np.linspace(0, 1, 401)
+
+    def largest(t: float) -> float:
+        farthest = (e + 1) / ((e - 1) * (1 - t / e))
+        return float((farthest**2 * (1 - t + t * (1 - 1 / e) * x) - x**2).max())
+
+    best = min(largest(t) for t in np.linspace(0, e / (e + 2), 2001))
+    assert 0 <= chance_of_middle(epsilon) <= e / (e + 2)
+    assert largest(chance_of_middle(epsilon)) <= best * (1 + 1e-4)
+
+
+def test_three_outputs_answers_with_the_bounds_and_the_middle() -> None:
+    cells = Cells.line(0, 120, 121, missing=True)
+    table = THREE_OUTPUTS.build(cells, 2.0)
+    assert np.flatnonzero(table.weights.max(axis=0)).tolist() == [0, 60, 120, 121]
+    assert THREE_OUTPUTS.build(cells, 0.69).digest() == DUCHI.build(cells, 0.69).digest()
 
 
 def test_the_exponential_mechanism_spends_its_whole_share_and_the_textbooks_scale_does_not() -> None:

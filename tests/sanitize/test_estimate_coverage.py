@@ -18,6 +18,7 @@ from workbench.privacy.local.mechanisms import (
     PIECEWISE,
     SQUARE_WAVE,
     STAIRCASE,
+    THREE_OUTPUTS,
     WARNER,
     Mechanism,
 )
@@ -62,7 +63,9 @@ def test_intervals_cover_and_are_narrow() -> None:
     judge(found)
 
 
-@pytest.mark.parametrize("mechanism", [PIECEWISE, DUCHI, HYBRID, SQUARE_WAVE, EXPONENTIAL], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "mechanism", [PIECEWISE, DUCHI, HYBRID, THREE_OUTPUTS, SQUARE_WAVE, EXPONENTIAL], ids=lambda m: m.name
+)
 def test_intervals_of_the_mechanisms_for_means_cover_and_are_narrow(mechanism: Mechanism) -> None:
     """On a small grid, and on one whose table is taken by its stretches; with and without missing values."""
     found = []

@@ -57,6 +57,35 @@ def test_an_impossible_epsilon_is_refused(epsilon: object) -> None:
         plan(AGE, epsilon=epsilon)
 
 
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (["Sex"], "'Sex' is not COLUMN = VALUE"),
+        (["Sex = f & Sex = m"], "names a column twice"),
+        (["Sex = f & Age = 3; Sex = m & Age = 4"], "is not one statement"),
+        (["Town = Graz"], "names the column 'Town', which the plan does not have"),
+        ([], "impossible = "),
+        ("Sex = f", "impossible = "),
+    ],
+)
+def test_what_a_plan_calls_impossible_is_read_as_strictly_as_the_rest(declared: object, said: str) -> None:
+    with pytest.raises(ParameterError, match="impossible") as caught:
+        plan(AGE, SEX, impossible=declared)
+    assert said in str(caught.value)
+    with pytest.raises(ParameterError, match="did you mean 'impossible'"):
+        plan(AGE, SEX, imposible=["Sex = f & Age = 0..15"])
+
+
+def test_what_is_impossible_survives_the_file_and_is_told_only_by_what_depends_on_it(tmp_path: Path) -> None:
+    declared = ("Sex = f & Age = 0..15", "Sex = m & Age = 100")
+    made = plan(AGE, SEX, impossible=list(declared))
+    (tmp_path / "plan.toml").write_text(made.to_toml(), "utf-8")
+    read = load_plan(tmp_path / "plan.toml")
+    assert read == made
+    assert read.impossible == declared
+    assert read.published() == plan(AGE, SEX).published()
+
+
 def test_two_columns_of_one_name_are_refused() -> None:
     with pytest.raises(ParameterError, match="planned twice"):
         plan(AGE, AGE)

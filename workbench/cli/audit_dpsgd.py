@@ -78,9 +78,10 @@ def text(result: Mapping[str, Any]) -> str:
     else:
         verdict = f"REFUTED: it does not have {claim} (wrong with probability at most {odds})"
     told = f"{noise['measured']:.3f} of what was planned, between {noise['lower']:.3f} and {noise['upper']:.3f}"
+    steps = "1 step" if result["steps"] == 1 else f"{result['steps']} steps"
     return "\n".join(
         [
-            f"DP-SGD step at clipping norm {figure(result['clip'])}, {result['steps']} steps: {verdict}",
+            f"DP-SGD step at clipping norm {figure(result['clip'])}, {steps}: {verdict}",
             f"  lower bound on epsilon  {figure(result['epsilon_lower'])}"
             f"  (above the true one with probability at most {odds})",
             f"  canaries                {result['right']:,} of {result['guesses']:,} guesses right,"

@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "dpsgd",
     "grid",
     "predict",
+    "cache",
     "budget",
     "explain",
     "audit",

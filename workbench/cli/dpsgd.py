@@ -1,4 +1,4 @@
-"""``workbench dpsgd``: train a network on a table with differential privacy, and release it."""
+"""``workbench dpsgd``: train a network on a table or on images with differential privacy, and release it."""
 
 from __future__ import annotations
 
@@ -10,99 +10,111 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import (
-    add_data,
-    add_ledger,
-    add_output,
-    charge,
-    figure,
-    load_confirmed,
-    not_here,
-    read_as,
-    read_data,
-)
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure
 from workbench.cli.training import stopped_words
+from workbench.cli.training_data import image_training, let_run, table_training
+from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
-from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
-from workbench.params import InputError, ParameterError
+from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
-from workbench.release.model.preflight import network_features, preflight
-from workbench.release.model.release_network import NetworkRelease, TestSet, release_training
+from workbench.release.model.paused_training import give_up
+from workbench.release.model.release_network import Checkpoints, NetworkRelease, release_training
 from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice
 
-_IMAGES = ("-ubyte", "-ubyte.gz", ".npz", ".bin", ".bin.gz")
-"""How the names of image files end: MNIST's IDX, numpy archives, CIFAR's binary format."""
+SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
+QUIET = "a quiet run shows nothing private: who stops it pays for the steps that it took"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    parser.add_argument("--target", metavar="COL", help="the column of classes")
-    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains")
+    add_data(parser, more=", or images: MNIST (IDX), CIFAR-10 (.bin), .npz, a folder or .zip of class folders")
+    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
+    add_options(parser, ImageOptions)
     help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
     parser.add_argument(
         "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
     )
     add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
-    parser.add_argument("--test", metavar="DATA", help="table to measure accuracy on, with the same columns")
+    parser.add_argument("--test", metavar="DATA", help="table or images like DATA to measure accuracy on")
     parser.add_argument(
-        "--test-public", action="store_true", help="the test table is public: its accuracy goes on the card"
+        "--test-public", action="store_true", help="the test data are public: the accuracy on them goes on the card"
     )
-    parser.add_argument("--resume", metavar="DIR", help="go on with an interrupted run (not in this version)")
-    parser.add_argument("--trust-code", action="store_true", default=None, help="(not in this version)")
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="compute and show no private figure while it trains: who stops such a run pays for its steps alone",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"
+    )
+    parser.add_argument("--give-up", action="store_true", help="with --resume: end that run for good instead")
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="a new folder for the checkpoint, else among the program's files"
+    )
+    parser.add_argument(
+        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
+    )
     add_output(parser, "a new folder for the network, its card and its private metrics")
     add_ledger(parser)
     add_documents(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    not_here(options, "resume", "trust_code")
-    network(getattr(options, "DpSgdPlan.network"))  # says which names are of a later version
+    let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
-    if Path(options.data).is_dir() or options.data.lower().endswith(_IMAGES):
-        raise InputError("training on images is not in this version", options.data, "give a table")
-    for name in ("target", "bounds"):
-        if getattr(options, name) is None:
-            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+    if options.resume is not None and options.checkpoint is not None:
+        raise ParameterError("--checkpoint and --resume both name a checkpoint", mend="leave --checkpoint out")
+    if options.give_up:
+        return _given_up(options)
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
-    facts = load_confirmed(options.bounds)
-    features = network_features(facts, options.target)
-    table = read_data(options, context, facts)
-    test = None
-    if options.test is not None:
-        held_out = read_as(options.test, options, context, facts)
-        held_out.require_certain()
-        held_out.require([a.name for a in (*features.attributes, features.target)])
-        test = TestSet(held_out, options.test_public)
-    table.require([a.name for a in (*features.attributes, features.target)])
-    found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
-    if facts.rows_per_person > 1:
-        delta = float(found.delta)
-        told = f"delta = {delta:g} for a person with {facts.rows_per_person} rows, {plan.delta:g} for one row"
-        context.emit(Notice("info", told))
-    for sentence in found.warnings:
+    work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    for sentence in work.found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    resumed = "" if options.resume is None else release_of(options.resume)
+    context.emit(Notice("info", QUIET if options.quiet else SHOWN))
+    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(
             plan,
-            features,
-            table,
+            work.features,
+            work.table,
             options.output,
             ledger,
-            rows_per_person=facts.rows_per_person,
-            replace_invalid=facts.replaces_invalid,
-            test=test,
-            outside=found.warnings,
-            account=facts.account,
+            rows_per_person=work.found.rows_per_person,
+            replace_invalid=work.replace_invalid,
+            test=work.test,
+            outside=work.found.warnings,
+            account=work.account,
             emit=context.emit,
             cancel=context.cancel,
+            quiet=options.quiet,
+            checkpoints=Checkpoints(options.checkpoint, options.resume),
         )
     return {**_result(done), **write_documents(options, options.output, context)}
+
+
+def _given_up(options: argparse.Namespace) -> dict[str, Any]:
+    """End an interrupted run for good."""
+    if options.resume is None:
+        raise ParameterError("--give-up does not say which run", mend="name its checkpoint with --resume DIR")
+    with Ledger.open(options.ledger) as ledger:
+        release_id = release_of(options.resume)
+        give_up(ledger, options.resume)
+        release = ledger.release(release_id)
+        assert release is not None
+        remaining = ledger.account(release.dataset).remaining
+    return {
+        "release_id": release_id,
+        "given_up": True,
+        "epsilon_charged": float(release.epsilon),
+        "epsilon_remaining": None if remaining is None else float(remaining),
+    }
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
@@ -152,6 +164,8 @@ def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if result.get("given_up"):
+        return f"the run is given up: it costs epsilon = {charge(result['epsilon_charged'])}, and nothing was released"
     accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
     badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]
@@ -169,7 +183,7 @@ def _text(result: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="dpsgd",
-    help="train a network on a table with DP-SGD and release it with its card",
+    help="train a network on a table or on images with DP-SGD and release it with its card",
     example="workbench plan sample:iris --epsilon 3 --target species -o trial.toml && workbench dpsgd sample:iris "
     "--target species --bounds trial.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
     "--clip 1 -o network --ledger dpsgd.sqlite",

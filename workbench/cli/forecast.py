@@ -58,9 +58,9 @@ def _text(result: Mapping[str, Any]) -> str:
         "epsilon",
         "exact",
         "cells",
-        "error ±",
+        "error",
         "constant",
-        "statistic ±",
+        "statistic",
         "relations",
         "advised",
     )
@@ -85,9 +85,9 @@ def _text(result: Mapping[str, Any]) -> str:
         "",
         f"One row's whole record costs epsilon = {figure(result['epsilon_row'])}; the release is charged "
         f"{figure(result['epsilon_total'])} (zero-out and, for these local mechanisms, replace-one alike).",
-        "error ± is the expected distance between a value and its replacement, in the attribute's unit, if all values",
+        "error is the expected distance between a value and its replacement, in the attribute's unit, if all values",
         "are equally likely; for names, the probability of a change. constant is the error of writing one fixed value",
-        "in every row. statistic ± is the standard error of the unbiased mean (for names: of a share) from one row;",
+        "in every row. statistic is the standard error of the unbiased mean (for names: of a share) from one row;",
         "for n rows divide it by the square root of n. – means that there is no unbiased estimator. relations is the",
         "part of a correlation with another column that is left if the values are spread evenly over what is declared.",
     ]

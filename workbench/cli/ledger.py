@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.command import Command, Context, read_options
-from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_data
-from workbench.data.read import ReadOptions, read_table
+from workbench.cli.command import Command, Context
+from workbench.cli.tables import add_data, add_ledger, columns_text, existing_ledger, figure, keep_inputs, read_as
+from workbench.data.images.read import is_image_set, read_images
+from workbench.data.table import Table
 from workbench.params import CheckFailedError, ParameterError
 from workbench.params.field import RealField
 from workbench.privacy.accounting.event import exact
@@ -116,10 +117,20 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         return {**_show_account(ledger, ledger.account(account)), **_show(ledger, account), "data": options.data}
 
 
+def _data(path: str, options: argparse.Namespace, context: Context) -> Table:
+    """Return the table or the images that ``path`` names; report choices that the reader made."""
+    if is_image_set(path):
+        return read_images(path, emit=context.emit, cancel=context.cancel)
+    table = read_as(path, options, context, None)
+    for sentence in table.notices:
+        context.emit(Notice("info", sentence))
+    return table
+
+
 def _cap(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
     epsilon = None if options.epsilon is None else exact(_EPSILON.parse(options.epsilon, "--epsilon"))
     delta = None if options.delta is None else exact(_DELTA.parse(options.delta, "--delta"))
-    dataset = ledger.identify(read_data(options, context))
+    dataset = ledger.identify(_data(options.data, options, context))
     if epsilon is not None:
         return ledger.set_cap(dataset, epsilon, delta).dataset
     if delta is not None:
@@ -138,7 +149,7 @@ def _group(options: argparse.Namespace, context: Context, ledger: Ledger) -> str
 
 
 def _count(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.count_by(ledger.identify(read_data(options, context)), options.by).dataset
+    return ledger.count_by(ledger.identify(_data(options.data, options, context)), options.by).dataset
 
 
 def _copied(options: argparse.Namespace) -> dict[str, Any]:
@@ -171,15 +182,13 @@ def _separate(options: argparse.Namespace, context: Context, ledger: Ledger) -> 
 
 
 def _name(options: argparse.Namespace, context: Context, ledger: Ledger) -> str:
-    return ledger.set_name(ledger.identify(read_data(options, context)), options.name)
+    return ledger.set_name(ledger.identify(_data(options.data, options, context)), options.name)
 
 
 def _two_tables(options: argparse.Namespace, context: Context, ledger: Ledger) -> tuple[Identity, Identity]:
     """Return the marks of the newer and the older table."""
-    new = ledger.identify(read_data(options, context))
-    # Both are read with the same options.
-    older = read_table(options.of, read_options(options, ReadOptions), cancel=context.cancel)
-    return new, ledger.identify(older)
+    new = ledger.identify(_data(options.data, options, context))
+    return new, ledger.identify(_data(options.of, options, context))  # both are read with the same options
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> dict[str, Any]:

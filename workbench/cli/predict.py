@@ -9,14 +9,20 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.tables import add_data, add_output, keep_inputs
+from workbench.cli.training_data import images_for, let_run
+from workbench.data.images.read import is_image_set
 from workbench.data.read import ReadOptions, read_table
-from workbench.release.model.open_model import open_model, write_predictions
+from workbench.data.table import Table
+from workbench.release.model.card import read_card
+from workbench.release.model.open_model import OpenModel, open_model, write_predictions
 from workbench.signals import Notice
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    add_data(parser, more=", or images for a network that was trained on images")
     parser.add_argument("--model", required=True, type=Path, metavar="DIR", help="the folder of a released model")
+    parser.add_argument("--weights", type=Path, metavar="FILE", help="the public weights of a network's frozen part")
+    parser.add_argument("--trust-code", action="store_true", help="run the code that the card names as its network")
     add_output(parser, "the predictions (CSV): one line a row, in the order of DATA")
     parser.add_argument(
         "--replace-invalid",
@@ -27,14 +33,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     keep_inputs(options.output, options.data, options.model)
-    opened = open_model(options.model)
-    table = read_table(
-        options.data,
-        read_options(options, ReadOptions),
-        [a.name for a in opened.attributes],
-        cancel=context.cancel,
-        replace_invalid=options.replace_invalid,
-    )
+    if options.trust_code:
+        let_run(read_card(options.model)["model"], trusted=True)
+    opened = open_model(options.model, options.weights)
+    table = images_for(opened, options, context) if is_image_set(options.data) else _table(opened, options, context)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     if options.replace_invalid:
@@ -48,6 +50,16 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         "output": str(options.output),
         "private": True,
     }
+
+
+def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> Table:
+    return read_table(
+        options.data,
+        read_options(options, ReadOptions),
+        [a.name for a in opened.attributes],
+        cancel=context.cancel,
+        replace_invalid=options.replace_invalid,
+    )
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -21,10 +21,11 @@ from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
 
 
-def add_data(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add DATA and the options that say how to read it."""
+def add_data(parser: argparse.ArgumentParser, *, required: bool = True, more: str = "") -> None:
+    """Add DATA and the options that say how to read it; ``more`` is added to its help."""
     many = None if required else "?"
-    parser.add_argument("data", metavar="DATA", nargs=many, help="CSV, TSV, Parquet or Feather file, or sample:NAME")
+    told = f"CSV, TSV, Parquet or Feather file, or sample:NAME{more}"
+    parser.add_argument("data", metavar="DATA", nargs=many, help=told)
     add_options(parser, ReadOptions)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,10 @@ from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.learners.base import checked_classes, checked_columns, checked_schema, table_shape
 from workbench.learners.tasks import classes_of
+
+_DOUBLE = 8
+_COLUMNS_AT_ONCE = 10
+"""Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,35 @@ class Features:
             start += width
         return out
 
-    def read(self, table: Table) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def blank(self, rows: int) -> NDArray[np.float32]:
+        """Return rows of zeros, to try a network on."""
+        return np.zeros((rows, self.width), np.float32)
+
+    def reading_bytes(self, rows: int) -> int:
+        """Return the most bytes in use while ``rows`` rows are read, without those of what is read."""
+        return _DOUBLE * rows * (len(self.attributes) + _COLUMNS_AT_ONCE)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a card must say beside the columns; all public."""
+        return {}
+
+    def inputs(self, table: Table) -> NDArray[Any]:
+        """Return X of a table, as :meth:`encode` takes it.
+
+        Raises:
+            InputError: a column is absent, or a value is none of its column; the message names row and column.
+        """
+        table.require([a.name for a in self.attributes])
+        return matrix(table, self.attributes)
+
+    def read(self, table: Table) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return X (n, d) and y (n,) of a table; y is −1 for an empty row, which has no class.
 
         Raises:
             InputError: a column is absent, or a value is none of its column; the message names row and column.
         """
         table.require([a.name for a in (*self.attributes, self.target)])
-        return matrix(table, self.attributes), classes_of(table, self.target)
+        return self.inputs(table), classes_of(table, self.target)
 
 
 class TrainingData(Protocol):

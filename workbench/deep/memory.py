@@ -7,16 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.deep.features import Features
-from workbench.deep.networks import network
 from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
 _SLOTS = {"sgd": 0, "adam": 2, "adamw": 2}
 _NOISE_ARRAYS = 6
 """Arrays of the parameters' length, in doubles, that live at once while a noisy gradient is made."""
-
-_COLUMNS_AT_ONCE = 10
-"""Columns of doubles that live beside the matrix while one of them is read, checked and scaled."""
 
 _KEPT = 0.2
 """What a step takes beside the memory that the engine keeps for it, in its size: temporaries and views."""
@@ -79,7 +75,7 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
 
     A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps: that many rows are counted.
     """
-    architecture = network(plan.network)
+    architecture = plan.architecture
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
     drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)
@@ -90,7 +86,7 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     return MemoryForecast(
         beside=_BESIDE + _ACCOUNTING[plan.accountant],
         model=(2 + slots) * _FLOAT * parameters,
-        reading=_DOUBLE * rows * (len(features.attributes) + _COLUMNS_AT_ONCE),
+        reading=features.reading_bytes(rows),
         data=rows * row,
         preparing=architecture.preparing() + _FLOAT * rows * inputs if architecture.preparing() else 0,
         batch=drawn * row + rows,

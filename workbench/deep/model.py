@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from workbench.data.images.image_set import ImageShape
 from workbench.data.schema import Attribute
+from workbench.data.table import Table
 from workbench.deep.features import Features, TrainingData
+from workbench.deep.image_features import ImageFeatures
 from workbench.deep.networks import Network, network
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from workbench.deep.trainer import Record, Training
+    from workbench.deep.run_report import Record
+    from workbench.deep.trainer import Training
 
 WEIGHTS = "model.safetensors"
 METRICS = "metrics.csv"
 METRIC_COLUMNS = ("step", "epoch", "loss", "accuracy", "epsilon", "memory_bytes")
 _ROWS_AT_ONCE = 4096
+_NUMBERS_AT_ONCE = 1 << 26
 _MOST_BYTES = 2**31
 
 
@@ -49,13 +54,20 @@ class TrainedModel:
         return cls(training.network, training.features, training.weights)
 
     @classmethod
-    def load(cls, folder: Path, training: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> Self:
+    def load(
+        cls,
+        folder: Path,
+        training: Mapping[str, Any],
+        inputs: Sequence[Mapping[str, Any]],
+        weights: Path | None = None,
+    ) -> Self:
         """Read a released model.
 
         Args:
             folder: holds :data:`WEIGHTS`.
             training: the ``training`` facts of its card, as :func:`facts` gave them.
             inputs: the ``inputs`` of its card: the attributes, and the target among them or not.
+            weights: the file of public weights of its frozen part, for networks that have such a file.
 
         Raises:
             InputError: the weights are absent, not safetensors, or not those of the network on the card.
@@ -63,19 +75,31 @@ class TrainedModel:
         """
         where = str(folder)
         try:
-            architecture = network(training["network"])
+            architecture = network(training["network"]).from_facts(training.get("architecture"), weights)
             target = Attribute.from_plain(training["target"], where=where)
         except (KeyError, TypeError):
             raise ParameterError("the card does not name the network and its target", where) from None
-        attributes = [Attribute.from_plain(i, where=where) for i in inputs]
-        features = Features(tuple(a for a in attributes if a.name != target.name), target)
+        features = features_of([Attribute.from_plain(i, where=where) for i in inputs], target, training, where)
         model = cls(architecture, features, _read_weights(folder / WEIGHTS))
         _check_shapes(model, folder / WEIGHTS)
         return model
 
+    def inputs_of(self, table: Table) -> NDArray[Any]:
+        """Return X of a table, or the images of a set, as :meth:`predict` takes them.
+
+        Raises:
+            InputError: the rows are not like those that it was trained on.
+        """
+        return self.features.inputs(table)
+
     def logits(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return one number for each row and class, shape (n, k), of X (n, d) as :meth:`Features.encode` takes it."""
-        return self._logits(self.features.encode(X))
+        if not isinstance(self.features, ImageFeatures):
+            return self._logits(self.features.encode(X))
+        images = np.asarray(X)
+        step = max(1, _NUMBERS_AT_ONCE // self.features.width)  # scaled pixels take four times their room
+        starts = range(0, max(1, len(images)), step)
+        return np.concatenate([self._logits(self.features.encode(images[i : i + step])) for i in starts])
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | row) (n, k): the softmax of the logits."""
@@ -96,18 +120,20 @@ class TrainedModel:
         """
         inputs, targets = data.load()
         here = targets != EMPTY
-        return float(np.mean(np.argmax(self._logits(inputs[here]), axis=1) == targets[here]))
+        return float(np.mean(np.argmax(self._logits(inputs[here], keep=True), axis=1) == targets[here]))
 
-    def _logits(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _logits(self, inputs: NDArray[np.float32], *, keep: bool = False) -> NDArray[np.float32]:
         import torch
 
+        from workbench.deep.preparation import prepared_rows
+
         module = self.network.build(self.features.width, len(self.features.classes))
-        module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()})
+        module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)
+        module.eval()
         with torch.inference_mode():
-            rows = torch.from_numpy(inputs)
-            prepared = self.network.prepared
-            starts = range(0, max(1, len(rows)), _ROWS_AT_ONCE)
-            parts = [module(prepared(rows[i : i + _ROWS_AT_ONCE])).numpy() for i in starts]
+            starts = range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
+            rows = (prepared_rows(self.network, inputs[i : i + _ROWS_AT_ONCE], keep=keep) for i in starts)
+            parts = [module(some).numpy() for some in rows]
         return np.concatenate(parts)
 
 
@@ -142,6 +168,8 @@ def facts(training: Training) -> dict[str, Any]:
         "widths": list(training.network.widths(training.features.width, len(training.features.classes))),
         "classes": list(training.features.classes),
         "target": training.features.target.facts().to_plain(),
+        **training.features.facts(),
+        **({"architecture": training.network.facts()} if training.network.facts() else {}),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,
@@ -158,6 +186,16 @@ def facts(training: Training) -> dict[str, Any]:
         "delta_row": schedule.delta,
         "rows_per_person": schedule.rows_per_person,
     }
+
+
+def features_of(
+    attributes: Sequence[Attribute], target: Attribute, training: Mapping[str, Any], where: str
+) -> Features:
+    """Return the public map from rows to inputs that a card tells of."""
+    columns = tuple(a for a in attributes if a.name != target.name)
+    if "images" not in training:
+        return Features(columns, target)
+    return ImageFeatures(columns, target, ImageShape.from_plain(training["images"], where))
 
 
 def _read_weights(path: Path) -> dict[str, NDArray[np.float32]]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from workbench.deep.networks import network
+from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
@@ -120,6 +120,18 @@ class DpSgdPlan(Parameters):
         help="where to compute: auto uses a GPU if there is one",
         seldom=True,
     )
+    weights: str | None = text(
+        default=None, help="a file of public weights, for a network with a frozen part", seldom=True
+    )
+    weights_sha256: str | None = text(
+        default=None, title="checksum", help="the SHA-256 that the file of weights must have", seldom=True
+    )
+    reduction: str = choice(
+        choices=("1", "2", "4"),
+        default="1",
+        help="by how much the sides of images are reduced before a frozen part",
+        seldom=True,
+    )
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)
 
     def __post_init__(self) -> None:
@@ -134,6 +146,17 @@ class DpSgdPlan(Parameters):
             raise ParameterError(
                 f"{self.optimizer} has a momentum of its own", mend="leave momentum out, or use sgd", field="momentum"
             )
+
+    @property
+    def architecture(self) -> Network:
+        """The network as this plan configures it.
+
+        Raises:
+            ParameterError: something that it needs is missing.
+            InputError: a file that it needs cannot be used.
+        """
+        found = network(self.network)
+        return found.configured({name: getattr(self, name) for name in found.options})
 
     def schedule(self, rows: int, rows_per_person: int = 1) -> Schedule:
         """Return what this plan means for a table of ``rows`` rows; calibrates the noise where it is not given.

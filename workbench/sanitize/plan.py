@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.data.columns.grid import Grid, grid
+from workbench.data.impossible import checked_list
 from workbench.data.reading import Reading
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.data.table import Table
-from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, records, text, texts
 from workbench.params.codec import read_toml, require_table, write_toml
 from workbench.params.nested import nested
 from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
@@ -114,6 +115,12 @@ class Plan(Parameters):
         default=REFUSE,
         help="a cell that cannot be used is an error, or replaced: missing and unreadable become one more value",
     )
+    impossible: tuple[str, ...] | None = texts(
+        default=None,
+        shortest=1,
+        most=1000,
+        help='what never occurs, as publicly known, such as "sex = male & pregnant = yes": no synthetic row has it',
+    )
     # a declaration, as the others are
     reading: Reading | None = nested(Reading, default=None, help="how the text file is read")  # noqa: RUF009
     columns: tuple[Column, ...] = records(Column, help="the columns")
@@ -155,6 +162,8 @@ class Plan(Parameters):
             seen.add(column.name)
         if not self.columns:
             raise ParameterError("the plan names no columns", mend="add a [[column]] for each column of the table")
+        if self.impossible is not None:
+            checked_list(self.impossible, tuple(column.name for column in self.columns))
         self.shares()
 
     def shares(self) -> dict[str, Decimal]:
@@ -194,9 +203,12 @@ class Plan(Parameters):
 
         Columns without a mechanism appear without facts, which may have been taken from the rows before the column was
         dropped. A list of values that was taken from the rows appears as their number: the released file contains those
-        that are needed to read it. How the raw file is read is left out.
+        that are needed to read it. How the raw file is read is left out, and what is impossible, which the request of a
+        release tells that depends on it.
         """
-        return dataclasses.replace(self, reading=None, columns=tuple(c.published() for c in self.columns))
+        return dataclasses.replace(
+            self, reading=None, impossible=None, columns=tuple(c.published() for c in self.columns)
+        )
 
     def to_toml(self, comment: str = "") -> str:
         """Return the plan as TOML."""

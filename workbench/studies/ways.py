@@ -1,8 +1,8 @@
 """The four ways to release what a table says, side by side at one ε: what each is good for, before a row is read.
 
 Everything follows from the plan and the public number of rows. The errors are half-lengths of intervals that hold with
-about 95 % confidence, for values that are spread evenly over what is declared; those of synthetic rows leave out what
-the fit of the tables gains, and what columns that were not measured together lose.
+about 95 % confidence, for values of usual public shapes; those of synthetic rows (:mod:`.ways_synthetic`) leave out
+what columns lose that were not measured together.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.data.impossible import joined
 from workbench.params import ParameterError
 from workbench.sanitize.forecast import ColumnForecast, Forecast
 from workbench.sanitize.forecast import forecast as forecast_of
-from workbench.sanitize.plan import Plan
+from workbench.sanitize.plan import Column, Plan
 from workbench.sanitize.recipient import half_length, mostly_noise
 from workbench.sanitize.usefulness import FADED, NORMAL_95
+from workbench.signals.cancel import CancelToken
 from workbench.statistics.asked import HISTOGRAM, MEAN, usual_request
 from workbench.statistics.forecast import forecast as forecast_of_figures
 from workbench.statistics.queries import queries_of
+from workbench.studies.ways_synthetic import Trial
 from workbench.synth import MARGINALS, MST
 from workbench.synth.base import COUNTS, Setting, Synthesiser
 from workbench.synth.needs import require_bounded
@@ -32,6 +35,9 @@ Asked = Literal["mean", "share", "correlation"]
 
 PAIRS = "in some pairs"
 """What synthetic rows say of a correlation: a tree measures its pairs, and others as far as these explain them."""
+
+KNOWN = 8.0
+"""A mean counts as answered from a half-length of this part of the range on."""
 
 _WEAK = 0.5
 """Half-length of a correlation's interval from which on it says little."""
@@ -134,23 +140,25 @@ class Ways:
         }
 
 
-def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None) -> Ways:
+def compare_ways(plan: Plan, rows: int, forecast: Forecast | None = None, cancel: CancelToken | None = None) -> Ways:
     """Return what each way is good for at the ε of ``plan``.
 
     Args:
         plan: declares the columns; a column with the role ``target`` is what a model predicts.
         rows: the public number of rows.
         forecast: of the plan, if the caller has it.
+        cancel: checked between the trials of synthetic rows.
 
     Raises:
+        CancelledError: ``cancel`` was set.
         ParameterError: the plan protects no column, or a mechanism does not fit.
     """
     made = forecast_of(plan) if forecast is None else forecast
     target = next((c.name for c in plan.protected if c.role == "target"), None)
     asked = _questions(plan, target)
     ways = (
-        _way(ROWS, asked, lambda: _of_rows(made, asked, rows)),
-        _way(SYNTHETIC, asked, lambda: _of_synthetic(plan, target, asked, rows)),
+        _way(ROWS, asked, lambda: _of_rows(plan, made, asked, rows)),
+        _way(SYNTHETIC, asked, lambda: _of_synthetic(plan, target, asked, rows, cancel or CancelToken())),
         _way(STATISTICS, asked, lambda: _of_statistics(plan, asked, rows)),
         _model(asked, target),
     )
@@ -195,7 +203,7 @@ def _questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
     plain = [c for c in numbers if c.name != target] or numbers
     if plain:
         lower, upper = plain[0].bounds()
-        found.append(Question("mean", (plain[0].name,), f"the mean of {plain[0].name}", (upper - lower) / 4))
+        found.append(Question("mean", (plain[0].name,), f"the mean of {plain[0].name}", (upper - lower) / KNOWN))
     if names:
         one = next((c for c in names if c.name == target), names[0])
         size = one.grid().cells.size
@@ -212,12 +220,14 @@ def _questions(plan: Plan, target: str | None) -> tuple[Question, ...]:
     return tuple(found)
 
 
-def _of_rows(forecast: Forecast, questions: tuple[Question, ...], rows: int) -> list[float | None]:
+def _of_rows(plan: Plan, forecast: Forecast, questions: tuple[Question, ...], rows: int) -> list[float | None]:
     columns = {c.name: c for c in forecast.columns}
     found: list[float | None] = []
     for question in questions:
         of = [columns[name] for name in question.columns]
-        found.append(_of_relation(of, rows) if question.asked == "correlation" else half_length(of[0], rows))
+        half = _of_relation(of, rows) if question.asked == "correlation" else half_length(of[0], rows)
+        steps = rounded_by(plan.column(of[0].name)) if question.asked == "mean" else 0.0
+        found.append(None if half is None else half + steps)
     return found
 
 
@@ -235,7 +245,8 @@ def _of_statistics(plan: Plan, questions: tuple[Question, ...], rows: int) -> li
     for question in questions:
         statistic, unit = told.get(question.asked, ("", 1.0))
         half = widths.get((statistic, question.columns[0]))
-        found.append(None if half is None else half / unit)
+        steps = rounded_by(plan.column(question.columns[0])) if question.asked == "mean" else 0.0
+        found.append(None if half is None else half / unit + steps)
     return found
 
 
@@ -243,11 +254,13 @@ def synthetic_setting(plan: Plan, target: str | None, rows: int) -> Setting:
     """Return the public facts of the synthetic rows that are forecast: a release with default settings."""
     facts = [c.facts() for c in plan.protected]
     place = None if target is None else [f.name for f in facts].index(target)
-    return setting_for(facts, place, rows, plan.row_epsilon())
+    return setting_for(facts, place, rows, plan.row_epsilon(), impossible=joined(plan.impossible, None))
 
 
-def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int) -> list[float | None]:
-    """Return the errors by the noise of the measured tables; a mean may also be off by half of a coarse cell."""
+def _of_synthetic(
+    plan: Plan, target: str | None, questions: tuple[Question, ...], rows: int, cancel: CancelToken
+) -> list[float | None]:
+    """Return the errors of trials of the method on made-up values, and what rounding to steps adds to a mean."""
     method = MST if target is None else MARGINALS
     setting = synthetic_setting(plan, target, rows)
     columns = setting.columns
@@ -259,36 +272,33 @@ def _of_synthetic(plan: Plan, target: str | None, questions: tuple[Question, ...
         if question.asked == "correlation" and target not in question.columns:
             found.append(None)  # which pairs the tree will have is not known before
             continue
-        cells, share = _measured(method, setting, [names.index(name) for name in question.columns])
-        # Each count has noise of variance 2/ε²; a cell weighs x, on average x² = 1/3 on [−1, 1].
-        spread = math.sqrt(2 * cells) / (share * max(rows, 1))
+        name = next((c for c in question.columns if c != target), question.columns[0])
+        places, share = _measured(method, setting, names.index(name))
+        half = Trial(tuple(columns[place] for place in places), share, rows).half_length(question.asked, cancel)
         if question.asked == "mean":
-            column = plan.column(question.columns[0])
-            lower, upper = column.bounds()
-            coarse = columns[names.index(column.name)]
-            # Where a coarse cell holds several values of the public grid, which of them a row had is not known.
-            width = 1 / coarse.cuts if coarse.cuts < coarse.grid.cells.size else 0.0
-            found.append((upper - lower) / 2 * min(NORMAL_95 * spread / math.sqrt(3) + width, 1.0))
-        elif question.asked == "share":
-            size = columns[names.index(question.columns[0])].size
-            found.append(min(NORMAL_95 * spread / math.sqrt(size), 1.0))
-        else:
-            found.append(min(NORMAL_95 * spread, 2.0))
+            lower, upper = plan.column(name).bounds()
+            half = min(half + rounded_by(plan.column(name)), (upper - lower) / 2)
+        found.append(min(half, 1.0 if question.asked == "share" else 2.0) if question.asked != "mean" else half)
     return found
 
 
-def _measured(method: Synthesiser, setting: Setting, places: list[int]) -> tuple[float, float]:
-    """Return how many cells the table has from which some columns are read, and its share of ε."""
+def rounded_by(column: Column) -> float:
+    """Return how far rounding to public steps moves the mean of a column of whole numbers spread evenly.
+
+    A step that is an even number of units has one more value above its middle than below, or one less: half a unit.
+    """
+    step = column.grid().step
+    return 0.5 if column.kind in ("integer", "date") and step > 1 and step % 2 == 0 else 0.0
+
+
+def _measured(method: Synthesiser, setting: Setting, place: int) -> tuple[list[int], float]:
+    """Return the columns of the table from which a column is read, that column last, and the table's ε."""
     counts = [query for query in method.queries(setting) if query.form == COUNTS]
-    if len(places) == 1:
-        alone = next((q for q in counts if q.label == f"counts of {setting.columns[places[0]].name}"), None)
-        if alone is not None:
-            return setting.sizes[places[0]], alone.paid.strength
-        target = setting.target if setting.target is not None else places[0]
-        places = [*places, target if target != places[0] else (target + 1) % len(setting.sizes)]
-    share = counts[-1].paid.strength
-    # Cells that noise would drown are joined: about as many are left as there are rows in units of the noise.
-    return min(math.prod(setting.sizes[i] for i in places), max(4.0, setting.rows * share)), share
+    alone = next((q for q in counts if q.label == f"counts of {setting.columns[place].name}"), None)
+    if alone is not None or setting.target is None:
+        return [place], (alone or counts[-1]).paid.strength
+    beside = setting.target if setting.target != place else (place + 1) % len(setting.sizes)
+    return [beside, place], counts[-1].paid.strength
 
 
 def _advice(ways: tuple[Way, ...], forecast: Forecast, target: str | None, rows: int) -> tuple[str, str]:

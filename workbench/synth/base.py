@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ class Setting:
         """What the queries are paid with."""
         return Budget(self.epsilon, self.delta)
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of coarse cells of each column."""
         return tuple(column.size for column in self.columns)

@@ -1,63 +1,20 @@
-"""What the steward declares to be impossible: combinations of values that a synthetic table never holds.
-
-It is written as ``sex = male & pregnant = yes; age = 0..15 & job = retired``: statements between semicolons, each of
-columns with the values (``a|b``) or ranges (``0..15``, ends included) that do not occur together. It is public and
-depends on no row: rows that break it are counted like any other.
-"""
+"""Statements of what is impossible (:mod:`workbench.data.impossible`) as cells that a synthetic table never holds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.impossible import OPTION, Statement
 from workbench.params import ParameterError
 from workbench.synth.base import BARRIER, Impossible
 from workbench.synth.cliques import CliqueTree, spread
 from workbench.synth.columns import CoarseColumn
 
 _MOST_CELLS = 1 << 20
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Values of some columns that do not occur together.
-
-    Attributes:
-        parts: (column, its values and ranges as they were written).
-    """
-
-    parts: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def statements(text: str) -> tuple[Statement, ...]:
-    """Return what ``text`` declares.
-
-    Raises:
-        ParameterError: it cannot be read.
-    """
-    found = []
-    for written in (part.strip() for part in text.split(";")):
-        if not written:
-            continue
-        parts = []
-        for condition in written.split("&"):
-            name, equals, values = condition.partition("=")
-            told = tuple(value.strip() for value in values.split("|"))
-            if not equals or not name.strip() or not all(told):
-                raise ParameterError(
-                    f"{condition.strip()!r} is not COLUMN = VALUE",
-                    "--impossible",
-                    'write it as "sex = male & pregnant = yes; age = 0..15 & job = retired"',
-                )
-            parts.append((name.strip(), told))
-        if len({name for name, _ in parts}) < len(parts):
-            raise ParameterError(f"{written!r} names a column twice", "--impossible", "join its values by |")
-        found.append(Statement(tuple(parts)))
-    return tuple(found)
 
 
 def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tuple[CoarseColumn, ...]:
@@ -73,7 +30,7 @@ def cut_for(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> t
             if name not in places:
                 raise ParameterError(
                     f"the column {name!r} is not one of the synthetic table's",
-                    "--impossible",
+                    OPTION,
                     f"choose one of {', '.join(places)}",
                 )
             column = out[places[name]]
@@ -102,7 +59,7 @@ def masks(columns: Sequence[CoarseColumn], declared: Sequence[Statement]) -> tup
         if cells > _MOST_CELLS:
             raise ParameterError(
                 f"a statement's table would have {cells} cells, above {_MOST_CELLS}",
-                "--impossible",
+                OPTION,
                 "name fewer columns in it",
             )
         mask = np.ones((), dtype=bool)
@@ -139,7 +96,7 @@ def _cells(column: CoarseColumn, value: str) -> tuple[int, int]:
             return int(inside[0]), int(inside[-1]) + 1
     raise ParameterError(
         f"{value!r} is not one of the public values of {column.name}",
-        "--impossible",
+        OPTION,
         "write a value as it is released, or a range such as 0..15",
     )
 
@@ -153,7 +110,7 @@ def _number(column: CoarseColumn, text: str) -> float:
             return float(datetime.date.fromisoformat(text).toordinal())
         return float(text)
     except ValueError:
-        raise ParameterError(f"{text!r} is no end of a range of {column.name}", "--impossible") from None
+        raise ParameterError(f"{text!r} is no end of a range of {column.name}", OPTION) from None
 
 
 def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impossible]) -> None:
@@ -166,7 +123,7 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     tree = CliqueTree.of(sizes, [places for places, _ in impossible])
     if tree.cells > _MOST_CELLS:
         told = f"the statements together join columns into {tree.cells} cells, above {_MOST_CELLS}"
-        raise ParameterError(told, "--impossible", "declare less")
+        raise ParameterError(told, OPTION, "declare less")
     potentials = tree.flat()
     for places, mask in impossible:
         home = tree.home(places)
@@ -174,4 +131,4 @@ def require_some_row(columns: Sequence[CoarseColumn], impossible: Sequence[Impos
     found = tree.marginals(potentials)
     # Where every row breaks a statement, all of them together still get the whole chance.
     if any(found.of(places)[mask].sum() > 0 for places, mask in impossible):
-        raise ParameterError("no row at all is possible", "--impossible", "leave a value of each column")
+        raise ParameterError("no row at all is possible", OPTION, "leave a value of each column")

@@ -21,6 +21,7 @@ MOST_CELLS = 1 << 22
 
 _SECONDS_OF_A_COUNT, _SECONDS_OF_A_TABLE = 1.5e-8, 5e-4
 _SECONDS_OF_A_CELL, _SECONDS_OF_A_FIT = 5e-8, 6e-5
+_SECONDS_OF_A_SCORE = 8e-6
 _SECONDS_OF_A_VALUE, _SECONDS_OF_A_DEALT = 4e-7, 8e-6
 _TRIES = 2
 _BYTES_OF_A_CELL, _BYTES_OF_A_VALUE = 80, 12
@@ -59,6 +60,7 @@ def needs_of(method: Synthesiser, setting: Setting, drawn: int) -> Needs:
     counted = tables + (d * (d - 1) // 2 if chosen else 0)
     cells = model_cells(method, setting)
     seconds = counted * (setting.rows * _SECONDS_OF_A_COUNT + _SECONDS_OF_A_TABLE)
+    seconds += chosen * d * (d - 1) / 2 * _SECONDS_OF_A_SCORE
     fits = ROUNDS + (chosen * aim.ROUNDS if method.closes_circles else 0)
     seconds += fits * _TRIES * (cells * _SECONDS_OF_A_CELL + tables * _SECONDS_OF_A_FIT)
     if method.closes_circles:

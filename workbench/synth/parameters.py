@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.data.impossible import statements
 from workbench.params import Parameters, integer, text
 from workbench.synth import synthesiser
 from workbench.synth.columns import MOST_CUTS
-from workbench.synth.impossible import statements
 
 MOST_ROWS = 10_000_000
 

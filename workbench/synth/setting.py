@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from workbench.data.impossible import statements
 from workbench.data.schema import Attribute
 from workbench.privacy.central.share import Budget
 from workbench.synth.base import Setting
 from workbench.synth.columns import coarse_columns, public_cuts
-from workbench.synth.impossible import cut_for, masks, require_some_row, statements
+from workbench.synth.impossible import cut_for, masks, require_some_row
 
 _NO_DELTA = Decimal(0)
 

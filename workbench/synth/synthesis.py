@@ -99,7 +99,7 @@ def synthesised(
     # tell it, for whoever saw it could cancel and pay nothing.
     emit(Progress(0, ROUNDS, "fitting the model"))
     tell = ignore if noise.releasable else emit
-    model = _fitted(setting, tables, cancel, lambda k: tell(Progress(k, ROUNDS, "fitting the model")))
+    model = fitted_model(setting, tables, cancel, lambda k: tell(Progress(k, ROUNDS, "fitting the model")))
     count = len(setting.columns)
     codes = sampled_rows(
         model, drawn, entropy, cancel, on_column=lambda k: emit(Progress(k, count, "drawing the columns"))
@@ -110,12 +110,28 @@ def synthesised(
     return SyntheticRows(setting.columns, codes, tuple(questions.answered), noise.releasable and entropy.releasable)
 
 
-def _fitted(setting: Setting, tables: Tables, cancel: CancelToken, on_round: Callable[[int], None]) -> Drawable:
-    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur."""
+def fitted_model(
+    setting: Setting,
+    tables: Tables,
+    cancel: CancelToken,
+    on_round: Callable[[int], None] = lambda done: None,
+    rounds: int | None = None,
+) -> Drawable:
+    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur.
+
+    Args:
+        setting: the public facts.
+        tables: what was measured.
+        cancel: checked in every round.
+        on_round: is told the number of finished rounds.
+        rounds: most rounds of a tree's fit, by default :data:`ROUNDS`.
+    """
     fit, measured = tables.fit, tables.measured
     if fit is None and not setting.impossible:
         root = setting.target if setting.target is not None else 0
         tree = Tree.of(setting.sizes, tables.pairs, root)
+        if rounds is not None:
+            return fitted(tree, measured, setting.rows, cancel, rounds, on_round)
         return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
     measured = tuple(in_order(table) for table in measured)
     if fit is None:

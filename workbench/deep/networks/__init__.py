@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.deep.networks.cifar_cnn import CIFAR_CNN
 from workbench.deep.networks.logistic import LOGISTIC
 from workbench.deep.networks.mlp import MLP
 from workbench.deep.networks.mnist_cnn import MNIST_CNN
@@ -9,27 +10,45 @@ from workbench.deep.networks.network import Network
 from workbench.deep.networks.scatter_cnn import SCATTER_CNN
 from workbench.deep.networks.scatter_linear import SCATTER_LINEAR
 from workbench.deep.networks.scatter_upright import SCATTER_UPRIGHT
+from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
-__all__ = ["LATER", "NETWORKS", "Network", "network"]
+__all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network"]
 
-NETWORKS: tuple[Network, ...] = (LOGISTIC, MLP, MNIST_CNN, SCATTER_CNN, SCATTER_LINEAR, SCATTER_UPRIGHT)
-LATER = ("cifar-cnn", "vgg16-head")
+NETWORKS: tuple[Network, ...] = (
+    LOGISTIC,
+    MLP,
+    MNIST_CNN,
+    CIFAR_CNN,
+    SCATTER_LINEAR,
+    SCATTER_UPRIGHT,
+    SCATTER_CNN,
+    VGG16_HEAD,
+)
+LATER: tuple[str, ...] = ()
 """Names of networks that are not in this version."""
+
+TRUSTED: dict[str, Network] = {}
+"""Networks that are code of the user, by ``package.module:factory``; :mod:`workbench.deep.user_network` adds them."""
 
 
 def network(name: str) -> Network:
     """Return the network called ``name``.
 
     Raises:
-        ParameterError: there is none.
+        ParameterError: there is none, or it is code that nobody has trusted.
     """
-    for known in NETWORKS:
+    for known in (*NETWORKS, *TRUSTED.values()):
         if known.name == name:
             return known
     names = [known.name for known in NETWORKS]
     mend = f"use one of {', '.join(names)}"
-    if name in LATER or ":" in name:
+    if ":" in name:
+        raise ParameterError(
+            f"the network {name!r} is code, which runs only where you trust it",
+            mend="add --trust-code if it is yours or you have read it",
+        )
+    if name in LATER:
         raise ParameterError(f"the network {name!r} is not in this version", mend=mend)
     raise ParameterError(f"the network {name!r} is not known{did_you_mean(name, names)}", mend=mend)

@@ -1,17 +1,93 @@
-"""Grey images of 28 × 28 as rows of a table: 784 columns, line by line, each scaled to [−1, 1] by its bounds."""
+"""Images as rows of numbers, line by line and channel by channel, each in [−1, 1]."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
+from workbench.deep.networks.network import INITIAL_SEED
 from workbench.params import ParameterError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 SIDE = 28
 PIXELS = SIDE * SIDE
 
 
+class Pixels(int):
+    """The number of inputs of an image, which knows their shape.
+
+    Attributes:
+        shape: channels, height and width.
+    """
+
+    shape: tuple[int, int, int]
+
+    def __new__(cls, channels: int, height: int, width: int) -> Self:
+        """Return channels × height × width."""
+        made = super().__new__(cls, channels * height * width)
+        made.shape = (channels, height, width)
+        return made
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int, int, int]]:
+        """Return what a copy is made from."""
+        return type(self), self.shape
+
+
+def image_shape(name: str, inputs: int) -> tuple[int, int, int]:
+    """Return channels, height and width of an image; a table of 784 columns holds grey ones of 28 × 28.
+
+    Raises:
+        ParameterError: the rows are no images.
+    """
+    if isinstance(inputs, Pixels):
+        return inputs.shape
+    if inputs == PIXELS:
+        return 1, SIDE, SIDE
+    raise ParameterError(
+        f"the network {name!r} reads images, not {inputs} inputs",
+        mend=f"give a set of images, a table of {PIXELS} numeric columns beside the target, or choose another network",
+    )
+
+
+def as_image(name: str, inputs: Tensor) -> tuple[int, int, int]:
+    """Return channels, height and width of rows that are images (n, c, h, w), or lines of a table (n, 784)."""
+    if inputs.dim() == 4:
+        return inputs.shape[1], inputs.shape[2], inputs.shape[3]
+    return image_shape(name, inputs.shape[1])
+
+
 def require_image(name: str, inputs: int) -> None:
-    """Raise :class:`ParameterError` unless a row has one input for each pixel."""
-    if inputs != PIXELS:
+    """Raise :class:`ParameterError` unless a row is a grey image of 28 × 28 pixels."""
+    shape = inputs.shape if isinstance(inputs, Pixels) else None
+    if inputs != PIXELS or shape not in (None, (1, SIDE, SIDE)):
+        told = f"{inputs} inputs" if shape is None else "{} × {} × {} numbers".format(*shape)
         raise ParameterError(
-            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {inputs} inputs",
-            mend=f"give a table of {PIXELS} numeric columns beside the target, or choose another network",
+            f"the network {name!r} reads images of {SIDE} by {SIDE} pixels, not {told}",
+            mend=f"give such images, a table of {PIXELS} numeric columns beside the target, or choose another network",
         )
+
+
+def begun(module: nn.Sequential) -> nn.Sequential:
+    """Return a module that was made on the device ``meta`` with its public first weights.
+
+    Weights are uniform in ±√(6/(fan in + fan out)) (Glorot & Bengio 2010), biases are 0, norms start as the identity.
+    """
+    import torch
+    from torch import nn
+
+    module = module.to_empty(device="cpu")
+    generator = torch.Generator().manual_seed(INITIAL_SEED)
+    with torch.no_grad():
+        for layer in module:
+            norm = isinstance(layer, nn.GroupNorm)
+            for name, parameter in layer.named_parameters():
+                if name == "bias":
+                    parameter.zero_()
+                elif norm:
+                    parameter.fill_(1.0)
+                else:
+                    area = parameter[0, 0].numel()
+                    bound = (6 / ((parameter.shape[0] + parameter.shape[1]) * area)) ** 0.5
+                    parameter.uniform_(-bound, bound, generator=generator)
+    return module

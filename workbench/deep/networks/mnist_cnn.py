@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.first_weights import with_first_weights
-from workbench.deep.networks.images import SIDE, require_image
+from workbench.deep.networks.images import SIDE, begun, require_image
 from workbench.deep.networks.network import Network
 from workbench.deep.row_chunks import IMAGE_ROWS
 
@@ -63,12 +62,12 @@ class ConvolutionalNetwork(Network):
                 nn.ReLU(),
                 nn.Linear(32, classes),
             )
-        return with_first_weights(module)
+        return begun(module)
 
 
 MNIST_CNN = ConvolutionalNetwork(
     "mnist-cnn",
     "Small convolutional network",
-    "It learns filters of 28 × 28 grey images, given as 784 columns.",
+    "It learns filters of 28 × 28 grey images (as a table: 784 columns).",
     short="CNN, DP-SGD",
 )

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.deep.row_chunks import TABLE_ROWS
 from workbench.learners.tasks import CLASSIFICATION, task
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import Tensor, nn
 
 INITIAL_SEED = 20_240_501
 """Seed of the first weights: they are public, so any fixed seed will do."""
+
+UNBOUNDED = 1 << 62
+"""Rows at once of an engine that holds whatever physical batch it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class Network:
         short: the title where there is little room.
         task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
         relation: the neighbours that its cost is stated for.
+        options: fields of the plan that only networks which name them read.
     """
 
     name: str
@@ -40,11 +47,24 @@ class Network:
     short: str = ""
     task: str = CLASSIFICATION
     relation: str = "zero-out"
+    options: tuple[str, ...] = ()
 
     @property
     def needs(self) -> str:
         """What it needs of the table, in a sentence."""
         return task(self.task).needs
+
+    def configured(self, options: Mapping[str, Any]) -> Network:
+        """Return the network as a plan configures it, whose values of :attr:`options` are given by name."""
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a card must say to make the network again, beside its name; all public."""
+        return {}
+
+    def from_facts(self, told: Any, weights: Path | None) -> Network:
+        """Return the network that a card tells of, whose frozen part has its weights in the file ``weights``."""
+        return self
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the width of every layer, the input first."""
@@ -59,8 +79,25 @@ class Network:
         return inputs
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return what the trained layers read, from rows (n, inputs): what a public, frozen part makes of each row."""
-        return inputs
+        """Return what the trained layers read: what a public, frozen part makes of each row.
+
+        Rows of tables are (n, inputs), images are (n, c, h, w).
+        """
+        return inputs.flatten(1)
+
+    @property
+    def frozen(self) -> str:
+        """A name of the frozen part, another one where its numbers would differ; empty where there is none."""
+        return ""
+
+    @property
+    def beyond(self) -> str:
+        """What the guarantee assumes of the network, in a sentence; empty where it assumes nothing."""
+        return ""
+
+    def example(self, inputs: int) -> Tensor | None:
+        """Return generated rows on which engines are compared before they are used; ``None`` of a tested network."""
+        return None
 
     def preparing(self) -> int:
         """Return the bytes that :meth:`prepared` holds beside what it is given and returns."""

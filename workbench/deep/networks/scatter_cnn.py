@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.first_weights import with_first_weights
-from workbench.deep.networks.images import require_image
+from workbench.deep.networks.images import begun, require_image
 from workbench.deep.networks.scatter_linear import ScatterLinear
 from workbench.deep.row_chunks import IMAGE_ROWS
 
@@ -62,7 +61,7 @@ class ScatterCnn(ScatterLinear):
                 nn.Flatten(),
                 nn.Linear(_FILTERS * _SECOND**2, classes),
             )
-        return with_first_weights(module)
+        return begun(module)
 
 
 SCATTER_CNN = ScatterCnn(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.deep.networks.images import PIXELS, SIDE, require_image
+from workbench.deep.networks.images import Pixels, as_image, image_shape
 from workbench.deep.networks.network import Network
+from workbench.params import ParameterError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_FEATURES = 81 * 7 * 7
+_CHANNELS, _STEP = 81, 4
 _GROUPS = 27
 _SMALL = 1e-5
-_AT_ONCE, _TRANSFORMED = 512, 8
-"""Images prepared at once, and of these transformed at once: few, so that what lies between fits the cache."""
+FEATURES = f"scattering 2 scales, 8 angles, normalised in {_GROUPS} groups"
+
+_AT_ONCE, _TRANSFORMED = 512 * 28 * 28, 8 * 28 * 28
+"""Pixels prepared at once, and of these transformed at once: few, so that what lies between fits the cache."""
 
 _TRANSFORM = 32_000_000
 
@@ -24,50 +28,62 @@ _TRANSFORM = 32_000_000
 class ScatterLinear(Network):
     """A linear layer that starts at zero; the features in front of it are fixed and public.
 
-    Each image's features are normalised by themselves, in 27 groups of 3 channels: mean 0, variance 1.
+    Each image's features are normalised by themselves, in 27 groups of channels: mean 0, variance 1.
     """
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the features and the classes."""
-        require_image(self.name, inputs)
-        return (_FEATURES, classes)
+        return (self.prepared_width(inputs), classes)
 
     def prepared_width(self, inputs: int) -> int:
-        """Return the number of features."""
-        return _FEATURES
+        """Return the number of features: 81 for each channel and block of 4 × 4 pixels."""
+        channels, height, width = image_shape(self.name, inputs)
+        if height % _STEP or width % _STEP:
+            raise ParameterError(
+                f"the network {self.name!r} reads images whose sides are multiples of {_STEP}, not {height} × {width}",
+                mend="resize the images, or choose another network",
+            )
+        return _CHANNELS * channels * (height // _STEP) * (width // _STEP)
+
+    @property
+    def frozen(self) -> str:
+        """The name of the features."""
+        return FEATURES
 
     def preparing(self) -> int:
         """Return what the transform of a part of the images takes (measured)."""
         return _TRANSFORM
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return the features (n, :meth:`prepared_width`) of images (n, 784) in [−1, 1]."""
+        """Return what the trained layers read of images in [−1, 1]: of (n, 784) or of (n, c, h, w)."""
         import torch
 
-        features = torch.empty(len(inputs), self.prepared_width(PIXELS), device=inputs.device)
-        for start in range(0, len(inputs), _AT_ONCE):
-            images = (inputs[start : start + _AT_ONCE].view(-1, SIDE, SIDE) + 1) / 2
-            features[start : start + _AT_ONCE] = self.made(images)
+        shape = as_image(self.name, inputs)
+        features = torch.empty(len(inputs), self.prepared_width(Pixels(*shape)), device=inputs.device)
+        step = max(1, _AT_ONCE // math.prod(shape))
+        for start in range(0, len(inputs), step):
+            images = (inputs[start : start + step].reshape(-1, *shape) + 1) / 2
+            features[start : start + step] = self.made(images)
         return features
 
     def made(self, images: Tensor) -> Tensor:
-        """Return the normalised features (n, 3969) of images (n, 28, 28) in [0, 1]."""
+        """Return the normalised features of images (n, c, h, w) in [0, 1]."""
         import torch
 
         from workbench.deep.scattering import scatter
 
-        features = torch.empty(len(images), _FEATURES, device=images.device)
-        for start in range(0, len(images), _TRANSFORMED):
-            few = images[start : start + _TRANSFORMED]
-            channels = scatter(few.unsqueeze(1)).view(len(few), _GROUPS, -1)
-            normal = torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL)
-            features[start : start + _TRANSFORMED] = normal.flatten(1)
-        return features
+        step = max(1, _TRANSFORMED // math.prod(images.shape[1:]))
+        parts = []
+        for start in range(0, len(images), step):
+            few = images[start : start + step]
+            channels = scatter(few).flatten(1).view(len(few), _GROUPS, -1)
+            parts.append(torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL).flatten(1))
+        return torch.cat(parts)
 
 
 SCATTER_LINEAR = ScatterLinear(
     "scatter-linear",
     "Linear layer on scattering features",
-    "It weighs fixed wavelet features of 28 × 28 grey images, given as 784 columns.",
+    "It weighs fixed wavelet features of images (as a table: grey ones of 28 × 28, given as 784 columns).",
     short="Scattering, DP-SGD",
 )

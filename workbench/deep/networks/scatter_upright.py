@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from workbench.deep.networks.images import require_image
-from workbench.deep.networks.scatter_linear import ScatterLinear
+from workbench.deep.networks.scatter_linear import FEATURES, ScatterLinear
 from workbench.paths import resources
 
 if TYPE_CHECKING:
@@ -35,17 +35,23 @@ class ScatterUpright(ScatterLinear):
 
     def prepared_width(self, inputs: int) -> int:
         """Return the number of directions."""
+        require_image(self.name, inputs)
         return DIRECTIONS
 
+    @property
+    def frozen(self) -> str:
+        """The name of what is fixed."""
+        return f"upright, {FEATURES}, {DIRECTIONS} directions of pen strokes"
+
     def made(self, images: Tensor) -> Tensor:
-        """Return what the linear layer reads (n, 500) of images (n, 28, 28) in [0, 1]."""
+        """Return what the linear layer reads (n, 500) of images (n, 1, 28, 28) in [0, 1]."""
         import torch
 
         from workbench.deep.straighten import straightened
 
         centre, directions = (part.to(images.device) for part in public_directions())
         # By name: a dataclass with slots is another class than the one that super() without arguments would look for.
-        features = ScatterLinear.made(self, straightened(images)) - centre
+        features = ScatterLinear.made(self, straightened(images[:, 0]).unsqueeze(1)) - centre
         return torch.nn.functional.rms_norm(features @ directions, (DIRECTIONS,), eps=1e-12)
 
 

@@ -52,7 +52,7 @@ class BudgetGauge(Card):
         if session.opened is None:
             self._show_nothing()
             return
-        released = session.has_released(session.plan)
+        released = session.has_used(session.plan)
         # What is released is in what was spent: it is not to be paid again.
         cost = None if released else session.plan.cost()
         told = "released" if released else f"ε {at_most(cost)}" if cost is not None else "not ready"

@@ -18,6 +18,7 @@ from workbench.gui.pages.central_release import CentralFlow
 from workbench.gui.pages.central_words import (
     TITLES,
     both_words,
+    certainly_refused,
     error_of,
     left_text,
     left_words,
@@ -68,6 +69,7 @@ class CentralPage(PageFrame):
         super().__init__(session, jobs, page)
         self._what = released
         name = released.name
+        self._cost: tuple[Decimal, Decimal] | None = None
         self._failure: WorkbenchError | None = None
         self._problem_found: WorkbenchError | None = None
         self._allowed: tuple[Decimal, Decimal] | None = None
@@ -124,7 +126,7 @@ class CentralPage(PageFrame):
 
     def _release_buttons(self, pressed: Callable[[], None], tip: str) -> None:
         """Add Release, and the button that leads on once it is done, at the right end of the foot."""
-        name = self._what.name
+        name, self._release_tip = self._what.name, tip
         self._release = self.set_primary("Release…", f"{name}_release", pressed, tip)
         self._onward = button("Ledger →", f"{name}_to_ledger", "primary", tip="See the charge, and what remains")
         self._onward.clicked.connect(lambda: self.session.go("ledger"))
@@ -142,14 +144,23 @@ class CentralPage(PageFrame):
     def _show_release(self, *, ready: bool) -> None:
         """Show Release, or the button that leads on where just this has been released."""
         running = self._flow.job is not None
-        steps = self.session.released
-        done = any(step.central == self._what.name and step.plan == self.session.plan for step in steps)
-        self._release.setEnabled(ready and bool(self._target.text().strip()))
+        done = self._done
+        short = certainly_refused(self.session, *self._cost) if ready and self._cost is not None else ""
+        self._release.setEnabled(ready and bool(self._target.text().strip()) and not short)
+        self._release.setToolTip(f"{short} Raise the cap on the Ledger page first." if short else self._release_tip)
+        self._onward.setText("Raise the cap →" if short and not done else "Ledger →")
+        self._onward.setAccessibleName(self._onward.text())
         self._release.setText("Releasing…" if running else "Release again…" if done else "Release…")
         # What is highlighted, and what Ctrl+Return presses, must not be to pay twice.
-        self.primary = self._onward if done and not running else self._release
+        self.primary = self._onward if (done or short) and not running else self._release
         look(self._release, "primary" if self.primary is self._release else "")
         self._onward.setVisible(self.primary is self._onward)
+
+    @property
+    def _done(self) -> bool:
+        """Whether just this plan was released in this way."""
+        steps = self.session.released
+        return any(step.central == self._what.name and step.plan == self.session.plan for step in steps)
 
     def _show_cancel(self, *, running: bool, keys: bool) -> None:
         """Show Cancel while something runs, and lock the name of the file meanwhile.
@@ -182,14 +193,19 @@ class CentralPage(PageFrame):
 
     def _show_costs(self, cost: Decimal, delta: Decimal) -> None:
         """Show the charge, the figure for replaced rows and what remains; say so where the budget refuses it."""
+        self._cost = cost, delta
         name = self._what.name
         self._facts.show_line(
             f"{name}_cost", "charged by Release", both_words(cost, delta), "accent", tip=in_full(cost)
         )
         self._facts.show_line(f"{name}_replace", "if a row is replaced", replaced_words(cost, delta), tip=REPLACED)
         left, kind = left_words(self.session, cost, delta)
-        self._facts.show_line(f"{name}_left", "left after it", left, kind)
         short = short_words(self.session, cost, delta)
+        if short and self._done:  # what was just released needs no warning
+            self._facts.show_line(f"{name}_left", "left for another", left, "muted")
+            self._use_rest.hide()
+            return
+        self._facts.show_line(f"{name}_left", "left after it", left, kind)
         if short and not self._problem.text():
             self._say_problem(short, "ledger")
             rest = self._allowed = what_remains(self.session, cost, delta)
@@ -247,7 +263,10 @@ class CentralPage(PageFrame):
     @property
     def refused(self) -> WorkbenchError | None:
         """Why it cannot be released, or was not when it was last asked for."""
-        return draft_refusal(self.session) or self.session.account.error or self._problem_found or self._failure
+        found = draft_refusal(self.session) or self.session.account.error or self._problem_found or self._failure
+        if found is None and self._cost is not None and certainly_refused(self.session, *self._cost):
+            return self.session.account.refusal(*self._cost)
+        return found
 
     def escape(self) -> bool:
         """Cancel the release that is going on."""

@@ -24,7 +24,7 @@ from workbench.gui.session.release_job import start_release
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.gui.widgets.output_name import remember_folder
+from workbench.gui.widgets.output_name import remember_folder, written_words
 from workbench.jobs import Job
 from workbench.params import BudgetRefusedError
 from workbench.signals.cancel import CancelToken
@@ -178,8 +178,7 @@ class CentralFlow(QObject):
 
     def _answer(self, outlook: CentralOutlook) -> tuple[bool, Cap | None]:
         cost, path, verdict = outlook.cost, outlook.target, outlook.verdict
-        replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
-        replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
         if verdict.waiting:
             text = (
                 f"This release was finished (release {verdict.waiting}), is paid for and waits to be written to "

@@ -68,6 +68,13 @@ def left_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> 
     return f"{at_least(remaining - cost)} of {at_least(remaining)}", ""
 
 
+def certainly_refused(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> str:
+    """Return why the ledger is certain to refuse a charge; empty where it may not, or a finished release may wait."""
+    account = session.account
+    waiting = account.releases > len(account.past)
+    return "" if waiting else short_words(session, cost, delta)
+
+
 def short_words(session: Session, cost: Decimal, delta: Decimal = Decimal(0)) -> str:
     """Return why the budget refuses the release, with what it needs and what remains; empty where it does not."""
     account = session.account

@@ -105,7 +105,16 @@ def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
         raise ParameterError("column is not a list of columns", str(path), "write each column as [[column]]")
     for column in columns:
         require_table(column, "a column", str(path))
-    unknown = set(raw) - {*_KEYS, "epsilon", "keep_order", "rows_per_person", "invalid", "account", "column"}
+    unknown = set(raw) - {
+        *_KEYS,
+        "epsilon",
+        "keep_order",
+        "rows_per_person",
+        "invalid",
+        "account",
+        "impossible",
+        "column",
+    }
     if unknown:
         raise ParameterError(f"the key {min(unknown)!r} is not known", str(path), "remove it")
     options = ReadOptions.from_plain(require_table(reading[0], "reading", str(path))) if reading else None

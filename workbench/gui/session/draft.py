@@ -139,6 +139,7 @@ class DraftPlan:
         rows_per_person: most rows of one person; multiplies the charge.
         invalid: ``refuse``, or ``replace`` where a cell that cannot be used counts as missing.
         account: public name of the account that pays; empty for none.
+        impossible: statements of what never occurs, as publicly known.
         columns: one draft per column of the table, in its order.
     """
 
@@ -147,6 +148,7 @@ class DraftPlan:
     rows_per_person: int = 1
     invalid: str = "refuse"
     account: str = ""
+    impossible: tuple[str, ...] = ()
     columns: tuple[DraftColumn, ...] = ()
 
     def __post_init__(self) -> None:
@@ -173,7 +175,7 @@ class DraftPlan:
         # As strict as a plan is: rows_per_person = 1.9 is no 1, and "false" is not true.
         given_whole = {
             key: Plan.declared()[key].check(raw[key], key)
-            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account")
+            for key in ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible")
             if key in raw
         }
         columns = []
@@ -192,6 +194,7 @@ class DraftPlan:
             rows_per_person=given_whole.get("rows_per_person", 1),
             invalid=given_whole.get("invalid", "refuse"),
             account=given_whole.get("account") or "",
+            impossible=given_whole.get("impossible") or (),
             columns=tuple(columns),
         )
 
@@ -210,6 +213,7 @@ class DraftPlan:
         raw |= {"rows_per_person": self.rows_per_person} if self.rows_per_person != 1 else {}
         raw |= {"invalid": self.invalid} if self.replaces_invalid else {}
         raw |= {"account": self.account} if self.account else {}
+        raw |= {"impossible": list(self.impossible)} if self.impossible else {}
         return {**raw, "column": tables}
 
     def plan(self) -> Plan:
@@ -325,10 +329,15 @@ class DraftPlan:
                 rows_per_person=self.rows_per_person,
                 invalid=self.invalid,
                 account=self.account or None,
+                impossible=self.impossible or None,
                 columns=tuple(c.column() for c in self.columns),
             )
         except ParameterError as error:
-            return None, (Problem("", "epsilon", without_place(error), code=error.code),)
+            return None, (
+                Problem(
+                    "", error.field if error.field == "impossible" else "epsilon", without_place(error), code=error.code
+                ),
+            )
         return made, ()
 
 

@@ -153,6 +153,7 @@ class Session(QObject):
         table_changed: another table is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
         account_changed: the ledger's view of the dataset differs.
+        paused_changed: other interrupted trainings of the table can go on.
         runs_changed: a study or training run was added.
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
@@ -171,6 +172,7 @@ class Session(QObject):
     table_changed = Signal()
     plan_changed = Signal()
     account_changed = Signal()
+    paused_changed = Signal()
     runs_changed = Signal()
     released_changed = Signal()
     theme_changed = Signal()
@@ -198,6 +200,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float] | None = None
         self._to_learn_from: Path | None = None
+        self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
 
@@ -317,6 +320,12 @@ class Session(QObject):
         """The studies and training runs of this session, oldest first."""
         return self._runs
 
+    def set_paused(self, found: tuple[Any, ...]) -> None:
+        """Set the interrupted trainings of the table that can go on, newest first."""
+        if found != self.paused:
+            self.paused = found
+            self.paused_changed.emit()
+
     def add_run(self, run: RunRecord) -> None:
         """Keep a finished run."""
         self._runs = (*self._runs, run)
@@ -330,6 +339,10 @@ class Session(QObject):
     def has_released(self, plan: DraftPlan) -> bool:
         """Whether a table of noisy rows was released by exactly this plan in this session."""
         return any(step.plan == plan and not step.model and not step.central for step in self._released)
+
+    def has_used(self, plan: DraftPlan) -> bool:
+        """Whether something was released by exactly this plan in this session, in whichever way."""
+        return any(step.plan == plan for step in self._released)
 
     def add_release(self, step: ReleasedStep) -> None:
         """Keep a release; what led to it can no longer be undone."""

@@ -20,6 +20,9 @@ from workbench.render.palette import Theme
 BELOW = 12
 """Pixels of the font below the bars."""
 
+SCALE = 42
+"""Pixels to the left of the bars for how many rows their height stands for."""
+
 
 def bar_at(x: float, box: QRectF, number: int) -> int | None:
     """Return which of ``number`` bars in ``box`` is at a place across it, or ``None`` beside them."""
@@ -89,3 +92,21 @@ class BarChart(QWidget):
         for text, side in ((first, Qt.AlignmentFlag.AlignLeft), (last, Qt.AlignmentFlag.AlignRight)):
             painter.setPen(QColor(theme.accent if text == stressed else theme.muted))
             painter.drawText(below, side, painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room))
+
+    def _write_scale(self, painter: QPainter, box: QRectF, most: float) -> None:
+        """Write to the left of the bars how many rows half of the height and the whole height stand for."""
+        theme = self._session.theme
+        painter.setFont(font(BELOW))
+        for part in (0.5, 1.0):
+            level = box.bottom() - part * box.height()
+            painter.fillRect(QRectF(box.left(), level, box.width(), 1), QColor(theme.line))
+            painter.setPen(QColor(theme.muted))
+            place = QRectF(box.left() - SCALE, level - 8, SCALE - 6, 16)
+            painter.drawText(place, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, in_short(part * most))
+
+
+def in_short(rows: float) -> str:
+    """Return a number of rows in at most six characters."""
+    if rows < 100_000:
+        return f"{rows:,.0f}" if rows >= 10 or rows == round(rows) else f"{rows:.1f}"
+    return f"{rows / 1e3:,.0f} k" if rows < 1e6 else f"{rows / 1e6:,.3g} M"

@@ -156,8 +156,10 @@ class Card(QFrame):
 class Facts(QWidget):
     """Lines of a name on the left and a figure, right-aligned, that line up: what a gauge says in numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, wrap_names: bool = False) -> None:
+        """Make it; with ``wrap_names`` a long name takes a second line, and the figure stays whole."""
         super().__init__()
+        self._wrap_names = wrap_names
         self._lines = stack(spacing=4)
         self.setLayout(self._lines)
         self._values: dict[str, tuple[QWidget, QLabel, QLabel]] = {}
@@ -166,10 +168,14 @@ class Facts(QWidget):
         """Show (or change) the line ``key``; ``tip`` says more to who points at it."""
         if key not in self._values:
             # A long figure takes a second line rather than make the window wider.
-            holder, left, right = QWidget(), label(name, "muted"), label(value, wrap=True, name=f"fact_{key}")
+            wrapped = self._wrap_names
+            left, right = label(name, "muted", wrap=wrapped), label(value, wrap=not wrapped, name=f"fact_{key}")
+            holder = QWidget()
             right.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             line = row(left)
-            line.addWidget(right, 1)
+            if wrapped:
+                line.setStretch(0, 1)
+            line.addWidget(right, 0 if wrapped else 1)
             holder.setLayout(line)
             self._lines.addWidget(holder)
             self._values[key] = (holder, left, right)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.bar_chart import BELOW, BarChart, bar_at, ends_of, paint_ground
+from workbench.gui.widgets.bar_chart import BELOW, SCALE, BarChart, bar_at, ends_of, paint_ground
 from workbench.gui.widgets.compared import Recovered, Spread
 from workbench.render.fonts import font
 from workbench.render.palette import STYLES
@@ -23,7 +23,7 @@ class Distribution(BarChart):
 
     def __init__(self, session: Session, name: str = "preview_distribution", drawn: str = "sanitised") -> None:
         """Make it; ``drawn`` is what the rows of the draw are called."""
-        super().__init__(session, name, (400, 130), (2, KEY, 2, 22))
+        super().__init__(session, name, (400, 130), (SCALE, KEY + 4, 2, 22))
         self._word = drawn
         self._column: Spread | None = None
         self._drawn = False
@@ -73,6 +73,7 @@ class Distribution(BarChart):
         grey, vermilion = QColor(theme.muted), QColor(theme.series(STYLES["sanitized"]))
         grey.setAlphaF(FILL)
         with QPainter(self) as painter:
+            self._write_scale(painter, box, most)
             for at, size in enumerate(column.original):
                 height = box.height() * size / most
                 painter.fillRect(QRectF(box.left() + at * width + 1, box.bottom() - height, width - 2, height), grey)
@@ -121,7 +122,7 @@ class Distribution(BarChart):
 
     def _write_key(self, painter: QPainter, box: QRectF, grey: QColor, vermilion: QColor) -> None:
         painter.setFont(font(12))
-        left, middle = box.left(), (KEY - 4) / 2
+        left, middle = box.left() - SCALE + 4, (KEY - 4) / 2
         for words, colour in (("original", grey), (self._word, vermilion))[: 1 + self._drawn]:
             if colour is grey:
                 painter.fillRect(QRectF(left, middle - 5, 10, 10), grey)

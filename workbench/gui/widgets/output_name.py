@@ -33,6 +33,15 @@ def remember_folder(folder: Path) -> None:
     Settings().save(FOLDER, str(folder.absolute()))
 
 
+def written_words(opened: OpenTable, path: Path, source_changed: str, *, replaces: bool) -> str:
+    """Return what else the last question says of the file: another delimiter, what it replaces, a changed source."""
+    told = f"\n\n⚠ {source_changed}." if source_changed else ""
+    dialect = opened.table.dialect
+    if path.suffix.lower() == ".csv" and dialect is not None and dialect.delimiter not in ("", ","):
+        told += f"\n\nIts values stand between commas, unlike those of {opened.title}; a name in .tsv writes tabs."
+    return told + (f"\n\nIt replaces the file that stands there: {path}" if replaces else "")
+
+
 def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, suffix: str = "") -> None:
     """Put the first such path at which nothing stands into ``field``, once it is found.
 

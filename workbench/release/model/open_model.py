@@ -41,6 +41,15 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
+class ReadsImages(Protocol):
+    """A fitted model that reads its rows itself: a table or a set of images, whichever it was trained on."""
+
+    def inputs_of(self, table: Table) -> NDArray[Any]:
+        """Return X; raise :class:`InputError` where the rows are not like those that it was trained on."""
+        ...
+
+
+@runtime_checkable
 class AnswersSomeRows(Protocol):
     """A fitted model that predicts no rows but those it was asked about when it was released."""
 
@@ -105,8 +114,7 @@ class OpenModel:
                 row; row and column are named.
             CancelledError: ``cancel`` was set.
         """
-        table.require([a.name for a in self.attributes])
-        X = matrix(table, self.attributes)
+        X = self._read(table)
         if isinstance(self.model, AnswersSomeRows):
             self.model.require_answered(X)
         names: Sequence[str] = () if self.target.numeric else self.target.values()
@@ -124,8 +132,14 @@ class OpenModel:
         Raises:
             InputError: as :meth:`predict`.
         """
+        return np.asarray(self.model.predict(self._read(table)), dtype=np.float64)
+
+    def _read(self, table: Table) -> NDArray[Any]:
+        """Return X of a table, or the images of a set."""
+        if isinstance(self.model, ReadsImages):
+            return self.model.inputs_of(table)
         table.require([a.name for a in self.attributes])
-        return np.asarray(self.model.predict(matrix(table, self.attributes)), dtype=np.float64)
+        return matrix(table, self.attributes)
 
     def _cells(self, rows: NDArray[np.float64], names: Sequence[str]) -> Iterator[list[str]]:
         if self.columns:
@@ -142,8 +156,8 @@ class OpenModel:
             yield [names[value] if self.task == CLASSIFICATION else _number(value)]
 
 
-def open_model(folder: Path) -> OpenModel:
-    """Open the model in ``folder``.
+def open_model(folder: Path, weights: Path | None = None) -> OpenModel:
+    """Open the model in ``folder``; ``weights`` is the file of public weights that a network with a frozen part needs.
 
     Raises:
         InputError: it is no released model, was changed after its release, or its files cannot be read.
@@ -171,7 +185,7 @@ def open_model(folder: Path) -> OpenModel:
         raise InputError("no network learns from a release, and the card names one", str(folder / CARD))
     from workbench.deep.model import TrainedModel  # only a network needs what it loads
 
-    network = TrainedModel.load(folder, card["training"], card["inputs"])
+    network = TrainedModel.load(folder, card["training"], card["inputs"], weights)
     features = network.features
     return OpenModel(folder, card, network.network.title, CLASSIFICATION, features.attributes, features.target, network)
 

@@ -83,7 +83,8 @@ def preflight(chosen: Learner | None, parameters: Parameters, plan: Plan, target
     """
     warnings = outside(*columns_of(plan, target))
     if chosen is None:
-        return _of_network(parameters, plan, target, rows, warnings)
+        features = network_features(plan, target)
+        return network_preflight(parameters, features, rows, plan.rows_per_person, warnings)
     require_learnable(chosen, plan, target)
     estimator = unfitted(chosen, parameters, plan, target)
     cost = fit_cost(estimator, plan, rows)
@@ -103,7 +104,14 @@ def network_features(plan: Plan, target: str) -> Features:
     return Features(tuple(c.facts() for c in inputs), goal.facts())
 
 
-def _of_network(parameters: Parameters, plan: Plan, target: str, rows: int, warnings: tuple[str, ...]) -> Preflight:
+def network_preflight(
+    parameters: Parameters, features: Features, rows: int, rows_per_person: int = 1, warnings: tuple[str, ...] = ()
+) -> Preflight:
+    """Return what the training of a network on ``rows`` rows, read through ``features``, would cost and need.
+
+    Raises:
+        ParameterError: δ is not below 1/rows, or the network does not read such rows.
+    """
     import psutil
 
     from workbench.deep.memory import LIBRARIES, PROCESS, predict
@@ -111,10 +119,10 @@ def _of_network(parameters: Parameters, plan: Plan, target: str, rows: int, warn
 
     if not isinstance(parameters, DpSgdPlan):
         raise ParameterError("a network is trained by the parameters of DP-SGD", mend="name a learner for others")
-    schedule = parameters.schedule(rows, plan.rows_per_person)
+    schedule = parameters.schedule(rows, rows_per_person)
     cost = schedule.cost()
-    require_small_delta(cost.delta, rows, rows_per_person=plan.rows_per_person)
-    memory = predict(parameters, network_features(plan, target), rows)
+    require_small_delta(cost.delta, rows, rows_per_person=rows_per_person)
+    memory = predict(parameters, features, rows)
     return Preflight(
         cost.epsilon,
         cost.delta,
@@ -126,4 +134,5 @@ def _of_network(parameters: Parameters, plan: Plan, target: str, rows: int, warn
         memory=memory.peak,
         libraries=PROCESS + LIBRARIES,
         free=int(psutil.virtual_memory().available),
+        rows_per_person=rows_per_person,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from workbench.data.impossible import joined
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.privacy.central.laplace import CentralNoise
@@ -38,7 +39,7 @@ def synthesis_setting(
     """Return the method and the public facts of a synthesis by a plan.
 
     Args:
-        plan: declares the columns; those it drops are left out.
+        plan: declares the columns, of which those it drops are left out, and what is impossible.
         epsilon: ε of one row's whole record.
         rows: of the table, public.
         chosen: what a person chose.
@@ -59,7 +60,7 @@ def synthesis_setting(
     method = synthesiser(chosen.method) if chosen.method is not None else (MST if target is None else MARGINALS)
     facts = [column.facts() for column in plan.protected]
     place = place_of_target(coarse_columns(facts), target, method)
-    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, chosen.impossible)
+    setting = setting_for(facts, place, rows, epsilon, chosen.cuts, delta, joined(plan.impossible, chosen.impossible))
     require_bounded(setting, method)
     require_payable(method, setting)
     return method, setting
@@ -88,8 +89,9 @@ def synthesis_work(
     target = None if setting.target is None else setting.columns[setting.target].name
 
     declared: dict[str, Any] = {}
-    if chosen.impossible is not None:
-        declared = {"impossible": chosen.impossible, "equal_cuts": equal_cuts(setting)}
+    impossible = joined(plan.impossible, chosen.impossible)
+    if impossible is not None:
+        declared = {"impossible": impossible, "equal_cuts": equal_cuts(setting)}
 
     def make(table: Table, noise: CentralNoise, emit: Emit, cancel: CancelToken) -> Made:
         entropy = OsEntropy()

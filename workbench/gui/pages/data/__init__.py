@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
+from workbench.gui.pages.data.invalid_values import FOUND
 from workbench.gui.session.session import Session, State
 
 
@@ -11,7 +12,7 @@ def _state(session: Session) -> State:
         return "empty"
     plan = session.plan
     open_still = session.opened.table.doubts or any(p.column for p in plan.problems()) or plan.guesses()
-    return "needs" if open_still else "ready"
+    return "needs" if open_still or FOUND.columns(session.opened, plan) else "ready"
 
 
 PAGE = Page(

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOpti
 
 from workbench.gui.pages.data.attribute_model import HISTOGRAM
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.bar_chart import BarChart, bar_at, ends_of, paint_ground
+from workbench.gui.widgets.bar_chart import SCALE, BarChart, bar_at, ends_of, paint_ground
 from workbench.gui.widgets.formatting import count
 from workbench.render.palette import Theme
 
@@ -88,7 +88,7 @@ class Histogram(BarChart):
     """The bars of one attribute, with the ends of the range below them."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "attribute_histogram", (220, 110), (0, 4, 0, 20))
+        super().__init__(session, "attribute_histogram", (220, 110), (SCALE, 8, 0, 20))
         self._bars: Sequence[Bin] = ()
 
     def show_bars(self, bars: Sequence[Bin], name: str) -> None:
@@ -108,6 +108,7 @@ class Histogram(BarChart):
         if not self._bars:
             return
         with QPainter(self) as painter:
+            self._write_scale(painter, self._box(), max(*(bar.count for bar in self._bars), 1))
             paint_bars(painter, self._box(), self._bars, self._session.theme)
             first, last = ends_of([bar.label for bar in self._bars])
             self._write_ends(painter, first, last if len(self._bars) > 1 else "")

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
+from workbench.gui.pages.data.invalid_values import FOUND
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
@@ -257,6 +258,11 @@ class DataPage(PageFrame):
         elif plan.guesses():
             self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.", wrapped=True)
             self._next.setText(CONFIRM)
+        elif refused := FOUND.columns(opened, plan):
+            why = FOUND.why(opened, plan, refused[0])
+            more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
+            self.set_note(f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}", wrapped=True)
+            self._next.setText("Correct it →")
         else:
             dropped = [c.name for c in plan.columns if c.action == "drop"]
             told = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
@@ -280,7 +286,10 @@ class DataPage(PageFrame):
                 self._show_view("dialect")
             return
         place = self._next_to_mend()
-        if not place.isValid() and self.session.plan.guesses():
+        refused = FOUND.columns(self.session.opened, self.session.plan)
+        if not place.isValid() and not self.session.plan.guesses() and refused:
+            self._mend_values(refused[0])
+        elif not place.isValid() and self.session.plan.guesses():
             self._confirm()
         elif place.isValid():
             self._show_view("attributes")
@@ -295,6 +304,21 @@ class DataPage(PageFrame):
                 self.detail.reading.focus_on(column.unfilled[0])
         else:
             self.session.go("ways")
+
+    def _mend_values(self, name: str) -> None:
+        """Go to what a release would stop at: the list of values, what a missing value means, or the kind."""
+        why = FOUND.why(self.session.opened, self.session.plan, name)
+        self._show_view("attributes")
+        at = [c.name for c in self.session.plan.columns].index(name)
+        if self.table.isRowHidden(at):
+            self.filter.clear()
+        self.table.scrollTo(self.table.attributes.index(at, 0))
+        self.table.setFocus()
+        self.table.setCurrentIndex(self.table.attributes.index(at, 0))
+        if why is not None and why.fact == "domain":
+            self._edit_values(name)
+        elif why is not None and why.fact == "missing":
+            self.detail.reading.focus_on("missing")
 
     def _confirm(self) -> None:
         """Take the person's word that what was guessed is right and public."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
-from workbench.gui.pages.data.invalid_values import InvalidValues
+from workbench.gui.pages.data.invalid_values import FOUND
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import label, mark_wrong, named, row
 from workbench.gui.widgets.formatting import listed
@@ -43,7 +43,6 @@ class WholeTable(QWidget):
         self.rows.setFixedWidth(64)
         self.order = named(QCheckBox("keep the order of rows"), "keep_order", tip=ORDER)
         self.invalid = named(QCheckBox("replace invalid values"), "replace_invalid", "Replace invalid values", REPLACE)
-        self._found = InvalidValues()
         self._told = label("", "warn", wrap=True, name="whole_told")
         self._what = label(REPLACED_BY, "muted", wrap=True, name="replaced_by")
         title = label("Maximum rows per person", "muted")
@@ -70,7 +69,7 @@ class WholeTable(QWidget):
         self.order.setChecked(plan.keep_order)
         self.invalid.setChecked(plan.replaces_invalid)
         told = []
-        refused = self._found.columns(self._session.opened, plan)
+        refused = FOUND.columns(self._session.opened, plan)
         if refused:
             told.append(f"⚠ Missing or invalid values in {listed(refused)}: a release stops there, unless replaced.")
         if plan.rows_per_person > 1:

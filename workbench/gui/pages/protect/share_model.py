@@ -28,8 +28,8 @@ HELP = (
     "How a value is made uncertain; ★ is the advisor's choice, the best for what the column is for",
     "What the column takes of the plan's ε; a share that is typed is locked",
     "A locked share stays when others are moved; the free ones share what is left",
-    "Mean distance of a released value from the true one, if every value is equally likely; for means and counts, the "
-    "standard error over the rows of this table. It follows from the mechanism alone",
+    "How far a released value is off on average, if every value is equally likely; for means and counts, ±: in 95 of "
+    "100 releases the figure over the rows of this table is nearer than that. It follows from the mechanism alone",
 )
 ACTIONS = ("protect", "drop", "keep")
 AUTO = "auto"

@@ -12,7 +12,14 @@ from workbench.gui.session.draft import DraftColumn
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.widgets.formatting import plain
 from workbench.jobs import Job
-from workbench.sanitize.usefulness import EVENLY, hardly_survives, kept_words, relations_fade, statistic_is_noise
+from workbench.sanitize.usefulness import (
+    EVENLY,
+    NORMAL_95,
+    hardly_survives,
+    kept_words,
+    relations_fade,
+    statistic_is_noise,
+)
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -155,20 +162,24 @@ class Outlook:
         return self.used.error < BARE * self.constant_error
 
     def in_words(self, error: float) -> str:
-        """Return an error as a person reads it: in the attribute's unit, or as a share of changed values."""
+        """Return the mean error of one value: in the attribute's unit, or as a share of changed values."""
         if not self.column.numeric:
             return f"{plain(round(100 * error, 1))} % changed"
-        rounded = float(f"{error:.3g}")
+        return f"off by {self._measured(error)}"
+
+    def _measured(self, length: float) -> str:
+        """Return a length on the attribute's line in words."""
+        rounded = float(f"{length:.3g}")
         text = f"{rounded:,.0f}" if rounded >= 1000 else plain(rounded)
-        return f"± {text}" + (" days" if self.column.kind == "date" else "")
+        return text + (" days" if self.column.kind == "date" else "")
 
     def statistic_in_words(self, statistic: float | None) -> str:
-        """Return the error of a mean or a share over the table's rows as a person reads it."""
+        """Return half of the 95 % interval of a mean or a share over the table's rows, as everywhere after a ±."""
         if statistic is None:
             return "no unbiased mean" if self.column.numeric else "no unbiased shares"
         if not self.column.numeric:
-            return f"shares ± {plain(float(f'{100 * statistic:.3g}'))} %"
-        return f"mean {self.in_words(statistic)}"
+            return f"shares ± {plain(float(f'{100 * NORMAL_95 * statistic:.2g}'))} points"
+        return f"mean ± {self._measured(NORMAL_95 * statistic)}"
 
     def other(self, candidate: Candidate) -> str:
         """Return the error that the column's purpose does not ask about, in words."""

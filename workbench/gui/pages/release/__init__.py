@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from workbench.gui.pages.base import Page
+from workbench.gui.pages.release.standing import is_short
 from workbench.gui.session.session import Session, State
 
 
 def _state(session: Session) -> State:
     if session.opened is None:
         return "empty"
-    return "ready" if session.has_released(session.plan) else "needs"
+    if session.has_released(session.plan):
+        return "ready"
+    return "needs" if is_short(session) else "empty"
 
 
 PAGE = Page(

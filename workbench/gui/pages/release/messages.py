@@ -11,6 +11,10 @@ from workbench.sanitize.recipient import MOST_NAMED, Learnt, is_mostly_noise, le
 
 WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic rows, statistics or a model instead."
 
+LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
+RELEASE_TIP = "Charge the budget, draw the table, certify and write it"
+REFUSED_TIP = "The cap does not pay for this plan: use what remains, or raise the cap on the Ledger page first"
+
 
 def noise_words(forecast: Forecast, rows: int) -> str:
     """Return which columns will be mostly noise, in one sentence; empty where none will."""
@@ -57,11 +61,11 @@ def outside_words(sentences: tuple[str, ...]) -> str:
 
 
 def _told(one: Learnt) -> str:
-    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_percent(one)}"
+    return f"{one.name} to ± {_rounded(one.half_length)}" if one.numeric else f"{one.name} to ± {_points(one)}"
 
 
-def _percent(one: Learnt) -> str:
-    return f"{_rounded(100 * one.half_length)} %"
+def _points(one: Learnt) -> str:
+    return f"{_rounded(100 * one.half_length)} points"
 
 
 def _rounded(value: float) -> str:

@@ -14,11 +14,11 @@ from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
-from workbench.gui.pages.release import PAGE
+from workbench.gui.pages.release import PAGE, standing
+from workbench.gui.pages.release import messages as words
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
 from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
 from workbench.gui.pages.release.sections import Sections
-from workbench.gui.pages.release.standing import is_short, note_words, payable, released_steps
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
     BeforeRelease,
@@ -35,7 +35,7 @@ from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
 from workbench.gui.widgets.formatting import at_most, exactly
-from workbench.gui.widgets.output_name import beside, remember_folder, suggest
+from workbench.gui.widgets.output_name import beside, remember_folder, suggest, written_words
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
 from workbench.gui.widgets.way_bar import WayBar
@@ -51,8 +51,6 @@ ENDING, SUFFIX = "released", ".csv"
 
 SHOWN = 10
 """Releases that have a card: the newest."""
-
-LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
 
 KINDS = "CSV (*.csv);;Tab-separated (*.tsv);;Parquet (*.parquet)"
 
@@ -82,12 +80,10 @@ class ReleasePage(PageFrame):
         )
         self._arrange()
         self._cost.use_rest.clicked.connect(self._use_what_remains)
-        self._release = self.set_primary(
-            "Release…", "release_now", self._ask_and_release, "Charge the budget, draw the table, certify and write it"
-        )
+        self._release = self.set_primary("Release…", "release_now", self._ask_and_release, words.RELEASE_TIP)
         self._onward = button("Ledger →", "to_ledger", "primary", tip="See the charge in the ledger, and what remains")
         self._onward.clicked.connect(lambda: session.go("ledger"))
-        self._better = button("What to release →", "release_to_ways", "primary", tip=LITTLE)
+        self._better = button("What to release →", "release_to_ways", "primary", tip=words.LITTLE)
         self._better.clicked.connect(lambda: session.go("ways"))
         for way in (self._onward, self._better):
             self.foot.addWidget(way)
@@ -172,7 +168,7 @@ class ReleasePage(PageFrame):
 
     def _show_released(self) -> None:
         """Show a card for each release of this table, the newest first."""
-        steps = released_steps(self.session)
+        steps = standing.released_steps(self.session)
         shown = steps[-SHOWN:]
         first = len(steps) - len(shown) + 1
         if [card.step for card in self._cards] != shown:
@@ -223,7 +219,7 @@ class ReleasePage(PageFrame):
         """Show the present plan against the present account."""
         plan, opened = self.session.plan, self.session.opened
         released = self.session.has_released(plan)
-        short = is_short(self.session)
+        short = standing.is_short(self.session)
         # After a training its model was asked for: the table is not the next thing to be paid for.
         model = bool(self.session.released) and self.session.released[-1].model
         model = model and self.session.released[-1].plan == plan
@@ -241,7 +237,9 @@ class ReleasePage(PageFrame):
         self._release.setVisible(opened is not None)
         self._release.setText("Releasing…" if running else "Release again…" if released else "Release…")
         self._release.setAccessibleName(self._release.text())
-        self._release.setEnabled(not running and payable(self.session))
+        refused = standing.certainly_refused(self.session)
+        self._release.setEnabled(not running and standing.payable(self.session) and not refused)
+        self._release.setToolTip(words.REFUSED_TIP if refused else words.RELEASE_TIP)
         self._cancel.setVisible(running)
         self._target.setEnabled(not running)
         self._choose.setEnabled(not running)
@@ -250,7 +248,7 @@ class ReleasePage(PageFrame):
                 self._cancel.setFocus()
             else:
                 self.take_keys()
-        self.set_note(note_words(self.session, running=running, released=released, short=short, model=model))
+        self.set_note(standing.note_words(self.session, running=running, released=released, short=short, model=model))
 
     # -- what it does ---------------------------------------------------------------------------------------------
 
@@ -265,7 +263,7 @@ class ReleasePage(PageFrame):
             self.session.set_epsilon(what_remains(self.session.plan, remaining))
 
     def _ask_and_release(self) -> None:
-        if self._running is None and not self._asking and payable(self.session):
+        if self._running is None and not self._asking and self._release.isEnabled():
             self._asked_early = self._forecast is None  # the question says what will be noise
             if self._asked_early:
                 return
@@ -292,8 +290,7 @@ class ReleasePage(PageFrame):
     def _ask(self, outlook: BeforeRelease) -> None:
         cost, path = outlook.plan.cost(), outlook.target
         assert cost is not None
-        replaced = f"\n\n⚠ {outlook.source_changed}." if outlook.source_changed else ""
-        replaced += f"\n\nIt replaces the file that stands there: {path}" if outlook.replaces else ""
+        replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
         verdict = outlook.verdict
         if verdict.waiting:
             text = (
@@ -373,7 +370,8 @@ class ReleasePage(PageFrame):
     @property
     def refused(self) -> WorkbenchError | None:
         """Why the table cannot be released, or was not when it was last asked for."""
-        return table_refusal(self.session) or self.session.account.error or self._failure
+        found = table_refusal(self.session) or self.session.account.error or self._failure
+        return found or standing.certain_refusal(self.session)
 
     def _failed(self, error: BaseException) -> None:
         self._failure = error if isinstance(error, WorkbenchError) else None

@@ -6,6 +6,7 @@ from workbench.gui.pages.run_page import GUESSED, unconfirmed
 from workbench.gui.session.account_view import PastRelease
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.session import ReleasedStep, Session
+from workbench.params import WorkbenchError
 
 
 def payable(session: Session) -> bool:
@@ -19,6 +20,25 @@ def is_short(session: Session) -> bool:
     """Return whether the cap is certain not to pay for the plan."""
     cost, remaining = session.plan.cost(), session.account.remaining
     return cost is not None and remaining is not None and cost > remaining
+
+
+def certainly_refused(session: Session) -> bool:
+    """Return whether the ledger is certain to refuse the plan, and there is nothing that Release could do instead.
+
+    A finished draw that waits to be published costs nothing more, and what was released before can be copied.
+    """
+    account, cost = session.account, session.plan.cost()
+    waiting = account.releases > len(account.past)
+    copied = session.has_released(session.plan) or any(
+        one.epsilon == cost and not one.model and not one.central for one in account.past
+    )
+    return is_short(session) and not waiting and not copied
+
+
+def certain_refusal(session: Session) -> WorkbenchError | None:
+    """Return what the ledger would say to the plan, where it is certain to refuse it."""
+    cost = session.plan.cost()
+    return session.account.refusal(cost) if cost is not None and certainly_refused(session) else None
 
 
 def released_steps(session: Session) -> list[ReleasedStep]:
@@ -75,7 +95,7 @@ def note_words(session: Session, *, running: bool, released: bool, short: bool, 
         more = "a second draw is a second charge" if fits else "a second draw needs a higher cap"
         return f"This plan is released; {more}."
     if short:
-        return "The ledger would refuse this release: its ε is more than what is left under the cap."
+        return "Its ε is more than what is left under the cap: use what remains, or raise the cap first."
     if model:
         return "The model is released. Release… would publish the table, too, and charge again."
     return "Release spends privacy budget and cannot be undone."

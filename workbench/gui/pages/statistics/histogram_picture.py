@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
 from workbench.gui.pages.statistics.tasks import SPARSE, Bar
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.bar_chart import BELOW, BarChart, bar_at, paint_ground
+from workbench.gui.widgets.bar_chart import BELOW, SCALE, BarChart, bar_at, paint_ground
 from workbench.gui.widgets.formatting import plain
 from workbench.render.fonts import font
 
@@ -22,7 +22,7 @@ class HistogramPicture(BarChart):
     """Bars with their intervals. A bar that could as well be empty is faint, and its tooltip says so."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, "statistics_histogram", (400, 180), (2, KEY, 2, 22))
+        super().__init__(session, "statistics_histogram", (400, 180), (SCALE, KEY + 4, 2, 22))
         self._bars: tuple[Bar, ...] = ()
 
     def show_bars(self, bars: tuple[Bar, ...], name: str) -> None:
@@ -53,6 +53,7 @@ class HistogramPicture(BarChart):
         faint.setAlphaF(FAINT)
         ink = QColor(theme.text)
         with QPainter(self) as painter:
+            self._write_scale(painter, box, most)
             for at, bar in enumerate(self._bars):
                 left, height = box.left() + at * width, box.height() * bar.estimate / most
                 painter.fillRect(
@@ -86,7 +87,7 @@ class HistogramPicture(BarChart):
 
     def _write_key(self, painter: QPainter, box: QRectF, full: QColor, faint: QColor) -> None:
         painter.setFont(font(BELOW))
-        left = box.left()
+        left = box.left() - SCALE + 2
         entries = [("rows, bracket: 95 %", full)]
         if any(bar.sparse for bar in self._bars):
             entries.append((SPARSE, faint))

@@ -7,6 +7,7 @@ from decimal import Decimal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
+from workbench.gui.pages.synthetic.impossible_editor import ImpossibleEditor
 from workbench.gui.pages.synthetic.tasks import Choice
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.session import Session
@@ -22,10 +23,6 @@ from workbench.synth.parameters import SynthesisParameters
 
 SLIDER_LEAST, SLIDER_MOST = Decimal("0.05"), Decimal(50)
 EPSILON_HELP = "Privacy loss of one row's whole record by this release; the plan's ε to begin with"
-IMPOSSIBLE_HELP = (
-    "Values that never occur together, as is publicly known: no row with them is drawn, and the certificate names "
-    "them. Such as: sex = male & pregnant = yes; age = 0..15 & job = retired"
-)
 NO_TARGET = "none"
 WIDEST = 320
 
@@ -44,7 +41,6 @@ class ChoicesCard(Card):
         self._session = session
         self._own: set[str] = set()
         self._rows_of = 0
-        self._written = ""
         self.method = named(ChoiceBox(), "synthetic_method", "Method", "Which tables are counted")
         for entry in SYNTHESISERS:
             self.method.addItem(entry.title, entry.name)
@@ -65,8 +61,7 @@ class ChoicesCard(Card):
         for field in self._fields.values():
             field.setFixedWidth(88)
         self.delta = DeltaEntry("synthetic_delta")
-        self._impossible = named(QLineEdit(), "synthetic_impossible", "Impossible", IMPOSSIBLE_HELP)
-        self._impossible.setPlaceholderText("nothing, or such as: sex = male & pregnant = yes")
+        self._impossible = ImpossibleEditor(session)
         self._problem = label("", "problem", wrap=True, name="synthetic_field_problem")
         self.epsilon = PrivacyEntry(
             "synthetic_epsilon",
@@ -84,7 +79,7 @@ class ChoicesCard(Card):
         self._fields["rows"].textEdited.connect(lambda _text: self._chose("rows"))
         self._fields["cuts"].textEdited.connect(lambda _text: self._chose("cuts"))
         self.delta.textEdited.connect(lambda _text: self._chose("delta"))
-        self._impossible.editingFinished.connect(self._declared)
+        self._impossible.problem.connect(self._say)
         self.epsilon.value_changed.connect(lambda _value: self._chose("epsilon"))
         self.follow()
 
@@ -98,7 +93,7 @@ class ChoicesCard(Card):
         if rows is None or delta is None or self.epsilon.problem():
             return None
         method, target = self.method.currentData(), self.target.currentData()
-        return Choice(method, target, cuts, rows, self.epsilon.value(), delta, self._written)
+        return Choice(method, target, cuts, rows, self.epsilon.value(), delta)
 
     def use(self, epsilon: Decimal, delta: Decimal) -> None:
         """Set ε and δ, as if a person had written them."""
@@ -110,9 +105,8 @@ class ChoicesCard(Card):
     def start_over(self) -> None:
         """Take everything from another table and its plan."""
         self._own.clear()
-        for field in (self._fields["cuts"], self.delta, self._impossible):
+        for field in (self._fields["cuts"], self.delta):
             field.clear()
-        self._written = ""
         self.follow()
 
     def follow(self) -> None:
@@ -134,6 +128,7 @@ class ChoicesCard(Card):
             self._fields["rows"].setText(str(session.opened.rows_under(session.plan)))
         if "epsilon" not in self._own:
             self.epsilon.set_value(session.plan.epsilon)
+        self._impossible.follow()
         self._follow_target()
 
     def enable(self, on: bool) -> None:
@@ -192,16 +187,12 @@ class ChoicesCard(Card):
             except ParameterError as error:
                 mark_wrong(field, wrong=True)
                 wrong = sentence(error)
-        wrong = wrong or self.delta.problem()
-        self._problem.setText(wrong)
-        self._problem.setVisible(bool(wrong))
+        self._say(wrong or self.delta.problem())
         self.changed.emit()
 
-    def _declared(self) -> None:
-        """Take what is impossible once it is written; half of a statement is no mistake."""
-        if self._written != self._impossible.text().strip():
-            self._written = self._impossible.text().strip()
-            self._chose("impossible")
+    def _say(self, wrong: str) -> None:
+        self._problem.setText(wrong)
+        self._problem.setVisible(bool(wrong))
 
     def _follow_target(self) -> None:
         """Take the usual method where none was chosen, and say what it does."""

@@ -47,7 +47,6 @@ class Choice:
         rows: rows to draw.
         epsilon: ε of one row's whole record.
         delta: δ of it, 0 for none.
-        impossible: what never occurs together, as it is written; empty for nothing.
     """
 
     method: str
@@ -56,7 +55,6 @@ class Choice:
     rows: int
     epsilon: Decimal
     delta: Decimal = Decimal(0)
-    impossible: str = ""
 
     def parameters(self) -> SynthesisParameters:
         """Return the same as the engine takes it."""
@@ -67,7 +65,6 @@ class Choice:
             target=self.target,
             rows=self.rows,
             cuts=self.cuts,
-            impossible=self.impossible or None,
         )
 
     def work(self, plan: Plan, rows: int, kind: str) -> CentralWork:

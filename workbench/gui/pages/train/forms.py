@@ -30,6 +30,9 @@ HELP_HEIGHT = 54
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
 
+NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1"}
+"""What a network reads only if its options name it, by default."""
+
 
 class ModelForms(Card):
     """One form for each learner and network, of which the chosen one is shown.
@@ -127,7 +130,8 @@ class ModelForms(Card):
 def _form(entry: Learner | Network) -> Form:
     name = f"train_{entry.name.replace('-', '_')}"
     if isinstance(entry, Network):
-        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED})
+        unread = {key: value for key, value in NOT_READ.items() if key not in entry.options}
+        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread})
     return Form(name, entry.parameters)
 
 

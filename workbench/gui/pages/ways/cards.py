@@ -35,7 +35,7 @@ class WayCard(Card):
         self._title = label("", "heading", name=f"way_{name}_title")
         self._advised = label(ADVISED, "accent", name=f"way_{name}_advised")
         self._gives = label("", "muted", wrap=True, name=f"way_{name}_gives")
-        self._answers = Facts()
+        self._answers = Facts(wrap_names=True)
         self._problem = label("", "problem", wrap=True, name=f"way_{name}_problem")
         self._choose = button("Choose →", f"way_{name}_choose")
         self._choose.clicked.connect(lambda: self.chosen.emit(LEADS_TO[name]))

@@ -64,8 +64,8 @@ class WaysPage(RunPage):
             grid.setColumnStretch(at % 2, 1)
         cards.setLayout(grid)
         self._legend = label(
-            "In 95 of 100 releases the figure is nearer than ±. Foreseen without your rows, as if values were spread "
-            "evenly.",
+            "In 95 of 100 releases the figure is nearer than ±. Foreseen without your rows, for values of usual "
+            "shapes.",
             "muted",
             wrap=True,
         )

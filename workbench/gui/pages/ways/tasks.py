@@ -35,7 +35,7 @@ def foresee(session: Session, jobs: JobCenter) -> JobHandle:
     def work(emit: Emit, cancel: CancelToken) -> Ways:
         from workbench.studies.ways import compare_ways
 
-        return compare_ways(plan, rows)
+        return compare_ways(plan, rows, cancel=cancel)
 
     return jobs.start(Job("Ways to release", work), key=FORESEE, shown=False)
 

@@ -14,6 +14,7 @@ from workbench.privacy.local.mechanisms.optimal import OPTIMAL
 from workbench.privacy.local.mechanisms.piecewise import PIECEWISE
 from workbench.privacy.local.mechanisms.square_wave import SQUARE_WAVE
 from workbench.privacy.local.mechanisms.staircase import STAIRCASE
+from workbench.privacy.local.mechanisms.three_outputs import THREE_OUTPUTS
 from workbench.privacy.local.mechanisms.warner import WARNER
 
 MECHANISMS: tuple[Mechanism, ...] = (
@@ -24,6 +25,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     PIECEWISE,
     DUCHI,
     HYBRID,
+    THREE_OUTPUTS,
     SQUARE_WAVE,
     EXPONENTIAL,
     OPTIMAL,
@@ -64,6 +66,7 @@ __all__ = [
     "PIECEWISE",
     "SQUARE_WAVE",
     "STAIRCASE",
+    "THREE_OUTPUTS",
     "WARNER",
     "LocalParameters",
     "Mechanism",

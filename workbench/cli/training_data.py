@@ -1,0 +1,152 @@
+"""What ``dpsgd`` trains on: a table read by a plan, or a set of images."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from workbench.cli.command import Context, read_options
+from workbench.cli.tables import load_confirmed, read_as, read_data
+from workbench.data.images.arrays import TEST
+from workbench.data.images.image_set import ImageSet, ImageShape
+from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
+from workbench.data.table import Table
+from workbench.deep.networks import network
+from workbench.deep.plan import DpSgdPlan
+from workbench.params import InputError, ParameterError
+from workbench.release.model.preflight import Preflight, network_features, network_preflight, preflight
+from workbench.release.model.release_network import TestSet
+from workbench.signals import Notice
+
+if TYPE_CHECKING:
+    from workbench.deep.features import Features
+    from workbench.release.model.open_model import OpenModel
+
+
+def let_run(name: str, *, trusted: bool) -> None:
+    """Import the code that ``name`` names where it is ``trusted``; refuse a name that is not known, or not trusted."""
+    if trusted and ":" in name:
+        from workbench.deep.user_network import trust
+
+        trust(name)
+    network(name)
+
+
+@dataclass(frozen=True)
+class TrainingWork:
+    """What is to be trained on.
+
+    Attributes:
+        features: the public map from rows to inputs.
+        table: the rows.
+        test: rows to measure the network on.
+        found: what the training will cost.
+        replace_invalid: whether the plan replaces invalid values.
+        account: the public name of the account that pays.
+    """
+
+    features: Features
+    table: Table
+    test: TestSet | None
+    found: Preflight
+    replace_invalid: bool = False
+    account: str | None = None
+
+
+def table_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
+    """Return the table that DATA names, read as its plan says.
+
+    Raises:
+        InputError: the table or its plan cannot be used.
+        ParameterError: the target or the plan is missing, or an option is of images.
+    """
+    declared = read_options(options, ImageOptions)
+    if declared != ImageOptions():
+        raise ParameterError("--classes, --image-size and --grey are for images", mend="leave them out")
+    for name in ("target", "bounds"):
+        if getattr(options, name) is None:
+            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+    facts = load_confirmed(options.bounds)
+    features = network_features(facts, options.target)
+    table = read_data(options, context, facts)
+    columns = [a.name for a in (*features.attributes, features.target)]
+    test = None
+    if options.test is not None:
+        held_out = read_as(options.test, options, context, facts)
+        held_out.require_certain()
+        held_out.require(columns)
+        test = TestSet(held_out, options.test_public)
+    table.require(columns)
+    found = preflight(None, plan, facts, options.target, facts.rows_of(table).rows)
+    _tell_people(found, plan, context)
+    return TrainingWork(features, table, test, found, facts.replaces_invalid, facts.account)
+
+
+def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPlan) -> TrainingWork:
+    """Return the images that DATA names.
+
+    What is public of them comes from the format or is declared; the warnings name what was taken from the files.
+
+    Raises:
+        InputError: the images cannot be read, or those of --test are of another kind.
+        ParameterError: an option is of tables.
+    """
+    from workbench.deep.image_features import ImageFeatures
+
+    for name in ("target", "bounds"):
+        if getattr(options, name) is not None:
+            raise ParameterError(f"--{name} is for tables, and these are images", mend=f"leave --{name} out")
+    declared = read_options(options, ImageOptions)
+    images = read_images(options.data, declared, emit=context.emit, cancel=context.cancel)
+    features = ImageFeatures.of(images)
+    test = None
+    if options.test is not None:
+        if not is_image_set(options.test):
+            raise InputError("the test data are no images", options.test, "give images like those of DATA")
+        held_out = read_images(
+            options.test, _for_test(options.test, declared, images), part=TEST, emit=context.emit, cancel=context.cancel
+        )
+        features.inputs(held_out)
+        test = TestSet(held_out, options.test_public)
+    found = network_preflight(plan, features, images.rows, declared.rows_per_person, _warnings(images))
+    _tell_people(found, plan, context)
+    return TrainingWork(features, images, test, found)
+
+
+def _tell_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
+    """Tell δ where a person may have several rows."""
+    if found.rows_per_person > 1:
+        told = (
+            f"delta = {float(found.delta):g} for a person with {found.rows_per_person} rows, {plan.delta:g} for one row"
+        )
+        context.emit(Notice("info", told))
+
+
+def _for_test(path: str, declared: ImageOptions, images: ImageSet) -> ImageOptions:
+    """Return the options for the test images: they have the classes of those that are trained on."""
+    if of_class_folders(path):
+        return replace(declared, classes=images.classes)
+    return ImageOptions(classes=images.classes)
+
+
+def _warnings(images: ImageSet) -> tuple[str, ...]:
+    if not images.taken:
+        return ()
+    return (f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)",)
+
+
+def images_for(opened: OpenModel, options: argparse.Namespace, context: Context) -> ImageSet:
+    """Return the images that DATA names, read as the model ``opened`` reads its own.
+
+    Raises:
+        InputError: the images cannot be read, or the model reads tables.
+    """
+    told = opened.card["training"].get("images")
+    if told is None:
+        raise InputError("the model reads tables, and these are images", options.data, "give a table")
+    shape = ImageShape.from_plain(told, str(options.model))
+    declared = ImageOptions(classes=opened.target.values())
+    if of_class_folders(options.data):
+        declared = replace(declared, grey=shape.channels == 1, image_size=shape.height if shape.square else None)
+    return read_images(options.data, declared, emit=context.emit, cancel=context.cancel)

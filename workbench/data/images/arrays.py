@@ -1,0 +1,111 @@
+"""Numpy archives (``.npz``): an array of images and one of labels; nothing in them is ever unpickled."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.images.idx import DIGITS
+from workbench.data.images.image_set import ImageSet
+from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
+from workbench.params import InputError
+
+ENDINGS = (".npz",)
+TRAIN, TEST = "train", "test"
+PAIRS = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "labels"))
+_HEADER = 10_000
+
+
+def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = TRAIN) -> ImageSet:
+    """Return the images and labels of an archive.
+
+    They are its arrays ``x`` and ``y``, or ``images`` and ``labels``; ``x_train`` and ``y_train`` (``part`` is
+    ``test``: ``x_test`` and ``y_test``) come first. Images have the shape (n, h, w), (n, h, w, c) or (n, c, h, w) and
+    bytes; labels are codes of the classes, which are 0 to 9 unless declared, or their names.
+
+    Raises:
+        InputError: the archive is damaged, or holds other arrays.
+    """
+    source = str(file)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            there = {name.removesuffix(".npy") for name in archive.namelist()}
+            wanted = [(f"{x}_{part}", f"{y}_{part}") for x, y in PAIRS] + [
+                (f"{part}_{x}", f"{part}_{y}") for x, y in PAIRS
+            ]
+            pair = next((p for p in (*wanted, *PAIRS) if there.issuperset(p)), None)
+            if pair is None:
+                raise InputError("the archive has no arrays x and y", source, "name them x and y, or images and labels")
+            images, labels = (_array(archive, f"{name}.npy", source) for name in pair)
+    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+        raise InputError(
+            "the archive is damaged or cannot be read", source, "write it again with numpy.savez"
+        ) from None
+    planes = _planes(images, source)
+    if labels.shape not in ((len(planes),), (len(planes), 1)):
+        raise InputError(
+            f"there are {len(planes)} images and labels of the shape {labels.shape}", source, "give one label an image"
+        )
+    names = classes or DIGITS
+    return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source)
+
+
+def _array(archive: zipfile.ZipFile, name: str, source: str) -> NDArray[np.generic]:
+    """Return one array; its header is checked against its length before room is made for it."""
+    info = archive.getinfo(name)
+    if info.file_size > MOST_BYTES:
+        raise InputError(f"the array {name} is larger than {MOST_BYTES / 2**30:.3g} GiB", source, "give it in parts")
+    stream = io.BytesIO(archive.read(info))
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, kind = read(stream, max_header_size=_HEADER)
+        if kind.hasobject:
+            raise InputError(f"the array {name} holds Python objects", source, "save numbers or text")
+        if math.prod(shape) * kind.itemsize != info.file_size - stream.tell():
+            raise ValueError
+        stream.seek(0)
+        found: NDArray[np.generic] = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_HEADER)
+    except (ValueError, SyntaxError, TypeError):
+        raise InputError(f"the array {name} is damaged", source, "write it again with numpy.savez") from None
+    return found
+
+
+def _planes(images: NDArray[np.generic], source: str) -> NDArray[np.uint8]:
+    """Return the images as (n, c, h, w)."""
+    if images.dtype != np.uint8:
+        raise InputError(f"the pixels are {images.dtype}, not bytes from 0 to 255", source, "save them as numpy.uint8")
+    pixels: NDArray[np.uint8] = images.astype(np.uint8, copy=False)
+    if pixels.ndim == 3:
+        pixels = pixels[:, None]
+    elif pixels.ndim == 4 and pixels.shape[1] not in (1, 3) and pixels.shape[3] in (1, 3):
+        pixels = pixels.transpose(0, 3, 1, 2)
+    sides = pixels.shape[1:]
+    if pixels.ndim != 4 or sides[0] not in (1, 3) or not len(pixels) or not all(0 < s <= MOST_SIDE for s in sides):
+        raise InputError(
+            f"an array of the shape {images.shape} holds no images",
+            source,
+            "give the shape (n, height, width) or (n, height, width, 3)",
+        )
+    return np.ascontiguousarray(pixels)
+
+
+def _codes(labels: NDArray[np.generic], classes: tuple[str, ...], source: str) -> NDArray[np.int64]:
+    if labels.dtype.kind in "iub":
+        return labels.astype(np.int64)
+    if labels.dtype.kind == "U":
+        known = {name: code for code, name in enumerate(classes)}
+        codes = np.array([known.get(str(label), -1) for label in labels], np.int64)
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            raise InputError(
+                f"the class of image {unknown[0] + 1} is not declared", source, "declare all with --classes A,B,…"
+            )
+        return codes
+    raise InputError(f"the labels are {labels.dtype}, neither whole numbers nor text", source, "save codes or names")

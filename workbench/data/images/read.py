@@ -1,0 +1,111 @@
+"""Recognise a set of images by its name, and read it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from workbench.data.images import arrays, cifar, class_folders, idx
+from workbench.data.images.arrays import TEST, TRAIN
+from workbench.data.images.image_set import ImageSet
+from workbench.data.images.pixels import MOST_SIDE
+from workbench.params import InputError, Parameters, boolean, integer, texts
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit, ignore
+
+ENDINGS = (*idx.ENDINGS, *cifar.ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImageOptions(Parameters):
+    """What a person declares about a set of images."""
+
+    classes: tuple[str, ...] | None = texts(
+        default=None, shortest=2, help="names of the classes of images, in the order of their codes"
+    )
+    image_size: int | None = integer(
+        default=None,
+        at_least=4,
+        upto=MOST_SIDE,
+        help="side of the square that images of class folders are resized to",
+    )
+    grey: bool = boolean(default=False, help="leave out the colour of images of class folders")
+    rows_per_person: int = integer(
+        default=1, at_least=1, upto=10**6, help="the most images of one person, which multiply the cost"
+    )
+
+
+def is_image_set(path: str | Path) -> bool:
+    """Return whether ``path`` names images, by its ending or because it is a folder."""
+    return str(path).lower().endswith(ENDINGS) or Path(path).is_dir()
+
+
+def of_class_folders(path: str | Path) -> bool:
+    """Return whether ``path`` holds class folders, not MNIST's or CIFAR-10's files."""
+    file = Path(path)
+    if file.is_dir():
+        return not _known_files(file, TRAIN) and not _known_files(file, TEST)
+    return file.name.lower().endswith(class_folders.ENDING)
+
+
+def read_images(
+    path: str | Path,
+    options: ImageOptions | None = None,
+    *,
+    part: str = TRAIN,
+    emit: Emit = ignore,
+    cancel: CancelToken | None = None,
+) -> ImageSet:
+    """Return the images that ``path`` names.
+
+    Args:
+        path: MNIST's file of images (its labels beside it), a CIFAR-10 batch, an ``.npz``, or a folder or ``.zip`` of
+            class folders. A folder with MNIST's or CIFAR-10's files stands for those to train on.
+        options: what is declared.
+        part: ``train`` or ``test``: which of the two, where the path holds both.
+        emit: hears the progress of decoding.
+        cancel: looked at several times a second.
+
+    Raises:
+        InputError: the files cannot be read as images without doubt.
+    """
+    options, file, source = options or ImageOptions(), Path(path), str(path)
+    name = file.name.lower()
+    if not file.exists():
+        raise InputError("there is no such file", source, "check the path")
+    if file.is_dir():
+        batches = _known_files(file, part)
+        if not batches:
+            return _of_folders(file, options, part, emit, cancel)
+        file, name = batches[0], batches[0].name.lower()
+    elif name.endswith(class_folders.ENDING):
+        return _of_folders(file, options, part, emit, cancel)
+    else:
+        batches = [file]
+    if options.image_size is not None or options.grey:
+        raise InputError("--image-size and --grey are for class folders", source, "leave them out")
+    if name.endswith(idx.ENDINGS):
+        found = idx.read_idx(file, options.classes)
+    elif name.endswith(cifar.ENDINGS):
+        found = cifar.read_cifar(batches, source, options.classes)
+    elif name.endswith(arrays.ENDINGS):
+        found = arrays.read_arrays(file, options.classes, part)
+    else:
+        raise InputError("this is no set of images", source, "give MNIST, CIFAR-10, .npz, or class folders")
+    return found
+
+
+def _of_folders(file: Path, options: ImageOptions, part: str, emit: Emit, cancel: CancelToken | None) -> ImageSet:
+    side = options.image_size
+    size = None if side is None else (side, side)
+    return class_folders.read_folders(
+        file, options.classes, size=size, grey=options.grey, part=part, emit=emit, cancel=cancel
+    )
+
+
+def _known_files(folder: Path, part: str) -> list[Path]:
+    """Return MNIST's or CIFAR-10's files of a folder: those to train on, or to test with."""
+    mnist, batches = ("train-", "data_batch_") if part == TRAIN else ("t10k-", "test_batch")
+    names = sorted(p for p in folder.iterdir() if p.is_file())
+    images = [p for p in names if p.name.startswith(mnist) and "images" in p.name and p.name.endswith(idx.ENDINGS)]
+    return images[:1] or [p for p in names if p.name.startswith(batches) and p.name.endswith(cifar.ENDINGS)]

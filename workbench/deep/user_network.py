@@ -1,0 +1,177 @@
+"""A network that is code of the user, named ``package.module:factory``; it runs only where the user trusts it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.deep import networks
+from workbench.deep.networks.images import Pixels
+from workbench.deep.networks.network import INITIAL_SEED, UNBOUNDED, Network
+from workbench.params import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+_TRIED = 3
+"""Generated rows on which a module is tried: an engine is compared on so many."""
+
+SENTENCE = (
+    "the network {name} is code of the person who trained it: the guarantee assumes that its output for a row is a "
+    "function of that row and of the weights alone, which was checked on generated rows only"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UserNetwork(Network):
+    """A module of the user's.
+
+    Attributes:
+        factory: makes it; called without arguments, or with those of ``inputs``, ``shape`` and ``classes`` that it
+            names: the numbers of a row, its shape where it is an image (channels, height, width), the classes.
+        code: SHA-256 of the file that the factory is from; empty where there is none.
+    """
+
+    factory: Callable[..., Any] = dict
+    code: str = ""
+
+    @property
+    def beyond(self) -> str:
+        """What the guarantee assumes of the network, in a sentence."""
+        return SENTENCE.format(name=self.name)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a card says of the code."""
+        return {"code_sha256": self.code}
+
+    def from_facts(self, told: Any, weights: Path | None) -> UserNetwork:
+        """Return the network, if its code is still that of the card."""
+        if not isinstance(told, dict) or told.get("code_sha256") != self.code:
+            raise InputError(
+                "the code of the network was changed since it was trained", self.name, "use the former code"
+            )
+        return self
+
+    def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
+        """Return inputs and classes: what is between them is the module's own affair."""
+        return (inputs, classes)
+
+    def parameters(self, inputs: int, classes: int) -> int:
+        """Return the number of weights and biases."""
+        return sum(p.numel() for p in self.build(inputs, classes).parameters())
+
+    def held_by_row(self, inputs: int, classes: int) -> int:
+        """Return the numbers that a step holds for each row: all layers' outputs four times, and a row's gradient."""
+        import torch
+
+        module, seen = self.build(inputs, classes), [0]
+
+        def count(_: nn.Module, __: Any, output: Any) -> None:
+            seen[0] += output.numel() if isinstance(output, torch.Tensor) else 0
+
+        for layer in module.modules():
+            layer.register_forward_hook(count)
+        with torch.no_grad():
+            module.eval()(torch.zeros(1, inputs))
+        return 4 * seen[0] + sum(p.numel() for p in module.parameters())
+
+    def rows_at_once(self) -> int:
+        """Return what bounds no physical batch: which engine it has is not known before it runs."""
+        return UNBOUNDED
+
+    def example(self, inputs: int) -> Tensor | None:
+        """Return generated rows, on which engines are compared and mixed rows are found."""
+        import torch
+
+        return torch.rand(_TRIED, inputs, generator=torch.Generator().manual_seed(INITIAL_SEED)) * 2 - 1
+
+    def build(self, inputs: int, classes: int) -> nn.Sequential:
+        """Return the module, its first weights drawn from a public seed; rows (n, inputs) become images before it.
+
+        Raises:
+            ParameterError: the factory fails, makes no module, or one that does not give a logit for each class.
+        """
+        import torch
+        from torch import nn
+
+        shape = inputs.shape if isinstance(inputs, Pixels) else (int(inputs),)
+        try:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(INITIAL_SEED)
+                made = self._made(inputs=int(inputs), shape=shape, classes=classes)
+        except Exception as error:  # noqa: BLE001 - it is the user's code
+            raise ParameterError(
+                f"the factory {self.name} failed: {type(error).__name__}: {error}", mend="correct it"
+            ) from None
+        if not isinstance(made, nn.Module):
+            raise ParameterError(f"{self.name} makes no torch.nn.Module", mend="return one")
+        frozen = next((name for name, p in made.named_parameters() if not p.requires_grad), None)
+        if frozen is not None:
+            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", mend="let all of them learn")
+        front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
+        module = nn.Sequential(*front, made.float())
+        self._require_logits(module, inputs, classes)
+        return module
+
+    def _made(self, **told: Any) -> Any:
+        known = inspect.signature(self.factory).parameters
+        return self.factory(**{name: value for name, value in told.items() if name in known})
+
+    def _require_logits(self, module: nn.Module, inputs: int, classes: int) -> None:
+        import torch
+
+        try:
+            with torch.random.fork_rng(devices=[]), torch.no_grad():
+                training = module.training
+                found = tuple(module.eval()(torch.zeros(2, inputs)).shape)
+                module.train(training)
+        except Exception as error:  # noqa: BLE001 - it is the user's code
+            raise ParameterError(
+                f"{self.name} cannot pass rows of {inputs} numbers: {type(error).__name__}: {error}",
+                mend="its factory may name inputs, shape and classes to learn what it is to read",
+            ) from None
+        if found != (2, classes):
+            raise ParameterError(
+                f"{self.name} makes {found} of 2 rows, not a logit for each of the {classes} classes",
+                mend="let its last layer have as many outputs as there are classes",
+            )
+
+
+def trust(name: str) -> UserNetwork:
+    """Import ``package.module:factory`` from the current folder or the path, and let plans and cards name it.
+
+    The code runs with all rights of the person who calls this.
+
+    Raises:
+        ParameterError: there is no such code, or it fails.
+    """
+    module, _, factory = name.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), factory)
+    except Exception as error:  # noqa: BLE001 - it is the user's code
+        raise ParameterError(
+            f"the network {name} cannot be imported: {type(error).__name__}: {error}",
+            mend="name it package.module:factory, from a package of the current folder or of the environment",
+        ) from None
+    if not callable(found):
+        raise ParameterError(f"{name} cannot be called", mend="name a function or a class that makes a torch.nn.Module")
+    made = UserNetwork(
+        name, name, "Code of yours.", short=factory, factory=found, code=_code(sys.modules[found.__module__])
+    )
+    networks.TRUSTED[name] = made
+    return made
+
+
+def _code(module: Any) -> str:
+    file = getattr(module, "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
