@@ -23,7 +23,7 @@ from workbench.gui.app import application, main_window, settle
 from workbench.gui.shell.main_window import MainWindow
 
 RESULTS = Path(__file__).parent / "results" / "window.md"
-ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits")
+ORDER = ("Start-up", "Stalls", "Rows", "Preview", "Edits", "The calculator's sliders")
 BEAT_MS = 2
 PATIENCE = 25.0
 

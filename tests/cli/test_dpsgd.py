@@ -223,7 +223,9 @@ def test_a_card_with_less_delta_than_its_steps_have_is_found(capsys: pytest.Capt
     ("more", "said"),
     [
         (("--noise", "1", "--seed", "3"), "--seed"),
-        (("--noise", "1", "--resume", "x"), "not in this version"),
+        (("--noise", "1", "--resume", "x"), "no checkpoint in this folder"),
+        (("--noise", "1", "--give-up"), "--resume DIR"),
+        (("--noise", "1", "--resume", "x", "--checkpoint", "y"), "--checkpoint and --resume"),
         (("--noise", "1", "--image-size", "8"), "--grey are for images"),
         (("--noise", "1", "--network", "vgg16-head"), "give --weights FILE"),
         (("--noise", "1", "--network", "package.module:factory"), "add --trust-code"),
@@ -277,3 +279,47 @@ def test_the_text_badges_a_private_accuracy(capsys: pytest.CaptureFixture[str], 
     out = capsys.readouterr().out
     assert "private – not for release" in out
     assert "charged epsilon" in out
+
+
+def test_ctrl_c_pauses_a_run_and_the_same_command_goes_on_or_gives_it_up(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Ctrl+C does: the job's token is cancelled, here from within its tenth step."""
+    from workbench.deep.trainer import PrivateStep
+    from workbench.jobs import runner
+    from workbench.release.ledger.ledger import Ledger
+
+    running: list[Any] = []
+    start, step, steps, whole = runner.Run._start, PrivateStep.step, [], 0.0
+
+    def interrupted(self: PrivateStep, *given: Any, **more: Any) -> Any:
+        steps.append(1)
+        if len(steps) == 10:
+            running[-1].cancel()
+        return step(self, *given, **more)
+
+    monkeypatch.setattr(runner.Run, "_start", lambda run: (running.append(run), start(run))[1])
+    monkeypatch.setattr(PrivateStep, "step", interrupted)
+    for quiet in ((), ("--quiet",)):
+        steps.clear()
+        words = command(folder, "--noise", "2", *quiet, output=f"net{len(quiet)}")
+        words[words.index("--ledger") + 1] = str(folder / f"ledger{len(quiet)}.sqlite")
+        assert main(words) == 4
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert ("a quiet run shows nothing private" in err) == bool(quiet)
+        assert "paused after 10 steps; epsilon = " in err
+        checkpoint = err.split("--resume ")[1].split()[0]
+        assert not (folder / f"net{len(quiet)}").exists()
+        if quiet:
+            told = answer(capsys, [*words, "--resume", checkpoint, "--give-up"])
+            with Ledger.open(folder / "ledger1.sqlite") as ledger:
+                (release,) = ledger.releases()
+            assert told["given_up"]
+            assert release.status == "settled"
+            assert 0 < told["epsilon_charged"] == float(release.epsilon) < whole
+        else:
+            done = answer(capsys, [*words, "--resume", checkpoint])
+            assert done["steps"] == 40 == len(steps)
+            whole = done["epsilon_charged"]
+        assert not Path(checkpoint).exists()

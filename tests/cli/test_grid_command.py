@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_cases import PLAN, TABLE, Run
 
@@ -55,6 +56,21 @@ def test_a_path_is_seen_from_the_folder_of_the_sweep(folder: Path, run: Run, mon
     (folder / "else").mkdir()
     monkeypatch.chdir(folder / "else")
     assert run("grid", "../sweep.toml", "-o", "out.csv", "--jobs", "1").code == 0
+
+
+def test_images_are_swept_over_without_target_and_bounds(folder: Path, run: Run) -> None:
+    generator = np.random.default_rng(5)
+    classes = np.arange(60) % 2
+    pixels = (generator.integers(0, 100, (60, 4, 4)) + 150 * classes[:, None, None]).astype(np.uint8)
+    np.savez(folder / "few.npz", x=pixels, y=classes)
+    lines = [line for line in SWEEP.splitlines() if not line.startswith(("target", "bounds"))]
+    (folder / "sweep.toml").write_text("\n".join(lines).replace("t.csv", "few.npz"), "utf-8")
+    told = run("grid", "sweep.toml", "-o", "o.csv", "--jobs", "1")
+    assert told.code == 0, told
+    assert "±" not in told.out.split("setting")[1].split("always")[0]  # one repeat has no standard error
+    (folder / "sweep.toml").write_text(SWEEP.replace("t.csv", "few.npz"), "utf-8")
+    error = run("grid", "sweep.toml", "-o", "p.csv").error()
+    assert error == "target and bounds are for tables, and these are images (sweep.toml); leave them out"
 
 
 @pytest.mark.parametrize(

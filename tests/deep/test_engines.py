@@ -17,6 +17,7 @@ from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.factors import CLIPPINGS, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
+from workbench.deep.networks import network  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -115,6 +116,7 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
         pictures(),
         ImageClippedSum,
     ),
+    "scatter-cnn": (lambda: network("scatter-cnn").build(784, 3), lambda: torch.randn(ROWS, 81 * 49), ImageClippedSum),
     "no pool, padded twice": (
         lambda: nn.Sequential(
             nn.Conv2d(3, 4, 3, 1, 1), nn.ReLU(), nn.Conv2d(4, 5, (2, 3), 2, (1, 0)), nn.Tanh(), nn.Flatten(),

@@ -25,6 +25,8 @@ def test_sizes_are_the_documented_ones() -> None:
     assert network("mlp").widths(8, 2) == (8, 64, 64, 2)
     assert network("mnist-cnn").parameters(PIXELS, 10) == 26_010
     assert network("scatter-linear").parameters(PIXELS, 10) == 39_700
+    assert network("scatter-upright").parameters(PIXELS, 10) == 5_010
+    assert network("scatter-cnn").parameters(PIXELS, 10) == 15_450
 
 
 @pytest.mark.parametrize("known", HERE, ids=lambda known: known.name)
@@ -48,20 +50,24 @@ def test_first_weights_are_public_and_leave_the_global_generator_alone(known: ne
     assert all(torch.isfinite(w).all() for w in first.values())
 
 
-@pytest.mark.parametrize("name", ["mnist-cnn", "scatter-linear", "cifar-cnn", "vgg16-head"])
+@pytest.mark.parametrize(
+    "name", ["mnist-cnn", "scatter-cnn", "scatter-linear", "scatter-upright", "cifar-cnn", "vgg16-head"]
+)
 def test_a_table_that_is_no_image_is_refused(name: str) -> None:
     with pytest.raises(ParameterError, match=r"reads images.*, not 8 inputs"):
         network(name).parameters(8, 2)
 
 
-def test_the_convolutional_network_has_the_fast_engine() -> None:
-    module = network("mnist-cnn").build(PIXELS, 10)
-    assert isinstance(engine_for(module, 1.0, 64, example=torch.rand(3, PIXELS)), ImageClippedSum)
+@pytest.mark.parametrize(("name", "width"), [("mnist-cnn", PIXELS), ("scatter-cnn", 81 * 49)])
+def test_the_convolutional_networks_have_the_fast_engine(name: str, width: int) -> None:
+    module = network(name).build(PIXELS, 10)
+    assert isinstance(engine_for(module, 1.0, 64, example=torch.rand(3, width)), ImageClippedSum)
 
 
-def test_features_of_an_image_do_not_depend_on_the_others() -> None:
+@pytest.mark.parametrize("name", ["scatter-linear", "scatter-upright"])
+def test_features_of_an_image_do_not_depend_on_the_others(name: str) -> None:
     images = torch.rand(3, PIXELS) * 2 - 1
-    known = network("scatter-linear")
+    known = network(name)
     torch.testing.assert_close(known.prepared(images)[1:2], known.prepared(images[1:2]), rtol=1e-4, atol=1e-5)
 
 

@@ -17,7 +17,7 @@ from scipy import stats
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import trainer  # noqa: E402
+from workbench.deep import run_report  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
@@ -317,7 +317,7 @@ def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:
     epsilons = [r.epsilon for r in run.records]
     assert epsilons == sorted(epsilons)
     assert epsilons[-1] == pytest.approx(float(run.cost.epsilon), abs=2e-6)
-    assert len(run.records) == trainer.REPORTS
+    assert len(run.records) == run_report.REPORTS
     assert run.records[-1].step == run.steps == 500
     assert run.records[-1].epoch == pytest.approx(5)
 

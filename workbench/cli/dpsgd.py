@@ -10,7 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
-from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure, not_here
+from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure
 from workbench.cli.training import stopped_words
 from workbench.cli.training_data import image_training, let_run, table_training
 from workbench.data.images.read import ImageOptions, is_image_set
@@ -18,10 +18,15 @@ from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
-from workbench.release.model.release_network import NetworkRelease, release_training
+from workbench.release.model.paused_training import give_up
+from workbench.release.model.release_network import Checkpoints, NetworkRelease, release_training
 from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice
+
+SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
+QUIET = "a quiet run shows nothing private: who stops it pays for the steps that it took"
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +43,18 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test-public", action="store_true", help="the test data are public: the accuracy on them goes on the card"
     )
-    parser.add_argument("--resume", metavar="DIR", help="go on with an interrupted run (not in this version)")
+    parser.add_argument(
+        "--quiet",
+        action="store_true",
+        help="compute and show no private figure while it trains: who stops such a run pays for its steps alone",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"
+    )
+    parser.add_argument("--give-up", action="store_true", help="with --resume: end that run for good instead")
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIR", help="a new folder for the checkpoint, else among the program's files"
+    )
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
@@ -48,16 +64,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    not_here(options, "resume")
     let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
     plan = read_options(options, DpSgdPlan)
+    if options.resume is not None and options.checkpoint is not None:
+        raise ParameterError("--checkpoint and --resume both name a checkpoint", mend="leave --checkpoint out")
+    if options.give_up:
+        return _given_up(options)
     if options.test_public and options.test is None:
         raise ParameterError("--test-public says something about --test, which is missing", mend="give --test DATA")
     check_documents(options, options.data, options.bounds, options.ledger, options.test)
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
     for sentence in work.found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
-    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words)
+    resumed = "" if options.resume is None else release_of(options.resume)
+    context.emit(Notice("info", QUIET if options.quiet else SHOWN))
+    stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(
             plan,
@@ -72,8 +93,28 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             account=work.account,
             emit=context.emit,
             cancel=context.cancel,
+            quiet=options.quiet,
+            checkpoints=Checkpoints(options.checkpoint, options.resume),
         )
     return {**_result(done), **write_documents(options, options.output, context)}
+
+
+def _given_up(options: argparse.Namespace) -> dict[str, Any]:
+    """End an interrupted run for good."""
+    if options.resume is None:
+        raise ParameterError("--give-up does not say which run", mend="name its checkpoint with --resume DIR")
+    with Ledger.open(options.ledger) as ledger:
+        release_id = release_of(options.resume)
+        give_up(ledger, options.resume)
+        release = ledger.release(release_id)
+        assert release is not None
+        remaining = ledger.account(release.dataset).remaining
+    return {
+        "release_id": release_id,
+        "given_up": True,
+        "epsilon_charged": float(release.epsilon),
+        "epsilon_remaining": None if remaining is None else float(remaining),
+    }
 
 
 def _result(done: NetworkRelease) -> dict[str, Any]:
@@ -123,6 +164,8 @@ def _of_earlier_run(done: NetworkRelease) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    if result.get("given_up"):
+        return f"the run is given up: it costs epsilon = {charge(result['epsilon_charged'])}, and nothing was released"
     accuracy = "" if result["accuracy"] is None else f"accuracy {result['accuracy']:.3f}"
     badge = "" if result["accuracy_public"] or not accuracy else " (private – not for release)"
     why = {"epochs": "all epochs", "cap": "stopped before the cap", "clock": "stopped by the clock"}[result["stopped"]]

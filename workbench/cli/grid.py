@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options
 from workbench.cli.tables import add_output, columns_text, figure, read_as
+from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
@@ -131,6 +132,9 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> Load
     from workbench.deep.features import TableData
 
     file, path = spec.file, options.spec
+    source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
+    if is_image_set(source):
+        return _load_images(source, spec, path, context)
     for name in ("target", "bounds"):
         if getattr(file, name) is None:
             raise ParameterError(f"the sweep has no {name}", str(path), "a table needs target and bounds")
@@ -138,11 +142,20 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> Load
     assert file.target is not None
     facts = load_plan(path.parent / file.bounds)
     features = network_features(facts, file.target)
-    source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
     table = read_as(source, options, context, facts)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     return LoadedRows.of(TableData(features, facts.rows_of(table)))
+
+
+def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> LoadedRows:
+    from workbench.deep.features import TableData
+    from workbench.deep.image_features import ImageFeatures
+
+    if spec.file.target is not None or spec.file.bounds is not None:
+        raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
+    images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)
+    return LoadedRows.of(TableData(ImageFeatures.of(images), images))
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -150,7 +163,11 @@ def _text(result: Mapping[str, Any]) -> str:
         return f"wrote {result['template']}: fill it in and run `workbench grid {result['template']} -o CSV`"
     lines = sorted(result["lines"], key=lambda line: -line["mean"])
     rows = [
-        [line["setting"], figure(line["epsilon"]), f"{line['mean']:.3f} ± {line['standard_error']:.3f}"]
+        [
+            line["setting"],
+            figure(line["epsilon"]),
+            f"{line['mean']:.3f}" + (f" ± {line['standard_error']:.3f}" if line["repeats"] > 1 else ""),
+        ]
         for line in lines[:_LONGEST]
     ]
     more = [f"and {len(lines) - _LONGEST} more in the file"] if len(lines) > _LONGEST else []

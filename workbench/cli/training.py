@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from workbench.cli.tables import charge
-from workbench.release.model.stopped_training import NOTHING, RESERVED, UNKNOWN, WATCHED, StoppedCharge
+from workbench.release.model.stopped_training import (
+    NOTHING,
+    PAUSED,
+    RESERVED,
+    STEPS,
+    UNKNOWN,
+    WATCHED,
+    StoppedCharge,
+)
 
 
 def stopped_words(stopped: StoppedCharge) -> str:
@@ -12,6 +20,12 @@ def stopped_words(stopped: StoppedCharge) -> str:
         return ""
     if stopped.why == UNKNOWN:
         return f"nothing was released; what is charged is not known: {stopped.problem}"
-    why = "private figures were shown" if stopped.why == WATCHED else "the model was being written"
-    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {why}"
+    if stopped.why == PAUSED:
+        return (
+            f"paused after {stopped.taken:,} steps; epsilon = {charge(float(stopped.epsilon))} stays reserved; "
+            f"repeat the command with --resume {stopped.checkpoint} to go on, and with --give-up as well to end it"
+        )
+    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
+    told = why.get(stopped.why, "the model was being written")
+    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {told}"
     return f"nothing was released; epsilon = {charge(float(stopped.epsilon))} {stands}"

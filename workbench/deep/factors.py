@@ -18,6 +18,7 @@ bγ_{b+4}C′ each. So an engine clips at C′ = C/((1 + 2γₜ₊₁₆)(1 + 2b
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -34,6 +35,9 @@ LEAST_SINGLE, MOST_SINGLE = 1e-6, 1e6
 """Clipping norms at which single precision neither loses small squares nor overflows."""
 
 _UNIT = 2.0**-24
+
+NORMS = threading.local()
+"""Its ``hear``, where it has one, is called in this thread with the squared norms (b, K) of rows being clipped."""
 
 
 def gamma(terms: int) -> float:
@@ -98,6 +102,9 @@ class Clipping:
             squares: squared norms (b, K) of the rows' gradients in each layer. A row whose norm is infinite gets 0,
                 one whose norm is undefined gets NaN: its gradient has to be left out by whoever sums.
         """
+        hear = getattr(NORMS, "hear", None)
+        if hear is not None:
+            hear(squares)
         if self.rule == PER_LAYER:
             bound = self.bound / math.sqrt(squares.shape[1])
             return squares.clamp_min(bound * bound).rsqrt_().mul_(bound)

@@ -23,7 +23,8 @@ from workbench.learners.tasks import EMPTY
 from workbench.params import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from workbench.deep.trainer import Record, Training
+    from workbench.deep.run_report import Record
+    from workbench.deep.trainer import Training
 
 WEIGHTS = "model.safetensors"
 METRICS = "metrics.csv"
@@ -78,7 +79,7 @@ class TrainedModel:
             target = Attribute.from_plain(training["target"], where=where)
         except (KeyError, TypeError):
             raise ParameterError("the card does not name the network and its target", where) from None
-        features = _features([Attribute.from_plain(i, where=where) for i in inputs], target, training, where)
+        features = features_of([Attribute.from_plain(i, where=where) for i in inputs], target, training, where)
         model = cls(architecture, features, _read_weights(folder / WEIGHTS))
         _check_shapes(model, folder / WEIGHTS)
         return model
@@ -187,7 +188,9 @@ def facts(training: Training) -> dict[str, Any]:
     }
 
 
-def _features(attributes: Sequence[Attribute], target: Attribute, training: Mapping[str, Any], where: str) -> Features:
+def features_of(
+    attributes: Sequence[Attribute], target: Attribute, training: Mapping[str, Any], where: str
+) -> Features:
     """Return the public map from rows to inputs that a card tells of."""
     columns = tuple(a for a in attributes if a.name != target.name)
     if "images" not in training:

@@ -155,7 +155,8 @@ class DpSgdPlan(Parameters):
             ParameterError: something that it needs is missing.
             InputError: a file that it needs cannot be used.
         """
-        return network(self.network).configured(self)
+        found = network(self.network)
+        return found.configured({name: getattr(self, name) for name in found.options})
 
     def schedule(self, rows: int, rows_per_person: int = 1) -> Schedule:
         """Return what this plan means for a table of ``rows`` rows; calibrates the noise where it is not given.

@@ -31,19 +31,15 @@ def size_after(side: int) -> int:
 def scatter(images: Tensor) -> Tensor:
     """Return the scattering coefficients of ``images`` (n, c, h, w): (n, 81·c, h/4, w/4), single precision."""
     height, width = images.shape[2:]
-    planes = _reflected(images.float(), _padded(height), _padded(width))
-    wavelets, averages = _filters(*planes.shape[2:])
-    spectrum = torch.fft.fft2(planes)
-    order0 = [_average(spectrum, averages, 0)]
-    order1, order2 = [], []
-    for j1, angle1 in itertools.product(range(SCALES), range(ANGLES)):
-        first = _modulus(spectrum * wavelets[j1, angle1][0], j1)
-        order1.append(_average(first, averages, j1))
-        for j2, angle2 in itertools.product(range(j1 + 1, SCALES), range(ANGLES)):
-            second = _modulus(first * wavelets[j2, angle2][j1], j2 - j1)
-            order2.append(_average(second, averages, j2))
-    channels = torch.stack([*order0, *order1, *order2], dim=2)
-    return channels.flatten(1, 2)
+    planes = _reflected(images.float(), _padded(height), _padded(width)).flatten(0, 1)
+    wavelets = _wavelets(*planes.shape[1:], str(planes.device))
+    spectrum = torch.fft.fft2(planes).unsqueeze(1)
+    fine = _modulus(spectrum, wavelets[0], 0)
+    coarse = _modulus(spectrum, wavelets[1], 1)
+    second = _modulus(torch.fft.fft2(fine).unsqueeze(2), wavelets[1], 1).flatten(1, 2)
+    found = [_average(planes.unsqueeze(1), 0), _average(fine, 0), _average(coarse, 1), _average(second, 1)]
+    channels = torch.cat(found, dim=1)
+    return channels.view(*images.shape[:2], *channels.shape[1:]).flatten(1, 2)
 
 
 def _padded(side: int) -> int:
@@ -56,43 +52,63 @@ def _reflected(images: Tensor, height: int, width: int) -> Tensor:
     return torch.nn.functional.pad(images, sides, mode="reflect")
 
 
-def _modulus(spectrum: Tensor, halvings: int) -> Tensor:
-    """Return the spectrum of |x|, x at a resolution that is ``halvings`` times halved."""
-    found: Tensor = torch.fft.fft2(torch.fft.ifft2(_periodized(spectrum, halvings)).abs())
+def _modulus(spectrum: Tensor, wavelets: Tensor, halvings: int) -> Tensor:
+    """Return |x ∗ ψ| (…, angles, h, w) at a resolution that is ``halvings`` times halved.
+
+    Args:
+        spectrum: of x, (…, 1, h, w), complex.
+        wavelets: spectra of the wavelets, which are real numbers, each twice: (angles, h, w, 2).
+        halvings: 0 or 1.
+    """
+    pairs = torch.view_as_real(spectrum)
+    down, across = (side >> halvings for side in wavelets.shape[1:3])
+    total: Tensor | None = None
+    for top, left in itertools.product(range(0, wavelets.shape[1], down), range(0, wavelets.shape[2], across)):
+        # Every 2ʰ-th sample has the mean of the spectrum's periods.
+        period = (..., slice(top, top + down), slice(left, left + across), slice(None))
+        if total is None:
+            total = pairs[period] * wavelets[period]
+        else:
+            total.addcmul_(pairs[period], wavelets[period])
+    assert total is not None
+    found: Tensor = torch.fft.ifft2(torch.view_as_complex(total)).abs()
     return found
 
 
-def _average(spectrum: Tensor, averages: list[Tensor], level: int) -> Tensor:
-    """Return the low-passed image at the coarsest resolution, without its border."""
-    low = _periodized(spectrum * averages[level], SCALES - level)
-    found: Tensor = torch.fft.ifft2(low).real[..., 1:-1, 1:-1]
-    return found
+def _average(signal: Tensor, level: int) -> Tensor:
+    """Return the low-passed image at the coarsest resolution, without its border.
 
-
-def _periodized(spectrum: Tensor, halvings: int) -> Tensor:
-    """Return the spectrum of every 2ʰ-th sample: the mean of its periods."""
-    k = 1 << halvings
-    if k == 1:
-        return spectrum
-    height, width = spectrum.shape[-2:]
-    return spectrum.reshape(*spectrum.shape[:-2], k, height // k, k, width // k).mean(dim=(-4, -2))
+    The filter is a Gaussian, a product of one for the lines and one for the columns: a matrix on either side.
+    """
+    rows, columns = (_low_pass(side << level, level, str(signal.device)) for side in signal.shape[-2:])
+    return rows @ signal @ columns.t()
 
 
 @cache
-def _filters(height: int, width: int) -> tuple[dict[tuple[int, int], list[Tensor]], list[Tensor]]:
-    """Return the Morlet wavelets by (scale, angle) and the low-pass filter, each at every resolution it is used at."""
-    wavelets = {}
-    for j, angle in itertools.product(range(SCALES), range(ANGLES)):
-        theta = (ANGLES - ANGLES // 2 - 1 - angle) * np.pi / ANGLES
-        wave = _morlet(height, width, 0.8 * 2**j, theta, 3 / 4 * np.pi / 2**j, 4 / ANGLES)
-        wavelets[j, angle] = _levels(wave, j + 1)
-    low = _gabor(height, width, 0.8 * 2 ** (SCALES - 1), 0.0, 0.0, 1.0)
-    return wavelets, _levels(low, SCALES + 1)
+def _low_pass(side: int, level: int, device: str) -> Tensor:
+    """Return the matrix (side/4 − 2, side/2ˡ) that averages a line of a plane ``side`` wide, ``level`` times halved."""
+    wave = _gabor(side, side, 0.8 * 2 ** (SCALES - 1), 0.0, 0.0, 1.0)
+    spectrum = _folded(np.fft.fft2(wave).real, level)
+    line = spectrum[:, 0] / np.sqrt(spectrum[0, 0])
+    periods = (np.fft.fft(np.eye(len(line)), axis=0) * line[:, None]).reshape(-1, side // _STEP, len(line))
+    matrix = np.fft.ifft(periods.mean(axis=0), axis=0).real[1:-1]
+    return torch.from_numpy(matrix.astype(np.float32)).to(device)
 
 
-def _levels(signal: NDArray[np.complex128], levels: int) -> list[Tensor]:
-    spectrum = np.fft.fft2(signal).real
-    return [torch.from_numpy(_folded(spectrum, level).astype(np.float32)) for level in range(levels)]
+@cache
+def _wavelets(height: int, width: int, device: str) -> tuple[Tensor, Tensor]:
+    """Return the spectra (angles, height, width, 2) of the Morlet wavelets of both scales, the second's over 4.
+
+    What the second scale makes is halved once: its spectrum is the mean of 4 periods. Each number is there twice, for
+    the two parts of a complex number: torch would multiply by complex numbers otherwise.
+    """
+    found = []
+    for j in range(SCALES):
+        turns = [(ANGLES - ANGLES // 2 - 1 - angle) * np.pi / ANGLES for angle in range(ANGLES)]
+        waves = [_morlet(height, width, 0.8 * 2**j, turn, 3 / 4 * np.pi / 2**j, 4 / ANGLES) for turn in turns]
+        spectra = np.stack([np.fft.fft2(wave).real for wave in waves]) / 4**j
+        found.append(torch.from_numpy(np.repeat(spectra[..., None], 2, axis=-1).astype(np.float32)).to(device))
+    return found[0], found[1]
 
 
 def _folded(spectrum: NDArray[np.float64], level: int) -> NDArray[np.float64]:

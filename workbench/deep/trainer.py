@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums
 from workbench.deep.engines import engine_for
+from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
@@ -23,6 +25,7 @@ from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.deep.preparation import prepared_rows
+from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
@@ -30,31 +33,10 @@ from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Budget, Emit, Memory, Metric, Notice, Progress, ignore
+from workbench.signals.events import Emit, Notice, ignore
 
-REPORTS = 200
-"""Most rows of the metrics table, evenly over the run."""
-
-MEASURED = 10 * REPORTS
-"""Steps whose loss and accuracy are computed, about: more would only cost time."""
-
-_ALWAYS, _BETWEEN = 200, 0.05
-"""The first steps are all told of; later ones at this distance in seconds, which an eye cannot tell from always."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One row of the metrics table; loss and accuracy are means over the rows drawn since the last, and private.
-
-    ``None`` where every batch since the last record was empty.
-    """
-
-    step: int
-    epoch: float
-    loss: float | None
-    accuracy: float | None
-    epsilon: float
-    memory_bytes: int
+JUDGED = 20
+"""How often in a run ``judge`` is called."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,11 +118,14 @@ def train(
     coins: Entropy | None = None,
     noise: Entropy | None = None,
     clock: Callable[[], float] = time.monotonic,
+    keep: Keeper | None = None,
+    quiet: bool = False,
+    judge: Callable[[int, Mapping[str, NDArray[np.float32]]], None] | None = None,
 ) -> Training:
     """Train ``plan`` on ``data``.
 
     The number of steps depends on nothing but the plan, the public number of rows and the clock. A run that a person
-    cancels stays charged in full: she watched private numbers, and stopping on what one saw is selection.
+    cancels stays charged in full if she watched private numbers: stopping on what one saw is selection.
 
     Args:
         plan: what to do.
@@ -153,6 +138,9 @@ def train(
         coins: entropy of the sampler, the operating system's by default.
         noise: entropy of the noise, a ChaCha20 stream by default. A seeded one makes a run that cannot be released.
         clock: seconds, for ``plan.seconds``.
+        keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
+        quiet: whether no private figure is computed.
+        judge: called with step and weights :data:`JUDGED` times, evenly: for figures of public rows alone.
 
     Raises:
         BudgetRefusedError: the cap does not allow the run, or not its first step.
@@ -173,40 +161,61 @@ def train(
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
         parameters, update = flattened(module), _update(plan)
+        former = None if keep is None else keep.state
+        at_once = plan.physical_batch if former is None else former.physical_batch
         example = architecture.example(features.width)
-        mechanism = PrivateStep.of(
-            schedule,
-            lambda clip: HalvingClippedSum(
-                lambda rows: engine_for(module, clip, rows, watch.look, plan.clipping, example),
-                plan.physical_batch,
-                emit,
-            ),
-            coins,
-            noise,
+        halving = HalvingClippedSum(
+            lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
         )
-        begun, stopped = 0, "epochs" if schedule.steps == schedule.steps_asked else "cap"
+        mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise)
+        stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
+        begun = 0 if keep is None else keep.counted
+        if former is not None:
+            restore(former, parameters, update)
         try:
             rows, classes = data.load()
             inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
             targets = torch.from_numpy(classes).to(device)
             del rows
             watch.look()
-            report = _Report(schedule, whole, emit, watch, predicted)
+            report = RunReport(schedule, whole, emit, watch, predicted)
             every = max(1, schedule.steps // MEASURED)
             started = clock()
+            if former is not None:
+                started -= former.seconds
+                report.go_on(former.records)
+
+            def state(step: int) -> RunState:
+                return RunState(
+                    step=step,
+                    parameters=parameters,
+                    update=update.state(),
+                    seconds=clock() - started,
+                    physical_batch=halving.physical_batch,
+                    records=report.records,
+                )
+
+            checkpoints = Checkpoints(keep, schedule.steps, state)
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
             ) as curve:
-                for step in range(1, schedule.steps + 1):
-                    cancel.check()
+                for step in range(begun + 1, schedule.steps + 1):
+                    if cancel.cancelled:
+                        checkpoints.pause(begun)
+                        cancel.check()
                     if plan.seconds is not None and clock() - started >= plan.seconds:
                         stopped = "clock"
                         break
+                    checkpoints.before(step)
                     begun = step
-                    gradient, sums = mechanism.step(inputs, targets, measure=step % every == 0)
+                    measure = not quiet and step % every == 0
+                    NORMS.hear = report.hear_norms if measure else None
+                    gradient, sums = mechanism.step(inputs, targets, measure=measure)
                     update(parameters, gradient.to(parameters.dtype))
                     report.after(step, sums, curve.at(step))
+                    if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
+                        judge(step, _weights(module))
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
         except (CancelledError, KeyboardInterrupt):
@@ -221,12 +230,14 @@ def train(
             if short:
                 raise _too_large(plan, data.rows, begun) from None
             raise
+        finally:
+            NORMS.hear = None
         if begun < schedule.steps and settle is not None:
             settle(schedule.cost(begun))
     return Training(
         network=architecture,
         features=features,
-        weights={name: p.detach().cpu().numpy().copy() for name, p in module.named_parameters()},
+        weights=_weights(module),
         plan=plan,
         schedule=schedule,
         steps=begun,
@@ -241,66 +252,8 @@ def train(
     )
 
 
-@dataclass(eq=False)
-class _Report:
-    """Says how a run goes, and keeps its metrics."""
-
-    schedule: Schedule
-    whole: Cost
-    emit: Emit
-    watch: MemoryWatch
-    predicted: int
-    _records: list[Record] = field(default_factory=list)
-    _rows: int = 0
-    _loss: float = 0.0
-    _correct: int = 0
-    _told: float = 0.0
-
-    def after(self, step: int, sums: StepSums, epsilon: float) -> None:
-        """Take note of a step."""
-        self._rows, self._loss, self._correct = (
-            self._rows + sums.rows,
-            self._loss + sums.loss,
-            self._correct + sums.correct,
-        )
-        steps = self.schedule.steps
-        # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
-        due = step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps
-        now = time.monotonic()
-        if due or step <= _ALWAYS or now - self._told >= _BETWEEN:
-            self._told = now
-            self._tell(step, epsilon)
-        if due:
-            self._record(step, epsilon)
-
-    def _tell(self, step: int, epsilon: float) -> None:
-        steps = self.schedule.steps
-        self.watch.look()
-        self.emit(Progress(step, steps, "training steps"))
-        cap = self.schedule.cap or self.whole.epsilon
-        self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
-        before = self.watch.before
-        now, peak, predicted = (before + size for size in (self.watch.now, self.watch.peak, self.predicted))
-        self.emit(Memory(now, peak, predicted, device=self.watch.device, before=before))
-
-    def _record(self, step: int, epsilon: float) -> None:
-        loss = accuracy = None
-        if self._rows:
-            loss, accuracy = self._loss / self._rows, self._correct / self._rows
-            self.emit(Metric("loss", step, loss))
-            self.emit(Metric("accuracy", step, accuracy))
-        self._records.append(Record(step, self.schedule.epoch(step), loss, accuracy, epsilon, self.watch.now))
-        self._rows, self._loss, self._correct = 0, 0.0, 0
-
-    def finish(self, step: int, epsilon_at: Callable[[int], float]) -> tuple[Record, ...]:
-        """Return the records up to ``step``, the last one, with ε from the finished curve."""
-        if step and (not self._records or self._records[-1].step < step):
-            self._record(step, 0.0)
-        whole = float(self.whole.epsilon)
-        return tuple(
-            Record(r.step, r.epoch, r.loss, r.accuracy, min(whole, epsilon_at(r.step)), r.memory_bytes)
-            for r in self._records
-        )
+def _weights(module: torch.nn.Module) -> dict[str, NDArray[np.float32]]:
+    return {name: p.detach().cpu().numpy().copy() for name, p in module.named_parameters()}
 
 
 def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:

@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections.abc import Hashable
 
-from workbench.signals.events import Budget, Event, Memory, Metric, Notice, Progress, Terminal
+from workbench.signals.events import Budget, Event, Memory, Metric, Notice, Progress, Spread, Terminal
 
 
 class Mailbox:
@@ -58,8 +58,8 @@ class Mailbox:
                 return (type(event).__name__,)
             case Memory(device=device):
                 return ("Memory", device)
-            case Metric(name=name):
-                return ("Metric", name)
+            case Metric(name=name) | Spread(name=name):
+                return (type(event).__name__, name)
             case Notice():
                 return ("Notice", next(self._serial))
             case _:

@@ -30,6 +30,8 @@ class NetworkTask:
         outside: sentences on what ε does not cover.
         replace_invalid: whether the plan that declares the columns replaces invalid values.
         account: the public name of the account that pays.
+        quiet: whether no private figure is computed or shown.
+        resume: the checkpoint of the run that goes on; ``None`` for one that begins.
     """
 
     plan: DpSgdPlan
@@ -40,6 +42,8 @@ class NetworkTask:
     outside: tuple[str, ...] = ()
     replace_invalid: bool = False
     account: str | None = None
+    quiet: bool = False
+    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,35 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
     return apart(release_here, task, emit, cancel)
 
 
+def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
+    """Train ``task`` three times in a process of its own, to see where its accuracy goes; nothing is released.
+
+    Returns:
+        (name, accuracy on rows that were held out, how many they were) of each training; private.
+
+    Raises:
+        WorkbenchError: as :func:`workbench.deep.accuracy_study.where_it_went`, or its process died.
+        MemoryError: there was not enough memory.
+    """
+    return apart(study_here, task, emit, cancel)
+
+
+def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
+    """Do the study of ``task`` in this process."""
+    from workbench.deep.accuracy_study import where_it_went
+    from workbench.deep.features import TableData
+
+    table = task.table.with_invalid_replaced() if task.replace_invalid else task.table
+    data = TableData(task.features, table)
+    stages = where_it_went(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
+    return tuple((stage.name, stage.accuracy, stage.measured) for stage in stages)
+
+
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.model import FinishedModel
-    from workbench.release.model.release_network import release_training
+    from workbench.release.model.release_network import Checkpoints, release_training
 
     cancel.check()
     with Ledger.open() as ledger:
@@ -92,6 +120,8 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             account=task.account,
             emit=emit,
             cancel=cancel,
+            quiet=task.quiet,
+            checkpoints=Checkpoints(resume=task.resume),
         )
     training = done.training
     if training is None:

@@ -28,6 +28,23 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """A histogram of a run at a step, computed from private rows.
+
+    Attributes:
+        name: of what.
+        step: the step.
+        edges: between the bins, ascending; the first bin is below all of them, the last above.
+        counts: one more than there are edges.
+    """
+
+    name: str
+    step: int
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """Privacy loss so far (zero-out neighbours), beside the cap it stops before."""
 
@@ -91,7 +108,7 @@ class Failed:
 
 
 Terminal = Finished | Cancelled | Failed
-Event = Progress | Metric | Budget | Memory | Notice | Terminal
+Event = Progress | Metric | Spread | Budget | Memory | Notice | Terminal
 Emit = Callable[[Event], None]
 
 

@@ -115,14 +115,24 @@ def fitted_model(
     tables: Tables,
     cancel: CancelToken,
     on_round: Callable[[int], None] = lambda done: None,
-    rounds: int = ROUNDS,
+    rounds: int | None = None,
 ) -> Drawable:
-    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur."""
+    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur.
+
+    Args:
+        setting: the public facts.
+        tables: what was measured.
+        cancel: checked in every round.
+        on_round: is told the number of finished rounds.
+        rounds: most rounds of a tree's fit, by default :data:`ROUNDS`.
+    """
     fit, measured = tables.fit, tables.measured
     if fit is None and not setting.impossible:
         root = setting.target if setting.target is not None else 0
         tree = Tree.of(setting.sizes, tables.pairs, root)
-        return fitted(tree, measured, setting.rows, cancel, rounds, on_round=on_round)
+        if rounds is not None:
+            return fitted(tree, measured, setting.rows, cancel, rounds, on_round)
+        return fitted(tree, measured, setting.rows, cancel, on_round=on_round)
     measured = tuple(in_order(table) for table in measured)
     if fit is None:
         tree_of = CliqueTree.of(setting.sizes, [*(columns for columns, _ in setting.impossible), *tables.pairs])

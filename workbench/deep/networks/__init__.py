@@ -7,15 +7,26 @@ from workbench.deep.networks.logistic import LOGISTIC
 from workbench.deep.networks.mlp import MLP
 from workbench.deep.networks.mnist_cnn import MNIST_CNN
 from workbench.deep.networks.network import Network
+from workbench.deep.networks.scatter_cnn import SCATTER_CNN
 from workbench.deep.networks.scatter_linear import SCATTER_LINEAR
+from workbench.deep.networks.scatter_upright import SCATTER_UPRIGHT
 from workbench.deep.networks.vgg16_head import VGG16_HEAD
 from workbench.params import ParameterError
 from workbench.params.field import did_you_mean
 
 __all__ = ["LATER", "NETWORKS", "TRUSTED", "Network", "network"]
 
-NETWORKS: tuple[Network, ...] = (LOGISTIC, MLP, MNIST_CNN, CIFAR_CNN, SCATTER_LINEAR, VGG16_HEAD)
-LATER = ("scatter-cnn",)
+NETWORKS: tuple[Network, ...] = (
+    LOGISTIC,
+    MLP,
+    MNIST_CNN,
+    CIFAR_CNN,
+    SCATTER_LINEAR,
+    SCATTER_UPRIGHT,
+    SCATTER_CNN,
+    VGG16_HEAD,
+)
+LATER: tuple[str, ...] = ()
 """Names of networks that are not in this version."""
 
 TRUSTED: dict[str, Network] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
-
-    from workbench.deep.plan import DpSgdPlan
 
 INITIAL_SEED = 20_240_501
 """Seed of the first weights: they are public, so any fixed seed will do."""
@@ -55,8 +54,8 @@ class Network:
         """What it needs of the table, in a sentence."""
         return task(self.task).needs
 
-    def configured(self, plan: DpSgdPlan) -> Network:
-        """Return the network as ``plan`` configures it: with what its :attr:`options` say."""
+    def configured(self, options: Mapping[str, Any]) -> Network:
+        """Return the network as a plan configures it, whose values of :attr:`options` are given by name."""
         return self
 
     def facts(self) -> dict[str, Any]:

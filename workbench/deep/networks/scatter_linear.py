@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 _CHANNELS, _STEP = 81, 4
 _GROUPS = 27
 _SMALL = 1e-5
-_AT_ONCE = 64 * 28 * 28
-"""Pixels of one plane that are transformed at once: more need more memory and are no faster."""
+FEATURES = f"scattering 2 scales, 8 angles, normalised in {_GROUPS} groups"
+
+_AT_ONCE, _TRANSFORMED = 512 * 28 * 28, 8 * 28 * 28
+"""Pixels prepared at once, and of these transformed at once: few, so that what lies between fits the cache."""
 
 _TRANSFORM = 32_000_000
 
@@ -46,27 +48,37 @@ class ScatterLinear(Network):
     @property
     def frozen(self) -> str:
         """The name of the features."""
-        return f"scattering 2 scales, 8 angles, normalised in {_GROUPS} groups"
+        return FEATURES
 
     def preparing(self) -> int:
         """Return what the transform of a part of the images takes (measured)."""
         return _TRANSFORM
 
     def prepared(self, inputs: Tensor) -> Tensor:
-        """Return the normalised features of images in [−1, 1]: (n, 3969) of (n, 784) or of (n, 1, 28, 28)."""
+        """Return what the trained layers read of images in [−1, 1]: of (n, 784) or of (n, c, h, w)."""
         import torch
-
-        from workbench.deep.scattering import scatter
 
         shape = as_image(self.name, inputs)
         features = torch.empty(len(inputs), self.prepared_width(Pixels(*shape)), device=inputs.device)
         step = max(1, _AT_ONCE // math.prod(shape))
         for start in range(0, len(inputs), step):
-            images = inputs[start : start + step].reshape(-1, *shape)
-            made = scatter((images + 1) / 2).flatten(1).view(len(images), _GROUPS, -1)
-            normal = torch.nn.functional.layer_norm(made, made.shape[2:], eps=_SMALL)
-            features[start : start + step] = normal.flatten(1)
+            images = (inputs[start : start + step].reshape(-1, *shape) + 1) / 2
+            features[start : start + step] = self.made(images)
         return features
+
+    def made(self, images: Tensor) -> Tensor:
+        """Return the normalised features of images (n, c, h, w) in [0, 1]."""
+        import torch
+
+        from workbench.deep.scattering import scatter
+
+        step = max(1, _TRANSFORMED // math.prod(images.shape[1:]))
+        parts = []
+        for start in range(0, len(images), step):
+            few = images[start : start + step]
+            channels = scatter(few).flatten(1).view(len(few), _GROUPS, -1)
+            parts.append(torch.nn.functional.layer_norm(channels, channels.shape[2:], eps=_SMALL).flatten(1))
+        return torch.cat(parts)
 
 
 SCATTER_LINEAR = ScatterLinear(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,6 @@ from workbench.params import InputError, ParameterError
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from workbench.deep.plan import DpSgdPlan
 
 STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 """Channels of the 3 × 3 convolutions of each stage, which ends by halving the sides (Simonyan & Zisserman 2015)."""
@@ -50,20 +50,20 @@ class VggHead(Network):
     checksum: str = ""
     reduction: int = 1
 
-    def configured(self, plan: DpSgdPlan) -> VggHead:
-        """Return the network with the weights and the reduction of ``plan``.
+    def configured(self, options: Mapping[str, Any]) -> VggHead:
+        """Return the network with the weights and the reduction of a plan.
 
         Raises:
             ParameterError: the plan names no weights.
             InputError: the file cannot be read, or has another checksum than the plan says.
         """
-        if plan.weights is None:
+        if options["weights"] is None:
             raise ParameterError(
                 f"the network {self.name!r} needs the public weights of VGG16",
                 mend="give --weights FILE, safetensors or a state dict of torch",
                 field="weights",
             )
-        return self.with_weights(plan.weights, plan.weights_sha256, int(plan.reduction))
+        return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))
 
     def with_weights(self, file: str, checksum: str | None, reduction: int) -> VggHead:
         """Return the network with the weights in ``file``, whose SHA-256 is ``checksum`` where one is given."""

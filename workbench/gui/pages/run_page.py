@@ -96,6 +96,7 @@ class RunPage(PageFrame):
         """Stop the job and follow it no longer: it belongs to a table that is gone."""
         if self._handle is not None:
             former, self._handle = self._handle, None
+            former.pause()  # where it can go on later, nothing of it is lost
             former.cancel()
 
     def show_buttons(self, missing: str, *, ready: bool, done: bool) -> None:

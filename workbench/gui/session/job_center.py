@@ -21,6 +21,7 @@ from workbench.signals.events import (
     Metric,
     Notice,
     Progress,
+    Spread,
 )
 
 POLL_MS = 40
@@ -44,15 +45,18 @@ class JobHandle(QObject):
         begun: when it was started, on the monotonic clock.
         latest: the newest progress, or ``None``.
         end: the terminal event once it has come, else ``None``.
+        paused: whether the stop that was asked for is a pause.
+        on_pause: says that the stop which follows is a pause; ``None`` of a job that cannot go on after one.
         exposed: whether private figures of it were shown, so that what it was charged is spent however it ends.
 
     Signals:
-        progress, metric, budget, memory, notice: the event of that name.
+        progress, metric, spread, budget, memory, notice: the event of that name.
         finished: (result). failed: (the Failed event). cancelled: (). ended: () after any of the three.
     """
 
     progress = Signal(object)
     metric = Signal(object)
+    spread = Signal(object)
     budget = Signal(object)
     memory = Signal(object)
     notice = Signal(object)
@@ -70,7 +74,8 @@ class JobHandle(QObject):
         self.begun = time.monotonic()
         self.latest: Progress | None = None
         self.end: Finished | Cancelled | Failed | None = None
-        self.exposed = False
+        self.exposed = self.paused = False
+        self.on_pause: Callable[[], None] | None = None
         self._asked = False
         self._run = run
 
@@ -96,6 +101,13 @@ class JobHandle(QObject):
             self._run.cancel()
             self.cancelling.emit()
 
+    def pause(self) -> None:
+        """Ask the job to stop at its next step so that it can go on later."""
+        if self.on_pause is not None and self.running and not self._run.cancelling:
+            self.paused = True
+            self.on_pause()
+            self.cancel()
+
     def wait(self, seconds: float) -> bool:
         """Wait for the end of the work itself, for closing down; return whether it has come."""
         return self._run.wait(seconds)
@@ -113,6 +125,9 @@ class JobHandle(QObject):
             case Metric():
                 self.exposed = self.exposed or not event.public
                 self.metric.emit(event)
+            case Spread():
+                self.exposed = True
+                self.spread.emit(event)
             case Budget():
                 self.budget.emit(event)
             case Memory():
@@ -230,7 +245,8 @@ class JobCenter(QObject):
 
     def _told_of_cancel(self, handle: JobHandle) -> None:
         what = handle.end.what if isinstance(handle.end, Cancelled) else ""
-        self.noticed.emit("info", f"Cancelled: {handle.title}." + (f" {what}" if what else ""))
+        how = "Paused" if handle.paused else "Cancelled"
+        self.noticed.emit("info", f"{how}: {handle.title}." + (f" {what}" if what else ""))
 
     def _told_of_failure(self, event: Failed, title: str, on_failure: Callable[[BaseException], None] | None) -> None:
         if event.bug:

@@ -153,6 +153,7 @@ class Session(QObject):
         table_changed: another table is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
         account_changed: the ledger's view of the dataset differs.
+        paused_changed: other interrupted trainings of the table can go on.
         runs_changed: a study or training run was added.
         released_changed: something was released.
         theme_changed: the colours differ; plots redraw.
@@ -171,6 +172,7 @@ class Session(QObject):
     table_changed = Signal()
     plan_changed = Signal()
     account_changed = Signal()
+    paused_changed = Signal()
     runs_changed = Signal()
     released_changed = Signal()
     theme_changed = Signal()
@@ -198,6 +200,7 @@ class Session(QObject):
         self._training: tuple[str, Decimal] | None = None
         self.run_figures: dict[str, float] | None = None
         self._to_learn_from: Path | None = None
+        self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
         self._explained: tuple[Decimal, Decimal] | None = None
 
@@ -316,6 +319,12 @@ class Session(QObject):
     def runs(self) -> tuple[RunRecord, ...]:
         """The studies and training runs of this session, oldest first."""
         return self._runs
+
+    def set_paused(self, found: tuple[Any, ...]) -> None:
+        """Set the interrupted trainings of the table that can go on, newest first."""
+        if found != self.paused:
+            self.paused = found
+            self.paused_changed.emit()
 
     def add_run(self, run: RunRecord) -> None:
         """Keep a finished run."""

@@ -19,7 +19,7 @@ from workbench.signals.events import Cancelled, Failed, Progress
 SHOW_AFTER = 0.3
 """Seconds before a job is listed: what is over at once would only flicker."""
 
-LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Failed": 6000}
+LINGER_MS = {"Done": 1200, "Cancelled": 4000, "Paused": 4000, "Failed": 6000}
 """How long the end of a job stays in sight."""
 
 STEPS = 1000
@@ -68,7 +68,8 @@ class JobLine(QFrame):
 
     def show_end(self) -> str:
         """Say how the job ended, and return the word."""
-        word = {Cancelled: "Cancelled", Failed: "Failed"}.get(type(self.handle.end), "Done")
+        stopped = "Paused" if self.handle.paused else "Cancelled"
+        word = {Cancelled: stopped, Failed: "Failed"}.get(type(self.handle.end), "Done")
         self._bar.setRange(0, STEPS)
         self._bar.setValue(STEPS if word == "Done" else self._bar.value())
         self._left.set_whole("")
@@ -96,7 +97,7 @@ class JobLine(QFrame):
         self._left.set_whole(counted if left is None else time_left(left))
 
     def _show_cancelling(self) -> None:
-        self._end_cancel("Cancelling…")
+        self._end_cancel("Pausing…" if self.handle.paused else "Cancelling…")
 
     def _end_cancel(self, word: str) -> None:
         self._free_keys()

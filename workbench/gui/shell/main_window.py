@@ -17,6 +17,7 @@ from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.project.restore_panel import RestorePanel
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.session import Session
 from workbench.gui.session.settings import Settings
@@ -90,6 +91,7 @@ class MainWindow(QMainWindow):
         self.jobs.noticed.connect(self.messages.tell)
         self.jobs.failed.connect(self.session.report)
         self.session.table_changed.connect(self._remember_table)
+        self.session.table_changed.connect(lambda: find_paused(self.session, self.jobs, tell=True))
         self.project.changed.connect(self._retitle)
         self.project.kept.connect(self.session.recent.add)
         self.session.open_asked.connect(self.open)
@@ -264,16 +266,27 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop(self) -> bool:
-        """Ask before work is stopped whose privacy budget is spent already, and return whether to go on."""
-        spent = [handle.title for handle in self.jobs.running if handle.exposed]
-        if not spent:
+        """Ask before work is stopped that costs privacy budget, and return whether to go on."""
+        at_stake = [h for h in self.jobs.running if h.exposed or (h.on_pause is not None and not h.stopping)]
+        if not at_stake:
             return True
-        text = (
-            f"{', '.join(spent)} is running and its ε is already spent: private figures were shown. "
-            "If you quit now, it stays charged and nothing is released."
-        )
+        names = ", ".join(handle.title for handle in at_stake)
+        pausable = all(handle.on_pause is not None for handle in at_stake)
+        text = f"{names} is running. "
+        if any(handle.exposed for handle in at_stake):
+            text = (
+                f"{names} is running and its ε is already spent: private figures were shown. "
+                f"If you {'cancel it' if pausable else 'quit now'}, it stays charged and nothing is released."
+            )
         verbs = {"quit": "Quit anyway"}
-        return choose(self, "Quit while a training is running?", text, verbs, no="Keep training") == "quit"
+        if pausable:
+            text += " If you pause it, it goes on later at no further cost."
+            verbs = {"pause": "Pause and quit", "quit": "Cancel it and quit"}
+        answer = choose(self, "Quit while a training is running?", text, verbs, no="Keep training")
+        if answer == "pause":
+            for handle in at_stake:
+                handle.pause()
+        return bool(answer)
 
     def _stop_jobs(self) -> None:
         """Ask every job to stop, say what is waited for, and close when the last has ended."""

@@ -25,7 +25,7 @@ from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.merge import FROM, LedgerMerge
-from workbench.release.ledger.processes import this_process
+from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import (
     COUNTED,
     FIRST_RELEASE,
@@ -36,13 +36,21 @@ from workbench.release.ledger.records import (
     Release,
     cap_for,
 )
+from workbench.release.ledger.steps import LedgerSteps
 
-_STATUS = {"reserve": "reserved", "charge": "charged", "settle": "settled", "void": "void", "refuse": "refused"}
+_STATUS = {
+    "reserve": "reserved",
+    "resume": "reserved",
+    "charge": "charged",
+    "settle": "settled",
+    "void": "void",
+    "refuse": "refused",
+}
 _CERTIFY = "certify"
 """The entry that names the certificate of a release; it leaves status and cost as they are."""
 
 
-class Ledger(LedgerMerge):
+class Ledger(LedgerMerge, LedgerSteps):
     """An open ledger. Use it as a context manager, or call :meth:`close`."""
 
     _releases: tuple[int, int, dict[str, Release]] | None = None
@@ -87,6 +95,19 @@ class Ledger(LedgerMerge):
         if refused is not None:
             raise refused
         return release_id
+
+    def resume(self, release_id: str, details: dict[str, Any]) -> None:
+        """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
+
+        Raises:
+            InputError: the release is not reserved (any more), or another process is at it.
+        """
+        with self._transaction():
+            release = self.release(release_id)
+            process = {} if release is None else release.body.get("process", {})
+            if process != this_process() and still_runs(process):
+                raise InputError("this training is going on in another process", release_id, "wait for it, or stop it")
+            self._follow(release_id, "resume", body={"process": this_process(), **details})
 
     def charge(self, release_id: str) -> None:
         """Make the cost of a reserved release final. Call it before the first drawn byte goes into any file.

@@ -23,6 +23,7 @@ from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
 from workbench.release.ledger.records import Release
 from workbench.release.model.card import read_card, verify_model
+from workbench.release.model.kept_run import RESUMABLE, has_checkpoint
 from workbench.release.parts import DrawFile, DrawFolder, draw_parts, is_blank
 from workbench.release.table.certificate import certificate_path
 
@@ -85,7 +86,8 @@ def recover(ledger: Ledger) -> list[str]:
     for release in ledger.releases():
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
-                sentences.append(_settle(ledger, release))
+                told = _settle(ledger, release)
+                sentences += [told] if told else []
             except InputError:
                 # Another process settled it meanwhile; or the ledger cannot be written, which the charge will tell.
                 after = ledger.release(release.release_id)
@@ -95,6 +97,12 @@ def recover(ledger: Ledger) -> list[str]:
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
+    """Settle a reservation whose process is gone, and return what was done; nothing where its run can go on."""
+    if release.body.get(RESUMABLE) and ledger.steps_taken(release.release_id):
+        if has_checkpoint(release):
+            return ""
+        ledger.charge(release.release_id)
+        return f"the interrupted training {release.release_id} stays charged: its checkpoint is gone"
     if release.body.get("watched"):
         ledger.charge(release.release_id)
         return f"the interrupted training {release.release_id} stays charged: its private figures were on display"

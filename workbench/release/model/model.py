@@ -30,6 +30,7 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.model.card import CARD, FORMAT, card_problems
+from workbench.release.model.kept_run import KeptRun
 from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
 from workbench.release.statements import columns_used_statement
@@ -109,6 +110,10 @@ class Charger(Protocol):
         """Record what was spent when the work ends early because of an error."""
         ...
 
+    def made(self) -> tuple[Cost, str]:
+        """Return what was charged, and the ledger's name of the release."""
+        ...
+
 
 Train = Callable[[Charger], Trained]
 """Calls the charge before it reads rows; its result is still only in memory."""
@@ -125,6 +130,7 @@ def release_model(
     room: int,
     account: str | None = None,
     watched: Callable[[], bool] | None = None,
+    kept: KeptRun | None = None,
     emit: Emit = ignore,
 ) -> ModelRelease | FinishedModel:
     """Train on ``table`` and release the model as the folder ``target``.
@@ -144,6 +150,7 @@ def release_model(
         account: the public name of the account that pays, as the plan states it.
         watched: for work whose private figures a person sees while it runs: whether any were shown yet. Then a
             run that is cancelled or fails stays charged.
+        kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
         emit: receives notices about earlier runs.
 
     Raises:
@@ -165,8 +172,9 @@ def release_model(
             "part": part.path.name,
             "watched": watched is not None,
             CHARGED_FIRST: True,
+            **({} if kept is None else kept.details()),
         }
-        reservation = Reservation(ledger, dataset, work, details)
+        reservation = Reservation(ledger, dataset, work, details, "" if kept is None else kept.facts.release_id)
         try:
             trained = train(reservation)
             cost, release_id = reservation.made()
@@ -178,13 +186,20 @@ def release_model(
             # Final: from the next line on somebody could read the model.
             reservation.make_final(trained.settled)
         except BaseException as error:
-            reservation.abandon(error, keep=watched is not None and watched(), emit=emit)
+            if kept is not None and kept.paused:
+                raise
+            begun = kept is not None and kept.counted > 0  # parameters may have reached the disk
+            reservation.abandon(error, keep=begun or (watched is not None and watched()), emit=emit)
+            if kept is not None:
+                kept.remove()
             raise
         with standing_charge(cost, target):
             part.write(files)
             with part.kept_if_well():
                 ledger.certify(release_id, card["checksum"], request)
         publish_model(ledger, part, release_id)
+    if kept is not None:
+        kept.remove()
     return _released(card, ledger, target)
 
 

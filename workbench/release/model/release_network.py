@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
@@ -15,16 +19,18 @@ from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
-from workbench.privacy.accounting.event import Cost, exact
+from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
 from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import place_of, request_of
+from workbench.release.model.kept_run import KeptRun
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
 from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit, Spread, ignore
 
 if TYPE_CHECKING:
     from workbench.deep.trainer import Training
@@ -49,6 +55,19 @@ class TestSet:
 
     table: Table
     public: bool = False
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Where the checkpoint of a run goes.
+
+    Attributes:
+        folder: a new folder; ``None`` for one among the program's own files.
+        resume: the folder of the checkpoint of a run that goes on.
+    """
+
+    folder: Path | None = None
+    resume: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -83,11 +102,14 @@ def release_training(
     account: str | None = None,
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
+    quiet: bool = False,
+    checkpoints: Checkpoints | None = None,
 ) -> NetworkRelease:
     """Train ``plan`` on ``table`` and release the network as the folder ``target``.
 
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. A run
-    that is cancelled stays charged once a private figure was shown.
+    that is cancelled stays charged once a private figure was shown. With ``checkpoints`` it is paused instead: its
+    reservation stands until it goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Args:
         plan: what to do.
@@ -102,6 +124,9 @@ def release_training(
         account: the public name of the account that pays, as the plan states it.
         emit: receives the run's events.
         cancel: checked before each step.
+        quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
+            test set its accuracy is shown on the way.
+        checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
 
     Raises:
         InputError: a column was guessed and not confirmed, the folder exists, or a value does not fit its column.
@@ -118,7 +143,7 @@ def release_training(
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)  # before anything is charged
-    run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel)
+    run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
@@ -127,6 +152,16 @@ def release_training(
         "replace_invalid": replace_invalid,
         "public_test": test is not None and test.public,
     }
+    if checkpoints is not None:
+        told = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
+        told |= {"output": place_of(target), "rows": rows.rows}
+        request, content = request_of("dpsgd", **asked, quiet=quiet), ledger.identify(table).content
+        if checkpoints.resume is None:
+            run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
+        else:
+            run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
+            run.seen = not quiet
+        run.kept.shown = lambda: run.seen
     model = release_model(
         table,
         target,
@@ -136,7 +171,8 @@ def release_training(
         asked=asked,
         room=_room(plan, features),
         account=account,
-        watched=lambda: run.seen,
+        watched=None if quiet else lambda: run.seen,
+        kept=run.kept,
         emit=emit,
     )
     if isinstance(model, FinishedModel):
@@ -152,6 +188,8 @@ class _Run:
     """One training run of a release, and its result.
 
     Attributes:
+        quiet: whether no private figure is computed.
+        kept: its checkpoint, if it has one.
         seen: whether a private figure was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
@@ -165,6 +203,8 @@ class _Run:
     outside: tuple[str, ...]
     emit: Emit
     cancel: CancelToken | None
+    quiet: bool = False
+    kept: KeptRun | None = None
     seen: bool = False
     training: Training | None = None
     accuracy: float | None = None
@@ -181,6 +221,9 @@ class _Run:
             rows_per_person=self.rows_per_person,
             emit=self._hear,
             cancel=self.cancel,
+            keep=self.kept,
+            quiet=self.quiet,
+            judge=self._judge if self.quiet and self.test is not None and self.test.public else None,
         )
         if self.test is not None:
             held_out = TableData(self.features, self.test.table)
@@ -191,10 +234,20 @@ class _Run:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
         require_small_delta(cost.delta, self.rows.rows, rows_per_person=self.rows_per_person)
         charger(cost)
+        if self.kept is not None:
+            event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
+            assert isinstance(event, PoissonGaussian)
+            self.kept.reserved(charger.made()[1], event.steps, event.noise_multiplier)
+
+    def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Tell of the accuracy on a public test set: of rows that the guarantee is not about."""
+        assert self.test is not None
+        model = TrainedModel(self.plan.architecture, self.features, weights)
+        self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
 
     def _hear(self, event: Event) -> None:
         """Forward an event of the run, and remember whether it contained a private figure."""
-        self.seen = self.seen or (isinstance(event, Metric) and not event.public)
+        self.seen = self.seen or isinstance(event, Spread) or (isinstance(event, Metric) and not event.public)
         self.emit(event)
 
 

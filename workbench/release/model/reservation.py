@@ -5,8 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost
 from workbench.release.exposure import void_unless_charged
+from workbench.release.ledger.counting import event_body
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals.events import Emit
 
@@ -14,7 +16,7 @@ from workbench.signals.events import Emit
 class Reservation:
     """The :class:`~workbench.release.model.model.Charger` of a release: its call is the one durable reservation."""
 
-    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any]) -> None:
+    def __init__(self, ledger: Ledger, dataset: str, work: str, details: dict[str, Any], resumes: str = "") -> None:
         """Prepare it; nothing is reserved yet.
 
         Args:
@@ -22,16 +24,41 @@ class Reservation:
             dataset: who pays.
             work: the kind of work.
             details: what the ledger's record of it says besides.
+            resumes: the release that goes on, which is reserved already; empty for one that begins.
         """
         self._ledger, self._dataset, self._work, self._details = ledger, dataset, work, details
+        self._resumes = resumes
         self._reserved: tuple[Cost, str] | None = None
         self._settled: tuple[Decimal, Decimal] | None = None
 
     def __call__(self, cost: Cost) -> None:
-        """Reserve ``cost`` durably; raise BudgetRefusedError where the cap forbids it."""
+        """Reserve ``cost`` durably, unless that was done before the run was interrupted.
+
+        Raises:
+            BudgetRefusedError: the cap forbids it.
+            InputError: what goes on is not what was reserved.
+        """
         if self._reserved is not None:
             raise AssertionError("one release is charged once")
+        if self._resumes:
+            self._require_same(cost)
+            self._ledger.resume(self._resumes, self._details)
+            self._reserved = cost, self._resumes
+            return
         self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
+
+    def _require_same(self, cost: Cost) -> None:
+        """Raise :class:`InputError` unless ``cost`` is of the very event that was reserved."""
+        found = self._ledger.release(self._resumes)
+        if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
+            raise InputError("the interrupted run was charged to another table", self._resumes)
+        event = event_body(cost).get("event")
+        if (cost.epsilon, cost.delta, event) != (found.epsilon, found.delta, found.body.get("event")):
+            raise InputError(
+                "the run would not be the one that was charged: noise, steps or cost differ",
+                self._resumes,
+                "use the version of the workbench that began it",
+            )
 
     def settle(self, cost: Cost) -> None:
         """Record what the work really cost when it ends early for a reason decided without data."""

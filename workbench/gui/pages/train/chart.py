@@ -22,6 +22,9 @@ from workbench.render.palette import STYLES
 MOST = 2000
 """Points that are kept: more than pixels. When they are reached, every second one goes."""
 
+PIECES = 24
+"""Straight pieces of a line that is bent."""
+
 PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
 
@@ -84,6 +87,13 @@ class StepChart(QWidget):
         self._points = list(points)
         self.update()
 
+    def _projected(self, target: float) -> list[tuple[float, float]]:
+        """Return the line from the newest value to the target at the last step, bent as √t is."""
+        at, value = self._points[-1]
+        begin, end = math.sqrt(at), math.sqrt(self._steps)
+        steps = [at + (self._steps - at) * part / PIECES for part in range(PIECES + 1)]
+        return [(t, value + (target - value) * (math.sqrt(t) - begin) / (end - begin)) for t in steps]
+
     def _written(self, value: float) -> str:
         """Return a figure; of ε, which bounds what is spent, never less than it is."""
         return at_most(value) if self._rising else plain(value)
@@ -121,7 +131,7 @@ class StepChart(QWidget):
                 painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
                 painter.setPen(QColor(theme.muted))
                 right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-                painter.drawText(QRectF(0, y - 8, 34, 16), right, f"{share * top:.2g}")
+                painter.drawText(QRectF(0, y - 8, 34, 16), right, plain(share * top))
             under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
             painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
             if self._steps:
@@ -132,6 +142,11 @@ class StepChart(QWidget):
                 painter.setPen(QColor(theme.danger))
                 at = place(0, self._target)
                 painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
+            if self._points and self._target is not None and self._steps > self._points[-1][0]:
+                # Where it ends if nobody stops it; ε grows about as the root of the steps.
+                ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
+                painter.setPen(ahead)
+                painter.drawPolyline(QPolygonF([place(*p) for p in self._projected(self._target)]))
             if self._points:
                 pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
                 painter.setPen(pen)

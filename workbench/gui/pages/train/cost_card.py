@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from workbench.gui.pages.train.messages import cost, steps
+from workbench.gui.pages.train.messages import QUIET, SHOWN, cost, steps
 from workbench.gui.pages.train.tasks import INSTALL
-from workbench.gui.widgets.basic import Card, Facts, button, caption, label, row
+from workbench.gui.widgets.basic import Card, Facts, button, caption, label, named, row
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import memory, plain
 from workbench.gui.widgets.path_field import PathField
@@ -52,7 +52,17 @@ class BeforeCard(Card):
             "Raise the cap…", "train_raise_cap", "link", tip="The Ledger page sets the cap; the ledger records it"
         )
         self.raise_cap.hide()
-        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, place):
+        self._quiet = QCheckBox("Quiet run")
+        self._quiet.setToolTip("Compute and show no private figure while the network trains")
+        named(self._quiet, "train_quiet", "Quiet run")
+        self._quiet_words = label("", "muted", wrap=True, name="train_quiet_words")
+        self._quiet.toggled.connect(self._say_quiet)
+        self._quiet_line = QWidget()
+        quiet = row(self._quiet, spacing=12)
+        quiet.addWidget(self._quiet_words, 1)
+        self._quiet_line.setLayout(quiet)
+        self._say_quiet()
+        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, self._quiet_line, place):
             self.body.addWidget(part)
         self.set_problem("")
 
@@ -61,6 +71,18 @@ class BeforeCard(Card):
         """The folder, or ``None`` where none is given."""
         text = self.folder.text().strip()
         return Path(text) if text else None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no private figure is to be shown."""
+        return self._quiet.isChecked()
+
+    def lock(self, *, locked: bool) -> None:
+        """Let nothing be changed while a run goes on."""
+        self._quiet.setEnabled(not locked)
+
+    def _say_quiet(self) -> None:
+        self._quiet_words.setText(QUIET if self.quiet else SHOWN)
 
     def set_problem(self, text: str) -> None:
         """Say why there is no cost; nothing where there is."""
@@ -80,6 +102,7 @@ class BeforeCard(Card):
             beyond: whether the cap does not pay for them.
         """
         self.raise_cap.setVisible(beyond)
+        self._quiet_line.setVisible(network)
         working = asked and not self._problem.text()
         self._missing.setText(NO_TORCH if torch_missing else "")
         self._missing.setVisible(torch_missing)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from workbench.release.model.preflight import Preflight
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
+SHOWN = "Private figures are shown: who cancels the run pays for all of it."
+QUIET = "Only step, ε, memory and speed are shown: who cancels the run pays for its steps alone."
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
 
 
@@ -26,6 +28,9 @@ def no_steps(chosen: Learner | Network) -> str:
 
 FIFTH = 5
 LEAST_POINTS = 4
+NEARLY_ALL, HARDLY_ANY = 0.95, 0.02
+"""Shares of clipped rows that are remarked upon."""
+
 RISEN = 1.5
 """Times the least mean from which a loss has risen."""
 
@@ -43,15 +48,18 @@ def steps(found: Preflight) -> str:
     return f"{found.steps:,}{cut}, {plain(100 * (found.sample_rate or 0))} % of the rows each"
 
 
-def question(chosen: Learner | Network, target: str | None, folder: Path, found: Preflight) -> str:
+def question(
+    chosen: Learner | Network, target: str | None, folder: Path, found: Preflight, *, quiet: bool = False
+) -> str:
     """Return what is asked before the charge."""
+    back = QUIET if quiet else NOT_BACK
     use = task(chosen.task).use.replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
     of = f" ({found.made_of})" if found.made_of else ""
     return (
         f"{chosen.title}: {use}, released into {folder.name}. "
         f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
-        f"for good: a release cannot be undone.{f' {NOT_BACK}' if found.sigma is not None else ''}"
+        f"for good: a release cannot be undone.{f' {back}' if found.sigma is not None else ''}"
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )
 
@@ -87,15 +95,46 @@ def rising_words(losses: Sequence[float]) -> str:
     )
 
 
-def broken_off(step: int, of: int, what: str, *, cancelled: bool) -> str:
+def clipped_words(share: float | None) -> str:
+    """Return a remark where nearly all rows are clipped, or hardly any; ``share`` is of rows, ``None`` unknown."""
+    if share is None:
+        return ""
+    if share >= NEARLY_ALL:
+        return (
+            f"⚠ {100 * share:.0f} % of the rows are clipped: their sizes no longer tell them apart. Try a larger "
+            "clipping norm with a learning rate that is smaller in the same measure, or fewer epochs."
+        )
+    if share <= HARDLY_ANY:
+        return (
+            f"⚠ Only {100 * share:.0f} % of the rows are clipped, and the noise is in proportion to the clipping "
+            "norm: try a smaller one."
+        )
+    return ""
+
+
+def went_words(stages: Sequence[tuple[str, float, int]]) -> str:
+    """Return what clipping and noise cost, of (name, accuracy, rows it was measured on) of three trainings."""
+    plain, clipped, noisy = (accuracy for _, accuracy, _ in stages)
+    rows = stages[0][2]
+    return (
+        f"Clipping costs {points(plain - clipped)} points, noise {points(clipped - noisy)}. "
+        f"A seeded study on {rows:,} held-out rows: nothing is released or charged."
+    )
+
+
+def points(share: float) -> str:
+    """Return a difference of two shares in points; one that is below 0 costs nothing."""
+    return f"{max(0.0, 100 * share):.1f}"
+
+
+def broken_off(step: int, of: int, what: str, how: str) -> str:
     """Return how a run ended that released nothing.
 
     Args:
         step: the last step that was told of; 0 where none was.
         of: how many there would have been.
         what: what the ledger says that it costs.
-        cancelled: whether a person stopped it, and not an error.
+        how: in a word or two.
     """
-    how = "Cancelled" if cancelled else "Ended by an error"
     when = f" after {step:,} of {of:,} steps" if step else ""
     return f"{how}{when}. {what}"

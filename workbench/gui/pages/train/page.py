@@ -38,10 +38,12 @@ class TrainPage(RunPage):
         # These know numpy, which the descriptor of the page does not wait for.
         from workbench.gui.pages.train.cost_card import BeforeCard
         from workbench.gui.pages.train.forms import ModelForms
+        from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
 
         self.forms = ModelForms()
         self.before = BeforeCard(explain_button(session, "train_explain", self._asked))
+        self.paused = PausedCard()
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
         self._preflight: Preflight | None = None
@@ -50,12 +52,15 @@ class TrainPage(RunPage):
         self._rest.timeout.connect(self._forecast)
         self.header.addWidget(self.forms.chooser)
         right = QWidget()
-        column = stack(self.before, spacing=12)
+        column = stack(self.paused, self.before, spacing=12)
         column.addWidget(self.going, 1)
         right.setLayout(column)
         whole = row(self.forms, spacing=12)
         whole.addWidget(right, 1)
         self.body.addLayout(whole, 1)
+        self._pause = button("Pause", "train_pause", tip="Stop after this step and keep a checkpoint to go on from")
+        self._pause.clicked.connect(self._pause_run)
+        self.foot.addWidget(self._pause)
         cancel = button(
             "Cancel", "train_cancel", "danger", tip="Stop (Esc). Cancelling does not give ε back once figures are shown"
         )
@@ -67,6 +72,11 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
         self.before.changed.connect(self.refresh)
+        self.going.ask_where.clicked.connect(self._study)
+        self._study_handle: JobHandle | None = None
+        self.paused.resume_asked.connect(self._resume)
+        self.paused.give_up_asked.connect(self._give_up)
+        session.paused_changed.connect(self.refresh)
         self.before.raise_cap.clicked.connect(lambda: session.go("ledger"))
         session.table_changed.connect(self._show_table)
         session.training_asked.connect(self.forms.offer)
@@ -171,7 +181,8 @@ class TrainPage(RunPage):
         if parameters is None or found is None or folder is None:
             return
         chosen, what = self.forms.chosen_model, self._what()
-        text = question(chosen, self.session.target, folder, found)
+        quiet = self.before.quiet and self.forms.is_network
+        text = question(chosen, self.session.target, folder, found, quiet=quiet)
         text += first_words(self.session.account, found.epsilon, found.delta)
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         entry = first if first.asked else None
@@ -181,10 +192,57 @@ class TrainPage(RunPage):
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
         remember_folder(folder.parent)
-        handle = actions.train_model(self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap())
-        self.going.begin(found, handle)
+        handle = actions.train_model(
+            self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap(), quiet=quiet
+        )
+        self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
+
+    def _pause_run(self) -> None:
+        if self.job is not None:
+            self.job.pause()
+
+    def _resume(self) -> None:
+        """Go on with the run that is offered: nothing is charged, so nothing is asked."""
+        run = self.paused.run
+        if run is None or self.running or self.session.opened is None:
+            return
+        if actions.torch_missing():
+            self.session.tell("error", f"Training a network needs PyTorch: {actions.INSTALL}")
+            return
+        self.forms.choose(run.plan.network)
+        handle = actions.resume_training(self.session, self.jobs, run)
+        self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, taken=run.taken, spent=float(run.spent))
+        what = self._what()
+        handle.finished.connect(lambda result: self._show_result(what, result))
+        self.follow(handle)
+
+    def _study(self) -> None:
+        """Find out where the accuracy goes; the answer is shown if it is still about what stands in the form."""
+        parameters, what = self.forms.value(), self._what()
+        if parameters is None or self._study_handle is not None or self._preflight is None:
+            return
+
+        def show(stages: Any) -> None:
+            if what == self._what():
+                self.going.where.show_stages(stages)
+
+        def ended() -> None:
+            self._study_handle = None
+            self.refresh()
+
+        assert self.forms.is_network
+        self._study_handle = actions.study_accuracy(self.session, self.jobs, parameters, show)  # type: ignore[arg-type]
+        self._study_handle.ended.connect(ended)
+        self.refresh()
+
+    def _give_up(self) -> None:
+        from workbench.gui.pages.train.paused_card import give_up_question
+
+        run = self.paused.run
+        if run is not None and choose(self, "Give up this run?", give_up_question(run), {"yes": "Give up"}) == "yes":
+            actions.give_up_training(self.session, self.jobs, run)
 
     def _show_result(self, what: object, result: Any) -> None:
         from workbench.gui.pages.train.messages import finished
@@ -198,7 +256,7 @@ class TrainPage(RunPage):
         end = handle.end
         self._failure = end.error if isinstance(end, Failed) and isinstance(end.error, WorkbenchError) else None
         if not isinstance(end, Finished):
-            self.going.tell_end(handle.end)
+            self.going.tell_end(handle.end, paused=handle.paused)
         self._suggest_folder()
 
     # -- what is shown --------------------------------------------------------------------------------------------
@@ -214,15 +272,28 @@ class TrainPage(RunPage):
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
+        self.before.lock(locked=self.running)
+        self.paused.show_run(next(iter(self.session.paused), None), running=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
         done = self._trained is not None and self._trained == self._what()
+        job = self.job
+        asking = self._study_handle is not None
+        self.going.ask_where.setEnabled(found is not None and not no_torch and not self.running and not asking)
+        pausable = job is not None and job.on_pause is not None
+        self._pause.setVisible(pausable)
+        self._pause.setEnabled(job is not None and not job.stopping)
+        self._pause.setText("Pausing…" if job is not None and job.paused else "Pause")
         self.show_buttons(missing, ready=ready, done=done)
+        if job is not None and job.paused:
+            self._cancel_button.setText("Cancel")
         self.set_note(missing or self._note_text(found))
 
     def _note_text(self, found: Preflight | None) -> str:
-        from workbench.gui.pages.train.messages import NOT_BACK
+        from workbench.gui.pages.train.messages import NOT_BACK, QUIET
 
         if self.running:
+            if self.forms.is_network and self.going.quiet:
+                return QUIET
             if self.forms.is_network:
                 return f"What is shown is private. {NOT_BACK}"
             return "Training. What is shown is private; the model appears in its folder at the end."

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.messages import broken_off, rising_words
+from workbench.gui.pages.train.messages import broken_off, clipped_words, rising_words
+from workbench.gui.pages.train.norm_chart import NormChart
+from workbench.gui.pages.train.pace import Pace
+from workbench.gui.pages.train.where_chart import WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, badge, label, row
+from workbench.gui.widgets.basic import Card, Elided, badge, button, label, row
 from workbench.gui.widgets.formatting import memory
-from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice
-
-if TYPE_CHECKING:
-    from workbench.release.model.preflight import Preflight
+from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
 
 class RunCard(Card):
@@ -24,6 +25,7 @@ class RunCard(Card):
     Attributes:
         step: the last step that was told of.
         steps: how many there will be.
+        quiet: whether no private figure is shown.
     """
 
     def __init__(self, session: Session) -> None:
@@ -31,38 +33,59 @@ class RunCard(Card):
         self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
         self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
+        self.norms = NormChart(session)
         self.step = self.steps = 0
+        self.quiet = False
+        self._pace = Pace()
+        self._private = (self.accuracy, self.loss, self.norms)
         self._badge = badge()
         self._no_steps = label("", "muted", wrap=True, name="train_no_steps")
         self._memory = label("", "muted", wrap=True, name="train_memory")
         self._notice = label("", "muted", wrap=True, name="train_notice")
         self._outcome = label("", wrap=True, name="train_outcome")
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
-        head, upper = QWidget(), QWidget()
+        self._clipped = label("", "warn", wrap=True, name="train_clipped")
+        self._speed = Elided("", "muted", name="train_speed")
+        self.where = WhereChart(session)
+        self.ask_where = button(
+            "Where did the accuracy go?",
+            "train_where",
+            "link",
+            tip="Train three times: without privacy, with clipping alone, with noise as well. A study: nothing is "
+            "released or charged",
+        )
+        head, second, upper, lower = QWidget(), QWidget(), QWidget(), QWidget()
         head.setLayout(row(label("THE RUN", "caption"), None, self._badge))
+        pace = row(self._speed, self.ask_where, spacing=12)
+        pace.setStretch(0, 1)
+        second.setLayout(pace)
         charts: QHBoxLayout = row(self.accuracy, self.loss, spacing=16)
         upper.setLayout(charts)
+        lower.setLayout(row(self.epsilon, self.norms, spacing=16))
         for part in (
             head,
             self._no_steps,
+            second,
             upper,
-            self.epsilon,
+            lower,
+            self.where,
             self._rising,
+            self._clipped,
             self._memory,
             self._notice,
             self._outcome,
         ):
             self.body.addWidget(part)
         self.body.addStretch(0)
-        for position in (2, 3):
+        for position in (3, 4):
             self.body.setStretch(position, 1)
-        self._of_steps = (self._badge, upper, self.epsilon)
+        self._of_steps = (self._badge, second, upper, lower)
         self.clear()
 
     @property
-    def charts(self) -> tuple[StepChart, ...]:
-        """The three charts."""
-        return self.accuracy, self.loss, self.epsilon
+    def charts(self) -> tuple[StepChart | NormChart, ...]:
+        """The four charts."""
+        return self.accuracy, self.loss, self.epsilon, self.norms
 
     def show_kind(self, no_steps: str) -> None:
         """Show charts, or why there are none: ``no_steps``, empty of a model that is trained step by step."""
@@ -76,19 +99,41 @@ class RunCard(Card):
         self.step = self.steps = 0
         for chart in self.charts:
             chart.begin(0)
-        for told in (self._rising, self._memory, self._notice, self._outcome):
+        self._pace = Pace()
+        self._speed.set_whole("")
+        self.where.show_stages(())
+        for chart in self._private:
+            chart.show()
+        for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
             told.setText("")
             told.hide()
 
-    def begin(self, found: Preflight, handle: JobHandle) -> None:
-        """Follow ``handle``, which does what ``found`` tells of."""
+    def begin(
+        self, steps: int, epsilon: Decimal, handle: JobHandle, *, quiet: bool, taken: int = 0, spent: float = 0.0
+    ) -> None:
+        """Follow ``handle``.
+
+        Args:
+            steps: of the whole run; 0 of a model without steps.
+            epsilon: what it costs.
+            handle: the run.
+            quiet: whether it shows no private figure.
+            taken: steps that were taken before it was interrupted.
+            spent: ε of those.
+        """
         self.clear()
-        self.steps = found.steps or 0
-        for chart in (self.accuracy, self.loss):
-            chart.begin(self.steps)
-        if self.steps:
-            self.epsilon.begin(self.steps, float(found.epsilon))
+        self.steps, self.step, self.quiet = steps, taken, quiet
+        for chart in self._private:
+            chart.begin(steps)
+            chart.setVisible(not quiet)
+        self._badge.setVisible(bool(steps) and not quiet)
+        if steps:
+            self.epsilon.begin(steps, float(epsilon))
             self.epsilon.add(0, 0.0)
+            if taken:
+                self.epsilon.add(taken, spent)
+        handle.progress.connect(self._take_progress)
+        handle.spread.connect(self._take_spread)
         handle.metric.connect(self._take_metric)
         handle.budget.connect(self._take_budget)
         handle.memory.connect(self._take_memory)
@@ -100,11 +145,11 @@ class RunCard(Card):
         if epsilons:
             self.epsilon.show_points([(0, 0.0), *epsilons])
 
-    def tell_end(self, end: object) -> None:
+    def tell_end(self, end: object, *, paused: bool = False) -> None:
         """Say how a run ended that released nothing; what it costs was told as a notice where it failed."""
-        cancelled = isinstance(end, Cancelled)
+        how = "Paused" if paused else "Cancelled" if isinstance(end, Cancelled) else "Ended by an error"
         what = end.what if isinstance(end, Cancelled) else ""
-        self.tell(broken_off(self.step, self.steps, what, cancelled=cancelled).strip())
+        self.tell(broken_off(self.step, self.steps, what, how).strip())
 
     def tell(self, text: str) -> None:
         """Say how the run ended."""
@@ -121,6 +166,15 @@ class RunCard(Card):
         if chart is self.loss:
             self._rising.setText(rising_words([value for _, value in chart.points]))
             self._rising.setVisible(bool(self._rising.text()))
+
+    def _take_spread(self, spread: Spread) -> None:
+        self.norms.take(spread)
+        self._clipped.setText(clipped_words(self.norms.clipped))
+        self._clipped.setVisible(bool(self._clipped.text()))
+
+    def _take_progress(self, progress: Progress) -> None:
+        if self.steps and progress.total == self.steps:
+            self._speed.set_whole(self._pace.words(progress))
 
     def _take_budget(self, budget: Budget) -> None:
         self.step = budget.step

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +15,11 @@ from PySide6.QtCore import Qt
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.paused_task import find_paused
 from workbench.gui.session.session import OpenTable, ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
 from workbench.jobs.loading import load
-from workbench.params import Parameters
+from workbench.params import CancelledError, Parameters
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.learners import Learner
     from workbench.release.ledger.records import Cap
     from workbench.release.model.model import ModelRelease
+    from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.preflight import Preflight
     from workbench.release.model.stopped_training import StoppedCharge
     from workbench.sanitize.plan import Plan
@@ -108,6 +112,8 @@ def train_model(
     folder: Path,
     epsilon: Decimal,
     cap: Cap | None = None,
+    *,
+    quiet: bool = False,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``.
 
@@ -119,41 +125,158 @@ def train_model(
         folder: where the model goes.
         epsilon: what it costs.
         cap: of all releases together, where the person set it in the question.
+        quiet: whether no private figure of a network's run is shown.
     """
-    title = chosen.title
+    from workbench.deep.plan import DpSgdPlan
+
     opened, target = session.opened, session.target
     assert opened is not None
     assert target is not None
-    draft = session.plan
-    plan = draft.plan()
+    plan = session.plan.plan()
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.release.model.stopped_training import charge_told
-
         if cap is not None:
             from workbench.release.ledger.ledger import Ledger
 
             with Ledger.open() as book:
                 book.set_first_cap(book.enter_for_release(opened.table, plan.account), cap)
-        with charge_told(folder, None, emit, stopped_words):
-            return released(chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel)
+        return released(chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel, quiet=quiet)
+
+    run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
+    return _start(session, jobs, run, work)
+
+
+def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
+    """Go on with an interrupted run; it charges nothing more."""
+    from workbench.deep.networks import network
+
+    opened = session.opened
+    assert opened is not None
+
+    def work(emit: Emit, cancel: CancelToken) -> Any:
+        from workbench.jobs.network import NetworkTask, train_network
+
+        task = NetworkTask(
+            paused.plan,
+            paused.features,
+            opened.table,
+            paused.output,
+            paused.rows_per_person,
+            outside=paused.outside,
+            replace_invalid=paused.replace_invalid,
+            account=paused.account,
+            quiet=paused.quiet,
+            resume=paused.folder,
+        )
+        return train_network(task, emit, cancel)
+
+    title = network(paused.plan.network).title
+    run = TrainingRun(title, paused.output, paused.epsilon, pausable=True, resumed=paused.folder)
+    return _start(session, jobs, run, work)
+
+
+def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, show: Callable[[Any], None]) -> JobHandle:
+    """Train a network without privacy, with clipping alone, and with noise; nothing is released."""
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    plan = session.plan.plan()
+
+    def work(emit: Emit, cancel: CancelToken) -> Any:
+        from workbench.jobs.network import NetworkTask, study_network
+        from workbench.release.model.preflight import network_features
+
+        features = network_features(plan, target)
+        task = NetworkTask(
+            parameters,
+            features,
+            opened.table,
+            Path(),
+            plan.rows_per_person,
+            replace_invalid=plan.replaces_invalid,
+        )
+        return study_network(task, emit, cancel)
+
+    return jobs.start(Job("Where the accuracy goes", work), key="where", on_result=show)
+
+
+def give_up_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
+    """End an interrupted run for good."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Decimal:
+        from workbench.release.ledger.ledger import Ledger
+        from workbench.release.model.paused_training import give_up
+
+        with Ledger.open() as book:
+            return give_up(book, paused.folder)
+
+    def apply(cost: Decimal) -> None:
+        from workbench.gui.widgets.formatting import at_most
+
+        session.tell("info", f"The run is given up: it costs ε = {at_most(cost)}, and nothing was released.")
+
+    handle = jobs.start(Job("Giving up a training", work), key="give-up", on_result=apply)
+    handle.ended.connect(lambda: read_account(session, jobs))
+    handle.ended.connect(lambda: find_paused(session, jobs))
+    return handle
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """A training as the window follows it.
+
+    Attributes:
+        title: what a person calls the model.
+        folder: where it goes.
+        epsilon: what it costs.
+        pausable: whether it can go on after a pause.
+        resumed: the folder of the checkpoint that it goes on from.
+    """
+
+    title: str
+    folder: Path
+    epsilon: Decimal
+    pausable: bool = False
+    resumed: Path | None = None
+
+
+def _start(session: Session, jobs: JobCenter, run: TrainingRun, work: Callable[[Emit, CancelToken], Any]) -> JobHandle:
+    """Start ``work``; say what it costs however it ends, and end it for good where it is cancelled and not paused."""
+    opened, draft = session.opened, session.plan
+    pausing = threading.Event()
+
+    def told(emit: Emit, cancel: CancelToken) -> Any:
+        from workbench.release.model.kept_run import release_of
+        from workbench.release.model.stopped_training import charge_told, give_up_into
+
+        resumed = "" if run.resumed is None else release_of(run.resumed)
+        with charge_told(run.folder, None, emit, stopped_words, resumed):
+            try:
+                return work(emit, cancel)
+            except CancelledError:
+                if run.pausable and not pausing.is_set():
+                    give_up_into(run.folder, None)
+                raise
 
     def apply(result: Any) -> None:
         if session.opened is opened:
             kind = "dpsgd" if hasattr(result, "steps") else "fit"
-            session.add_run(RunRecord(kind, title, epsilon, result))
-            session.add_release(_step(title, result, draft))
+            session.add_run(RunRecord(kind, run.title, run.epsilon, result))
+            session.add_release(_step(run.title, result, draft))
         if handle.too_late:
-            session.tell("warning", f"It was too late to cancel: the model stands in {folder}, and its charge with it.")
+            where = f"the model stands in {run.folder}, and its charge with it."
+            session.tell("warning", f"It was too late to {'pause' if handle.paused else 'cancel'}: {where}")
         else:
-            session.tell("info", f"Released {title} to {folder}.")
+            session.tell("info", f"Released {run.title} to {run.folder}.")
 
     # Without a key: one that is being stopped may stay charged, and says so even where another begins meanwhile.
-    handle = jobs.start(Job(f"Training: {title}", work), on_result=apply)
+    handle = jobs.start(Job(f"Training: {run.title}", told), on_result=apply)
+    handle.on_pause = pausing.set if run.pausable else None
     # The charge stands before the first step is told of: the gauge shows it as reserved while the run goes on.
     handle.budget.connect(lambda budget: read_account(session, jobs), Qt.ConnectionType.SingleShotConnection)
     # Also a run that was stopped may stay charged.
     handle.ended.connect(lambda: read_account(session, jobs))
+    handle.ended.connect(lambda: find_paused(session, jobs))
     return handle
 
 
@@ -185,6 +308,8 @@ def released(
     epsilon: Decimal,
     emit: Emit,
     cancel: CancelToken,
+    *,
+    quiet: bool = False,
 ) -> ModelRelease | NetworkOutcome:
     """Train and release for the ``epsilon`` that was shown; runs in a worker.
 
@@ -211,6 +336,7 @@ def released(
             outside=beyond,
             replace_invalid=plan.replaces_invalid,
             account=plan.account,
+            quiet=quiet,
         )
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:
@@ -220,12 +346,18 @@ def released(
 def stopped_words(stopped: StoppedCharge) -> str:
     """Return a sentence on what a training costs that ended without a model."""
     from workbench.gui.widgets.formatting import at_most, exactly
-    from workbench.release.model.stopped_training import NOTHING, RESERVED, UNKNOWN, WATCHED
+    from workbench.release.model.stopped_training import NOTHING, PAUSED, RESERVED, STEPS, UNKNOWN, WATCHED
 
+    if stopped.why == PAUSED:
+        return (
+            f"It can go on from step {stopped.taken:,}; "
+            f"ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} stays reserved for it."
+        )
     if stopped.why == UNKNOWN:
         return f"Nothing was released; what is charged is not known: {stopped.problem}"
     if stopped.why == NOTHING:
         return "Nothing was released, and nothing is charged."
-    why = "private figures were shown" if stopped.why == WATCHED else "the model was being written"
-    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {why}"
+    why = {WATCHED: "private figures were shown", STEPS: "so many steps were taken"}
+    told = why.get(stopped.why, "the model was being written")
+    stands = "stays reserved" if stopped.why == RESERVED else f"stays charged, as {told}"
     return f"Nothing was released; ε = {at_most(stopped.epsilon)}{exactly(stopped.epsilon)} {stands}."

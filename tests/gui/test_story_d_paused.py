@@ -1,0 +1,214 @@
+"""Story D, the second half: a network's run is paused, the window is closed and opened again, and the run goes on."""
+
+from __future__ import annotations
+
+import csv
+import os
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QLineEdit, QWidget
+
+torch = pytest.importorskip("torch")
+
+from short_memory_task import train_short_of_memory  # noqa: E402
+
+from workbench.gui.app import main_window  # noqa: E402
+from workbench.gui.widgets.formatting import at_most  # noqa: E402
+from workbench.jobs import network  # noqa: E402
+from workbench.release.ledger.ledger import Ledger  # noqa: E402
+from workbench.release.model.card import read_card, verify_model  # noqa: E402
+from workbench.release.model.kept_run import runs_folder  # noqa: E402
+
+PATIENT = 600_000
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QLineEdit, name)
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def said(window, name):
+    return window.findChild(QLabel, name).text()
+
+
+def to_train(window, qtbot, press, idle, tmp_path, epochs="200"):
+    press(window, "sample_breast-cancer")
+    idle(window)
+    press(window, "rail_train")
+    press(window, "train_model_logistic")
+    for key, text in (("epsilon", "3"), ("delta", "1e-5"), ("batch", "64"), ("epochs", epochs)):
+        retype(window, qtbot, f"train_logistic_{key}", text)
+    retype(window, qtbot, "train_folder", str(tmp_path / "net"))
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+
+
+def gone(window, qtbot):
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=PATIENT)
+    for handle in window.jobs.running:
+        assert handle.wait(PATIENT / 1000)
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def releases():
+    with Ledger.read() as book:
+        return book.releases()
+
+
+@pytest.fixture
+def second(qtbot):
+    """Open another window, as after a restart; it is closed at the end."""
+    made = []
+
+    def open_window():
+        window = main_window()
+        window.show()
+        qtbot.waitExposed(window)
+        made.append(window)
+        return window
+
+    yield open_window
+    for window in made:
+        window.jobs.shut_down()
+        window.session.may_leave = lambda then: True
+        window.close()
+        window.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+@pytest.mark.slow
+def test_a_run_is_paused_the_window_quit_and_the_run_resumed_after_reopening(
+    window, second, qtbot, press, idle, answer, tmp_path, monkeypatch
+):
+    # In the process that trains, memory is short for more than a few rows at once.
+    monkeypatch.setattr(network, "train_network", train_short_of_memory)
+    to_train(window, qtbot, press, idle, tmp_path)
+    assert said(window, "fact_steps").startswith("1,800, ")
+    assert said(window, "fact_sigma").startswith("σ = ")
+    assert "fits" in said(window, "fact_memory")
+    assert said(window, "train_quiet_words") == "Private figures are shown: who cancels the run pays for all of it."
+    answer("yes")
+    notices = []
+    window.jobs.noticed.connect(lambda level, text: notices.append(f"{text[:1].upper()}{text[1:]}."))
+    press(window, "train_start")
+    going = window.page.going
+    qtbot.waitUntil(lambda: going.step > 100 and len(going.loss.points) > 0, timeout=PATIENT)
+    qtbot.waitUntil(lambda: going.norms.clipped is not None, timeout=PATIENT)
+    if not torch.cuda.is_available():
+        assert "No GPU was found; training runs on the processor." in notices
+    assert "Memory was short" in said(window, "train_notice")
+    press(window, "train_pause")
+    qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
+    idle(window)
+    assert said(window, "train_outcome").startswith("Paused after")
+    assert "stays reserved for it" in said(window, "train_outcome")
+    (release,) = releases()
+    assert release.status == "reserved"
+    (folder,) = runs_folder().iterdir()
+
+    # Resume in the same window, then close it in the middle: it asks, and pauses.
+    press(window, "train_resume")
+    before = going.step
+    qtbot.waitUntil(lambda: going.step > before + 100, timeout=PATIENT)
+    told = answer("no")
+    window.close()
+    assert "If you pause it, it goes on later at no further cost." in told[-1]
+    assert window.isVisible()
+    answer("pause")
+    window.close()
+    gone(window, qtbot)
+    assert [r.status for r in releases()] == ["reserved"]
+    assert not (tmp_path / "net").exists()
+
+    # Another window offers it as soon as the table is open.
+    again = second()
+    press(again, "sample_breast-cancer")
+    idle(again)
+    assert "is paused after" in again.statusBar().currentMessage()
+    press(again, "rail_train")
+    with Ledger.read() as book:
+        taken = book.steps_taken(release.release_id)
+    assert 200 < taken < 1800
+    assert f"is paused after {taken:,} of 1,800 steps" in said(again, "train_paused")
+    press(again, "train_resume")
+    going = again.page.going
+    first = going.epsilon.points[1]
+    assert first[0] == taken
+    assert 0 < first[1] < 3, "ε continues where it was"
+    idle(again)
+    idle(again)
+    epsilons = going.epsilon.points
+    assert [v for _, v in epsilons] == sorted(v for _, v in epsilons)
+    assert epsilons[-1][0] == 1800
+
+    # It ended as an uninterrupted run would: one charge, all steps, the very noise.
+    (final,) = releases()
+    assert (final.release_id, final.status, final.epsilon) == (release.release_id, "charged", release.epsilon)
+    assert final.epsilon <= 3
+    assert f"Charged ε = {at_most(final.epsilon)}" in said(again, "train_outcome")
+    assert read_card(tmp_path / "net")["training"]["steps"] == 1800
+    assert verify_model(tmp_path / "net") == []
+    with (tmp_path / "net" / "private" / "metrics.csv").open(newline="", encoding="utf-8") as stream:
+        steps = [int(line["step"]) for line in csv.DictReader(stream)]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 1800
+    assert not folder.exists()
+    idle(again)
+    assert not again.findChild(QWidget, "train_resume").isVisible()
+
+
+@pytest.mark.slow
+def test_a_quiet_run_shows_nothing_private_and_who_cancels_it_pays_for_its_steps(
+    window, qtbot, press, idle, answer, tmp_path
+):
+    to_train(window, qtbot, press, idle, tmp_path, epochs="2000")
+    box = window.findChild(QCheckBox, "train_quiet")
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
+    assert "pays for its steps alone" in said(window, "train_quiet_words")
+    told = answer("yes")
+    press(window, "train_start")
+    going = window.page.going
+    qtbot.waitUntil(lambda: going.step > 300, timeout=PATIENT)
+    assert "pays for its steps alone" in told[-1]
+    assert going.loss.points == ()
+    assert not going.loss.isVisible()
+    assert not going.norms.isVisible()
+    assert window.page.job is not None
+    assert not window.page.job.exposed
+    press(window, "train_cancel")
+    qtbot.waitUntil(lambda: not window.page.running, timeout=PATIENT)
+    idle(window)
+    idle(window)
+    (release,) = releases()
+    assert release.status == "settled"
+    assert 0 < release.epsilon < 2
+    assert window.session.account.spent == release.epsilon
+    assert "stays charged, as so many steps were taken" in said(window, "train_outcome")
+    assert list(runs_folder().iterdir()) == []
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_where_the_accuracy_went_is_one_click_and_charges_nothing(window, qtbot, press, idle, tmp_path):
+    to_train(window, qtbot, press, idle, tmp_path, epochs="20")
+    press(window, "train_where")
+    assert not window.findChild(QWidget, "train_where").isEnabled()
+    chart = window.page.going.where
+    qtbot.waitUntil(lambda: bool(chart.stages), timeout=PATIENT)
+    assert chart.isVisible()
+    assert [name for name, _, _ in chart.stages] == ["no privacy", "clipped", "clipped and noisy"]
+    plain, clipped, noisy = (accuracy for _, accuracy, _ in chart.stages)
+    assert plain > 0.9
+    assert clipped > 0.85
+    assert noisy > 0.5
+    assert "nothing is released or charged" in chart.accessibleName()
+    assert any(
+        badge.text() == "PRIVATE – NOT FOR RELEASE" and badge.isVisible() for badge in window.findChildren(QLabel)
+    )
+    idle(window)
+    assert releases() == []
+    assert list(tmp_path.iterdir()) == []
+    retype(window, qtbot, "train_logistic_epochs", "21")
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)

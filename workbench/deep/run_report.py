@@ -1,0 +1,126 @@
+"""How a training run goes: what is said of it, and the private table of its metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from workbench.deep.clipping import StepSums
+from workbench.deep.memory import MemoryWatch
+from workbench.deep.plan import Schedule
+from workbench.privacy.accounting.event import Cost
+from workbench.signals.events import Budget, Emit, Memory, Metric, Progress, Spread
+
+REPORTS = 200
+"""Most rows of the metrics table, evenly over the run."""
+
+MEASURED = 10 * REPORTS
+"""Steps whose loss and accuracy are computed, about: more would only cost time."""
+
+NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Edges of the histogram of gradient norms, in units of the clipping norm."""
+
+_ALWAYS, _BETWEEN = 200, 0.05
+"""The first steps are all told of; later ones at this distance in seconds, which an eye cannot tell from always."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of the metrics table; loss and accuracy are means over the rows drawn since the last, and private.
+
+    ``None`` where every batch since the last record was empty.
+    """
+
+    step: int
+    epoch: float
+    loss: float | None
+    accuracy: float | None
+    epsilon: float
+    memory_bytes: int
+
+
+@dataclass(eq=False)
+class RunReport:
+    """Says how a run goes, and keeps its metrics."""
+
+    schedule: Schedule
+    whole: Cost
+    emit: Emit
+    watch: MemoryWatch
+    predicted: int
+    _records: list[Record] = field(default_factory=list)
+    _rows: int = 0
+    _loss: float = 0.0
+    _correct: int = 0
+    _told: float = 0.0
+    _norms: list[Tensor] = field(default_factory=list)
+
+    def hear_norms(self, squares: Tensor) -> None:
+        """Take the squared norms (b, K) of the rows of a step, layer by layer; private."""
+        self._norms.append(squares.sum(1).sqrt())
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The rows of the metrics table so far."""
+        return tuple(self._records)
+
+    def go_on(self, former: Sequence[Record]) -> None:
+        """Begin with what an earlier part of the run has recorded."""
+        self._records = list(former)
+
+    def after(self, step: int, sums: StepSums, epsilon: float) -> None:
+        """Take note of a step."""
+        self._rows, self._loss, self._correct = (
+            self._rows + sums.rows,
+            self._loss + sums.loss,
+            self._correct + sums.correct,
+        )
+        steps = self.schedule.steps
+        # Evenly spaced: step t is reported when t·REPORTS/steps passes a whole number, and so is the last.
+        due = step * REPORTS // steps > (step - 1) * REPORTS // steps or step == steps
+        now = time.monotonic()
+        if due or step <= _ALWAYS or now - self._told >= _BETWEEN:
+            self._told = now
+            self._tell(step, epsilon)
+        if due:
+            self._record(step, epsilon)
+
+    def _tell(self, step: int, epsilon: float) -> None:
+        steps = self.schedule.steps
+        self.watch.look()
+        self.emit(Progress(step, steps, "training steps"))
+        cap = self.schedule.cap or self.whole.epsilon
+        self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
+        before = self.watch.before
+        now, peak, predicted = (before + size for size in (self.watch.now, self.watch.peak, self.predicted))
+        self.emit(Memory(now, peak, predicted, device=self.watch.device, before=before))
+
+    def _record(self, step: int, epsilon: float) -> None:
+        loss = accuracy = None
+        if self._rows:
+            loss, accuracy = self._loss / self._rows, self._correct / self._rows
+            self.emit(Metric("loss", step, loss))
+            self.emit(Metric("accuracy", step, accuracy))
+        if self._norms:
+            ratios = torch.cat(self._norms).double().cpu() / self.schedule.clip
+            ratios = ratios[ratios > 0]  # an empty row has no gradient
+            bins = torch.bucketize(ratios, torch.tensor(NORM_EDGES, dtype=torch.float64))
+            counts = torch.bincount(bins, minlength=len(NORM_EDGES) + 1)
+            self.emit(Spread("norms", step, NORM_EDGES, tuple(counts.tolist())))
+            self._norms = []
+        self._records.append(Record(step, self.schedule.epoch(step), loss, accuracy, epsilon, self.watch.now))
+        self._rows, self._loss, self._correct = 0, 0.0, 0
+
+    def finish(self, step: int, epsilon_at: Callable[[int], float]) -> tuple[Record, ...]:
+        """Return the records up to ``step``, the last one, with ε from the finished curve."""
+        if step and (not self._records or self._records[-1].step < step):
+            self._record(step, 0.0)
+        whole = float(self.whole.epsilon)
+        return tuple(
+            Record(r.step, r.epoch, r.loss, r.accuracy, min(whole, epsilon_at(r.step)), r.memory_bytes)
+            for r in self._records
+        )

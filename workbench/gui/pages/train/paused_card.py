@@ -1,0 +1,66 @@
+"""The offer to go on with a training that was interrupted, or to give it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+
+from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.formatting import at_most
+
+if TYPE_CHECKING:
+    from workbench.release.model.paused_training import PausedTraining
+
+
+class PausedCard(Card):
+    """One sentence, Resume and Give up; hidden where no run is paused.
+
+    Attributes:
+        run: the run that is offered.
+
+    Signals:
+        resume_asked, give_up_asked: the button was pressed.
+    """
+
+    resume_asked = Signal()
+    give_up_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(pad=12)
+        self.run: PausedTraining | None = None
+        self._text = label("", wrap=True, name="train_paused")
+        resume = button("Resume", "train_resume", tip="Go on from the checkpoint; this charges nothing more")
+        resume.clicked.connect(self.resume_asked)
+        leave = button("Give up…", "train_give_up", "link", tip="End this run for good and remove its checkpoint")
+        leave.clicked.connect(self.give_up_asked)
+        line = row(label("⏸", "accent"))
+        line.addWidget(self._text, 1)
+        line.addWidget(resume)
+        line.addWidget(leave)
+        self.body.addLayout(line)
+        self.hide()
+
+    def show_run(self, run: PausedTraining | None, *, running: bool) -> None:
+        """Offer ``run``, unless another one is going on."""
+        self.run = run
+        self.setVisible(run is not None and not running)
+        if run is not None:
+            self._text.setText(
+                f"{run.plan.architecture.title} is paused after {run.taken:,} of {run.steps:,} steps "
+                f"(ε = {at_most(run.spent)} of {at_most(run.epsilon)}, which stays reserved)."
+            )
+
+
+def give_up_question(run: PausedTraining) -> str:
+    """Return what giving a run up costs."""
+    if run.shown:
+        return (
+            f"Nothing is released, and the whole ε = {at_most(run.epsilon)} stays charged: private figures of this run "
+            "were shown. Going on with it costs no more than that."
+        )
+    back = run.epsilon - run.spent
+    return (
+        f"Nothing is released. Its {run.taken:,} steps cost ε = {at_most(run.spent)}; "
+        f"you get back ε = {at_most(back)}, because no private figure was shown."
+    )

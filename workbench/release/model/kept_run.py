@@ -1,0 +1,319 @@
+"""The checkpoint of a training run on the disk: a folder for its owner alone, beside nothing that is published.
+
+It holds ``checkpoint.json`` and the safetensors file that it names, by which the run goes on after a pause or a crash.
+What stands in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an
+older copy of the folder gives no step back (:mod:`workbench.deep.checkpoint` says why that is what keeps ε true).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from workbench.params import InputError, WorkbenchError
+from workbench.params.codec import read_json
+from workbench.paths import user_data
+from workbench.release.atomic import PartFile, sync_folder, write_error
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.processes import still_runs
+from workbench.release.ledger.records import Release
+from workbench.release.parts import PRIVATE
+
+if TYPE_CHECKING:
+    from workbench.deep.checkpoint import RunState
+
+STATE, FORMAT = "checkpoint.json", 1
+_TENSORS = ".safetensors"
+_MOST_BYTES = 2**31
+
+RESUMABLE = "resumable"
+"""Key of a reservation by a run that keeps checkpoints: it is never void once a step of it was counted."""
+
+
+def runs_folder() -> Path:
+    """Return the folder of the checkpoints: among the program's own files, so that none is published by mistake."""
+    return user_data() / PRIVATE / "runs"
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a checkpoint says of its run besides the state; private, as it stands in the checkpoint's folder.
+
+    Attributes:
+        release_id: the ledger's name of it.
+        request: digest of what was asked for.
+        content: the ledger's keyed mark of the table.
+        steps: of the whole run.
+        told: what was asked for as plain values, so that a window can offer to go on.
+    """
+
+    release_id: str
+    request: str
+    content: str
+    steps: int
+    told: dict[str, Any]
+
+
+class KeptRun:
+    """One run's :class:`~workbench.deep.checkpoint.Keeper`.
+
+    Attributes:
+        facts: what the checkpoint says of the run; without a release until its cost is reserved.
+        folder: where the checkpoint stands.
+        state: the state to go on from; ``None`` for a run that begins.
+        shown: whether private figures of the run were shown by now.
+        paused: whether the state of the steps that were taken is kept, so that the run can go on.
+    """
+
+    def __init__(self, ledger: Ledger, facts: RunFacts, folder: Path | None, state: RunState | None = None) -> None:
+        """Make it; nothing is written yet."""
+        self._ledger, self.facts, self._folder, self.state = ledger, facts, folder, state
+        self._tensors = ""
+        self.shown: Callable[[], bool] = lambda: True
+        self.paused = state is not None
+
+    @classmethod
+    def begin(cls, ledger: Ledger, request: str, content: str, told: dict[str, Any], folder: Path | None) -> Self:
+        """Return a run that begins; its checkpoint goes into ``folder``, or among the program's own files."""
+        if folder is not None and os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError("the folder of the checkpoint exists already", str(folder), "name a new one")
+        _clear_ended(ledger)
+        return cls(ledger, RunFacts("", request, content, 0, told), folder)
+
+    @classmethod
+    def resume(cls, ledger: Ledger, folder: Path, request: str, content: str) -> Self:
+        """Return the run whose checkpoint stands in ``folder``.
+
+        Raises:
+            InputError: there is none, it is damaged, it is of another request, table or ledger, or its run has ended.
+        """
+        from workbench.deep.checkpoint import RunState
+
+        facts, raw = _read(folder)
+        where = str(folder)
+        release = ledger.release(facts.release_id)
+        if release is None:
+            raise InputError("this ledger does not know the run of the checkpoint", where, "name its ledger")
+        if release.status != "reserved":
+            raise InputError(f"the run of this checkpoint has ended: it is {release.status}", where, "start a new run")
+        if facts.content != content:
+            raise InputError("the checkpoint is of another table", where, "give the table that the run began with")
+        if facts.request != request:
+            raise InputError(
+                "the checkpoint is of a run that was asked for otherwise", where, "repeat the command that began it"
+            )
+        state = RunState.of(_tensors_of(folder, raw), raw["state"], where)
+        return cls(ledger, facts, folder, state)
+
+    @property
+    def folder(self) -> Path:
+        """Where the checkpoint stands."""
+        return self._folder or runs_folder() / self.facts.release_id
+
+    @property
+    def counted(self) -> int:
+        """Steps that count as taken."""
+        return self._ledger.steps_taken(self.facts.release_id) if self.facts.release_id else 0
+
+    def details(self) -> dict[str, Any]:
+        """Return what the ledger's record of the run says of its checkpoint."""
+        return {RESUMABLE: True, **({} if self._folder is None else {"checkpoint": str(self._folder.absolute())})}
+
+    def reserved(self, release_id: str, steps: int, noise: float) -> None:
+        """Take note of what the ledger calls the run, of its steps and of its noise multiplier."""
+        told = {**self.facts.told, "noise": noise}
+        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, told)
+
+    def claim(self, steps: int) -> None:
+        """Count ``steps`` more as taken, before the first of them is.
+
+        Raises:
+            InputError: the ledger cannot be written, or the run has no so many steps left.
+        """
+        self._ledger.count_steps(self.facts.release_id, steps, self.facts.steps)
+        self.paused = False
+
+    def give_back(self, steps: int) -> None:
+        """Count ``steps`` fewer: none of them was taken. From here on the run can go on without a loss."""
+        self._ledger.count_steps(self.facts.release_id, -steps, self.facts.steps)
+        self.paused = True
+
+    def save(self, state: RunState) -> None:
+        """Keep ``state`` durably in place of the former one.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        folder = self.folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.chmod(folder, 0o700)
+            self._tensors = f"step-{state.step}{_TENSORS}"
+            _write(folder / self._tensors, state.tensors())
+            raw = {
+                "format": FORMAT,
+                "release_id": self.facts.release_id,
+                "request": self.facts.request,
+                "content": self.facts.content,
+                "steps": self.facts.steps,
+                "told": self.facts.told,
+                "shown": self.shown(),
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "tensors": self._tensors,
+                "state": state.facts(),
+            }
+            # The rename of this file is the moment at which the new state is the one that counts.
+            _write(folder / STATE, (json.dumps(raw, indent=1) + "\n").encode())
+            for stale in folder.glob(f"step-*{_TENSORS}"):
+                if stale.name != self._tensors:
+                    stale.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_error(error, folder) from None
+
+    def remove(self) -> None:
+        """Remove the checkpoint of a run that has ended, and its count of steps."""
+        if self.facts.release_id:
+            remove(self.folder)
+            self._ledger.forget_steps(self.facts.release_id)
+
+
+@dataclass(frozen=True)
+class PausedRun:
+    """A run that can go on.
+
+    Attributes:
+        folder: where its checkpoint stands.
+        facts: what it says of the run.
+        release: the ledger's record of it.
+        taken: steps that count as taken.
+        shown: whether private figures of it may have been shown.
+        time: when the checkpoint was written.
+    """
+
+    folder: Path
+    facts: RunFacts
+    release: Release
+    taken: int
+    shown: bool
+    time: datetime
+
+
+def paused_runs(ledger: Ledger, content: str | None = None) -> tuple[PausedRun, ...]:
+    """Return the runs among the program's own files that can go on, newest first; changes nothing.
+
+    Args:
+        ledger: where they are reserved.
+        content: the mark of a table: only its runs; ``None`` for all.
+    """
+    found = []
+    for path in runs_folder().glob(f"*/{STATE}"):
+        with contextlib.suppress(WorkbenchError):  # a damaged one is nothing to go on from
+            run = run_at(ledger, path.parent)
+            if run is not None and content in (None, run.facts.content):
+                found.append(run)
+    return tuple(sorted(found, key=lambda run: (run.time, run.folder), reverse=True))
+
+
+def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
+    """Return the run whose checkpoint stands in ``folder``; ``None`` if it has ended or still goes on.
+
+    Raises:
+        InputError: there is no checkpoint, or it is damaged.
+    """
+    facts, raw = _read(folder)
+    release = ledger.release(facts.release_id)
+    if release is None or release.status != "reserved" or _goes_on(release):
+        return None
+    taken = ledger.steps_taken(facts.release_id)
+    # After a crash more may have been shown than the checkpoint knows of.
+    shown = bool(raw["shown"]) or (bool(release.body.get("watched")) and taken > raw["state"]["step"])
+    return PausedRun(folder, facts, release, taken, shown, datetime.fromisoformat(raw["time"]))
+
+
+def _goes_on(release: Release) -> bool:
+    process = release.body.get("process", {})
+    return process.get("pid") != os.getpid() and still_runs(process)
+
+
+def _clear_ended(ledger: Ledger) -> None:
+    """Remove the checkpoints of runs that this ledger knows to have ended, and that were killed before they did so."""
+    for path in runs_folder().glob(f"*/{STATE}"):
+        release = ledger.release(path.parent.name)
+        if release is not None and release.status != "reserved":
+            remove(path.parent)
+            ledger.forget_steps(release.release_id)
+
+
+def remove(folder: Path) -> None:
+    """Remove a checkpoint, and nothing else that lies beside it."""
+    if not (folder / STATE).is_file() and not any(folder.glob(f"step-*{_TENSORS}")):
+        return
+    for path in _own_files(folder):
+        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # something else lies there
+        folder.rmdir()
+
+
+def has_checkpoint(release: Release) -> bool:
+    """Return whether an unfinished run has a checkpoint to go on from."""
+    return bool(release.body.get(RESUMABLE)) and (checkpoint_of(release) / STATE).is_file()
+
+
+def checkpoint_of(release: Release) -> Path:
+    """Return the folder of a run's checkpoint."""
+    given = release.body.get("checkpoint")
+    return Path(given) if given else runs_folder() / release.release_id
+
+
+def release_of(folder: Path) -> str:
+    """Return the ledger's name of the run whose checkpoint stands in ``folder``.
+
+    Raises:
+        InputError: there is none.
+    """
+    return _read(folder)[0].release_id
+
+
+def _own_files(folder: Path) -> Iterator[Path]:
+    yield folder / STATE
+    yield from folder.glob(f"step-*{_TENSORS}")
+
+
+def _write(path: Path, data: bytes) -> None:
+    with PartFile(path, private=True) as part:
+        part.stream.write(data)
+        part.publish()
+    sync_folder(path.parent)
+
+
+def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
+    """Return what a checkpoint says."""
+    path = folder / STATE
+    if not path.is_file():
+        raise InputError("there is no checkpoint in this folder", str(folder), "name the folder that the run told of")
+    raw = read_json(path, "checkpoint")
+    try:
+        if raw["format"] != FORMAT:
+            raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
+        datetime.fromisoformat(raw["time"])
+        bool(raw["shown"]), int(raw["state"]["step"])
+        texts = [str(raw[key]) for key in ("release_id", "request", "content")]
+        return RunFacts(texts[0], texts[1], texts[2], int(raw["steps"]), dict(raw["told"])), raw
+    except (KeyError, TypeError, ValueError):
+        raise InputError("the checkpoint is damaged", str(folder), "put back a whole copy") from None
+
+
+def _tensors_of(folder: Path, raw: dict[str, Any]) -> bytes:
+    path = folder / Path(str(raw.get("tensors", ""))).name
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError("the checkpoint is larger than 2 GiB", str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"the checkpoint cannot be read: {error.strerror}", str(path)) from None
