@@ -19,6 +19,7 @@ from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     COARSE,
     INTEGER_ORDERS,
+    MOST_STEPS,
     event_of,
     loss,
     most_steps,
@@ -26,11 +27,13 @@ from workbench.privacy.accounting.accountant import (
     quick_loss,
     renyi,
     renyi_of_integers,
+    steps_of,
     within,
 )
 from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.gaussian import gaussian_delta
+from workbench.privacy.accounting.run_curves import TrainingRun, heat_map, values_of, with_value
 from workbench.privacy.accounting.self_composition import composed_with_itself
 from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Event, Progress
@@ -323,6 +326,18 @@ def test_any_number_of_steps_is_composed_in_bounded_time():
         found = loss(event, 1e-5, "pld", COARSE)
         assert time.perf_counter() - began < 30
         assert 0 < found.epsilon <= 1.001 * quick_loss(event, 1e-5).epsilon
+
+
+@pytest.mark.parametrize("run", [(10**9, 64, 60), (60_000, 1, 15_000), (10**9, 1, 1)])
+def test_curves_of_the_longest_runs_stay_within_what_is_accepted(run: tuple[int, int, int]):
+    rows, batch, epochs = run
+    longest = TrainingRun(rows, batch, 1.0, epochs, 1e-5)
+    for axis in ("rows", "batch", "epochs"):
+        values = values_of(longest, axis)
+        assert getattr(longest, axis) in values
+        steps = [with_value(longest, axis, v) for v in values]
+        assert max(steps_of(r.rows, r.batch, r.epochs) for r in steps) <= MOST_STEPS
+    assert len(heat_map(longest).batches) > 1
 
 
 @pytest.mark.parametrize(("rate", "steps"), [(0.01, 11), (0.3, 40), (1.0, 25)])

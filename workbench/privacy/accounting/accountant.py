@@ -28,6 +28,9 @@ ACCOUNTANTS = ("pld", "rdp", "rdp-classic")
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
 """Noise multipliers that the accountants accept."""
 
+MOST_STEPS = 10**9
+"""Steps of a run that the accountants accept."""
+
 FINE, COARSE = 2**-13, 2**-11
 """Width of a cell of the privacy loss grid, relative to the RDP bound on ε: for figures, and for live curves.
 
@@ -39,6 +42,9 @@ _MOST_PLD_EPSILON = 10_000.0
 
 MOST_CELLS = 2**17
 """Cells of the grid of one step's privacy loss."""
+
+_LONGER = 16
+"""So many times the cells of one step the whole run may have."""
 
 INTEGER_ORDERS = np.array([*range(2, 64), 128, 256, 512, 1024], dtype=np.float64)
 """Rényi orders at which a subsampled step has a closed form."""
@@ -209,7 +215,7 @@ def _check(event: PoissonGaussian, delta: float, accountant: str) -> None:
             f"noise multiplier = {event.noise_multiplier} is not between {LEAST_NOISE:g} and {MOST_NOISE:g}",
             mend="give a σ such as 1",
         )
-    if isinstance(event.steps, bool) or not 0 <= event.steps <= 10**9:
+    if isinstance(event.steps, bool) or not 0 <= event.steps <= MOST_STEPS:
         raise ParameterError(f"{event.steps} steps is not a whole number up to 1e9", mend="use fewer epochs")
     if not 0 < delta < 1:
         raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-5")
@@ -299,7 +305,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     if not 0 < bound.epsilon <= _MOST_PLD_EPSILON or delta < 10 * rounding:
         return _improved(*renyi(event), delta)
     if cell is not None:
-        epsilon = _composed(event, cell, delta - rounding)
+        epsilon = _composed(event, cell, delta - rounding, cells)
         return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
     # One step's loss reaches about ln(1 + q·(e^r − 1)), r = 1/(2σ²) + 10/σ: it has to fit on the grid as well.
     reach = 0.5 / event.noise_multiplier**2 + 10 / event.noise_multiplier
@@ -309,7 +315,7 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
         aimed = epsilon
         # A power of two, so that runs of similar length share the distribution of their step.
         cell = 2.0 ** math.floor(math.log2(max(resolution * aimed, least_cell)))
-        epsilon = _composed(event, cell, delta - rounding)
+        epsilon = _composed(event, cell, delta - rounding, cells)
         if epsilon <= best.epsilon:
             best = Loss(epsilon, discretisation=cell)
         if cell <= least_cell or not 0 < epsilon < aimed / 4:
@@ -317,12 +323,15 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     return best
 
 
-def _composed(event: PoissonGaussian, cell: float, delta: float) -> float:
+def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> float:
     one = _pld_of_one(event.sample_rate, event.noise_multiplier, cell)
     check_here()
-    composed = composed_with_itself(one, event.steps)
+    composed = composed_with_itself(one, event.steps, _LONGER * cells)
     check_here()
-    return math.inf if composed is None else float(composed.get_epsilon_for_delta(delta))
+    if composed is None:
+        return math.inf
+    with np.errstate(over="ignore"):  # a quotient that overflows is an ε of infinity, and not used
+        return float(composed.get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from workbench.privacy.accounting.accountant import (
     INTEGER_ORDERS,
     LEAST_NOISE,
     MOST_NOISE,
+    MOST_STEPS,
     event_of,
     loss,
     quick_loss,
@@ -105,9 +106,11 @@ def values_of(run: TrainingRun, axis: str, points: int | None = None) -> tuple[f
     low, high = present / REACH, present * REACH
     match axis:
         case "rows":
-            low = max(low, run.batch)
+            low, high = max(low, run.batch), min(high, run.batch * (MOST_STEPS // run.epochs))
         case "batch":
-            high = min(high, run.rows)
+            low, high = max(low, math.ceil(run.rows / (MOST_STEPS // run.epochs))), min(high, run.rows)
+        case "epochs":
+            high = min(high, MOST_STEPS // -(-run.rows // run.batch))
         case "sigma":
             low, high = max(low, 0.3, LEAST_NOISE), min(high, MOST_NOISE)
         case "delta":

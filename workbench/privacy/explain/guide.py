@@ -89,7 +89,9 @@ QUESTIONS: tuple[Question, ...] = (
                 1.0,
                 0.5,
             ),
-            Answer("some", "Some facts about some people", "This is the usual case: the range stays as it is.", 1.0, 1.0),
+            Answer(
+                "some", "Some facts about some people", "This is the usual case: the range stays as it is.", 1.0, 1.0
+            ),
             Answer(
                 "little",
                 "Little: the facts are hard to find elsewhere",
