@@ -138,23 +138,6 @@ def test_fewer_figures_are_nearer_and_a_larger_epsilon_brings_them_nearer(ready,
     assert statuses() == []
 
 
-def test_the_most_frequent_value_is_forecast_released_and_shown(ready, hands, press, idle, release, target):
-    press(ready, "statistics_none")
-    idle(ready)
-    hands.click_cell(TABLE, "age", "Most frequent")  # numbers have none
-    idle(ready)
-    assert asked(ready) == []
-    hands.click_cell(TABLE, "sex", "Most frequent")
-    idle(ready)
-    assert asked(ready) == [("mode", "sex")]
-    assert hands.cell(TABLE, "sex", "Most frequent") == "lead ≥ 3"
-    release()
-    (line,) = csv.DictReader(target.read_text("utf-8").splitlines())
-    assert line["statistic"] == "mode"
-    assert line["value"] in ("female", "male")
-    assert statuses() == ["charged"]
-
-
 def test_bins_are_typed_and_a_wrong_number_is_refused(ready, hands, idle):
     assert hands.cell(TABLE, "age", "Bins") == "auto"
     hands.type_in_cell(TABLE, "age", "Bins", "8")
