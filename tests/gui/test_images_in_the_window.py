@@ -87,6 +87,8 @@ def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
     assert not bayes.isEnabled()
     assert bayes.toolTip() == "Naive Bayes learns from tables; networks alone learn from images."
     assert network.isEnabled()
+    fields = {name: images.findChild(QWidget, f"train_scatter_linear_{name}").text() for name in ("batch", "clip")}
+    assert fields == {"batch": "30", "clip": "0.1"}  # an eighth of the rows at most; what did well on public images
 
 
 def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
@@ -109,16 +111,10 @@ def says_for_tables(window: QWidget, name: str) -> bool:
     return FOR_TABLES in [*told, *(one.accessibleName() for one in labels if one.objectName() == f"note_{name}")]
 
 
-def test_pages_that_showed_a_table_say_that_they_are_for_tables(window, press, idle, digits) -> None:
-    press(window, "sample_iris")
-    idle(window)
-    for name in ("protect", "release"):
-        window.show_page(name)
-    window.open(str(digits))
-    idle(window)
+def test_pages_for_tables_say_so(images, press) -> None:
     for name in ("protect", "release", "utility"):
-        window.show_page(name)
-        assert says_for_tables(window, name), name
+        images.show_page(name)
+        assert says_for_tables(images, name), name
 
 
 @pytest.mark.slow  # it waits for what every page works out of a table
@@ -162,6 +158,7 @@ def test_packed_files_that_can_be_dropped_are_those_that_are_read() -> None:
 def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> None:
     read = images.findChild(QWidget, "images_read")
     assert not read.isEnabled()
+    assert not images.findChild(QWidget, "images_image_size").isEnabled()  # of class folders alone
     retype(images, qtbot, "images_classes", "a,b,c,d,e,f,g,h,i,j")
     press(images, "images_read")
     idle(images)
@@ -194,7 +191,8 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
     press(images, "train_test_choose")
     idle(images)
-    assert "40 images" in images.findChild(QWidget, "train_test_told").accessibleName()
+    told = images.findChild(QWidget, "train_test_told").accessibleName()
+    assert told == "40 images of t10k-images-idx3-ubyte, declared public"
     retype(images, qtbot, "train_folder", str(tmp_path / "net"))
     qtbot.waitUntil(lambda: images.page.primary.isEnabled())
     assert text_of(images, "fact_sigma").startswith("σ = ")
@@ -217,3 +215,47 @@ def test_a_network_is_trained_on_images_and_tested_on_public_ones(
     press(images, "train_show_release")
     assert images.findChild(QWidget, "released_1_verify").isVisible()
     assert text_of(images, "release_past_title") == "RELEASED OF THESE IMAGES"
+
+
+@pytest.mark.slow  # a pause of a table's run is in the default suite
+@needs_torch
+def test_a_run_on_images_is_paused_found_again_and_resumed(
+    images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
+) -> None:
+    press(images, "rail_train")
+    press(images, "train_model_logistic")
+    for name, text in (("epochs", "900"), ("batch", "60")):
+        retype(images, qtbot, f"train_logistic_{name}", text)
+    test = digits / "t10k-images-idx3-ubyte"
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
+    press(images, "train_test_choose")
+    idle(images)
+    retype(images, qtbot, "train_folder", str(tmp_path / "net"))
+    qtbot.waitUntil(lambda: images.page.primary.isEnabled())
+    answer("yes")
+    press(images, "train_start")
+    qtbot.waitUntil(lambda: len(images.page.going.accuracy.points) > 0)
+    press(images, "train_pause")
+    idle(images)
+    idle(images)
+    assert not (tmp_path / "net").exists()
+    images.open("sample:iris")  # another dataset: the run is not offered there
+    idle(images)
+    assert images.session.paused == ()
+    images.open(str(digits))  # the same images, named by their folder
+    idle(images)
+    press(images, "rail_train")
+    assert "is paused after" in text_of(images, "train_paused")
+    press(images, "train_resume")
+    assert "public test images: choose the same ones first" in text_of(images, "banner_text")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(digits))
+    press(images, "train_test_choose")
+    idle(images)
+    press(images, "train_resume")
+    idle(images)
+    idle(images)
+    assert verify_model(tmp_path / "net") == []
+    assert "3,600 steps: all epochs" in text_of(images, "train_outcome")
+    with Ledger.open() as book:
+        assert [release.status for release in book.releases(images.session.account.dataset)] == ["charged"]
+    assert images.session.account.spent <= 1

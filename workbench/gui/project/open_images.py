@@ -32,12 +32,12 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
-    from workbench.data.images.read import ImageOptions, read_images
+    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
     declared = options or ImageOptions()
     images = read_images(source, declared, emit=emit, cancel=cancel)
     cancel.check()
-    return OpenImages(images, source, declared)
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source))
 
 
 def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:

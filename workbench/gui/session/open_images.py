@@ -21,11 +21,15 @@ class OpenImages:
         table: the images as rows: what the ledger knows them by.
         source: the path they were read from.
         options: what the person declared about them.
+        folder: whether the source is a folder.
+        resizable: whether it holds class folders, whose images may be resized and made grey.
     """
 
     table: ImageSet
     source: str
     options: ImageOptions
+    folder: bool = False
+    resizable: bool = False
 
     @property
     def title(self) -> str:

@@ -68,6 +68,8 @@ class ImagesPanel(QWidget):
             self._facts.show_line(key, name, value)
         self._taken.setText(TAKEN.format(taken=images.taken))
         self._taken.setVisible(bool(images.taken))
+        for key in ("image_size", "grey"):
+            self._form.field(key).setEnabled(opened.resizable)
         self._shown = opened.options
         self._form.set_value(opened.options)
         self._edited()

@@ -102,7 +102,7 @@ class ModelForms(Card):
         for name, form in self._forms.items():
             entry = self._models[name]
             if isinstance(entry, Network):
-                form.set_value(first_plan(name, rows, epsilon))
+                form.set_value(first_plan(entry, rows, epsilon, images=images))
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
 

@@ -45,22 +45,17 @@ def torch_missing() -> bool:
     return importlib.util.find_spec(TORCH) is None
 
 
-def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
-    """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
+def first_plan(network: Network, rows: int, epsilon: Decimal, *, images: bool = False) -> DpSgdPlan:
+    """Return a plan to begin with for ``rows`` rows of a table or images: all of it follows from public figures."""
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.delta_limit import safe_delta
 
-    batch = max(1, min(256, rows // 8))
-    return DpSgdPlan(
-        network=network,
-        epsilon=float(epsilon),
-        delta=safe_delta(rows),
-        batch=batch,
-        epochs=20,
-        lr=0.5,
-        clip=1.0,
-        device="auto",
-    )
+    usual = {"batch": 256, "epochs": 20, "lr": 0.5, "clip": 1.0}
+    if images:
+        usual |= dict(network.on_images)
+    usual["batch"] = max(1, min(int(usual["batch"]), rows // 8))
+    told = {"network": network.name, "epsilon": float(epsilon), "delta": safe_delta(rows), "device": "auto"}
+    return DpSgdPlan.from_plain({**told, **usual})
 
 
 def first_parameters(chosen: Learner, rows: int, epsilon: Decimal) -> Parameters:

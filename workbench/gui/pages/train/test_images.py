@@ -13,7 +13,7 @@ from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Elided, button, label, row
-from workbench.gui.widgets.dialogs import ask_for_images
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -21,7 +21,8 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
 
-NONE = "none: the accuracy is private"
+NONE = "nothing"
+TITLE = "Choose public test images"
 
 
 class TestImages(QWidget):
@@ -66,20 +67,23 @@ class TestImages(QWidget):
         self._drop.setEnabled(not locked)
 
     def _ask(self) -> None:
-        path, opened = ask_for_images(self, "Choose public test images"), self._session.images
-        if not path or opened is None:
+        opened = self._session.images
+        assert opened is not None
+        path = ask_for_folder(self, TITLE) if opened.folder else ask_for_images(self, TITLE)
+        if not path or self._session.images is not opened:
             return
 
         def show(found: ImageSet) -> None:
             if self._session.images is opened:
-                self._show(found, f"{found.rows:,} images of {Path(path).name}, public")
+                told = f"{found.rows:,} images"
+                self._show(found, told, f"{told} of {Path(path).name}, declared public")
 
         job = Job("Reading test images", lambda emit, cancel: read_test(opened, path, emit, cancel))
         self._jobs.start(job, key="test images", on_result=show)
 
-    def _show(self, images: ImageSet | None, told: str) -> None:
+    def _show(self, images: ImageSet | None, told: str, in_full: str = "") -> None:
         self.images = images
-        self._told.set_whole(told)
+        self._told.set_whole(told, in_full)
         self._drop.setVisible(images is not None)
         self.changed.emit()
 
