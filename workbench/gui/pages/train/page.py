@@ -76,7 +76,7 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
         self.before.changed.connect(self.refresh)
-        self.test.changed.connect(self.refresh)
+        self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
         self._study_handle: JobHandle | None = None
         self.paused.resume_asked.connect(self._resume)

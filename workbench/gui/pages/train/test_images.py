@@ -21,12 +21,12 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.data.images.image_set import ImageSet
 
-NONE = "nothing"
+NONE = "none"
 TITLE = "Choose public test images"
 
 
 class TestImages(QWidget):
-    """One line: which public images the network is tested with, and the button that chooses them.
+    """One line: which public images the network is tested with, and a button to choose them.
 
     Attributes:
         images: those that were chosen; ``None`` where there are none.
@@ -45,14 +45,15 @@ class TestImages(QWidget):
         self._session, self._jobs = session, jobs
         self._told = Elided(NONE, "muted", name="train_test_told")
         self._choose = button(
-            "Public test images…",
+            "Choose…",
             "train_test_choose",
             tip="Choose only images that are public: the accuracy on them goes on the model's card",
+            accessible="Choose public test images",
         )
         self._choose.clicked.connect(self._ask)
         self._drop = button("×", "train_test_drop", "link", tip="Test with none", accessible="Test with none")
         self._drop.clicked.connect(self.forget)
-        line = row(label("tested with", "muted"), self._told, self._drop, self._choose)
+        line = row(label("public test images", "muted"), self._told, self._drop, self._choose)
         line.setStretch(1, 1)
         self.setLayout(line)
         self._drop.hide()
@@ -75,8 +76,7 @@ class TestImages(QWidget):
 
         def show(found: ImageSet) -> None:
             if self._session.images is opened:
-                told = f"{found.rows:,} images"
-                self._show(found, told, f"{told} of {Path(path).name}, declared public")
+                self._show(found, f"{found.rows:,}", f"{found.rows:,} images of {Path(path).name}, declared public")
 
         job = Job("Reading test images", lambda emit, cancel: read_test(opened, path, emit, cancel))
         self._jobs.start(job, key="test images", on_result=show)
