@@ -46,45 +46,31 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(os.environ["MNIST"])
     data, held_out = images(folder, "train"), images(folder, "t10k")
     prepared = scatter_linear.ScatterLinear.prepared
-    spent: dict[tuple[int, int], float] = {}
-    known: dict[tuple[int, int], torch.Tensor] = {}
+    spent: list[float] = []
 
-    def once(self: scatter_linear.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
-        """Make the features of a set once in all runs that read them, and time it."""
-        key = (self.prepared_width(784), len(inputs))
-        if key not in known or len(inputs) < 10_000:
-            begun = time.thread_time()
-            known[key] = prepared(self, inputs)
-            spent[key] = time.thread_time() - begun
-        return known[key]
+    def timed(self: scatter_linear.ScatterLinear, inputs: torch.Tensor) -> torch.Tensor:
+        begun = time.thread_time()
+        made = prepared(self, inputs)
+        spent.append(time.thread_time() - begun)
+        return made
 
-    monkeypatch.setattr(scatter_linear.ScatterLinear, "prepared", once)
+    monkeypatch.setattr(scatter_linear.ScatterLinear, "prepared", timed)
     lines = []
     for repeats, given in RUNS:
-        found, seconds = [], []
-        width = network(str(given["network"])).prepared_width(784)
-        if all(other != width for other, _ in known):
-            known.clear()
-        here = repeats > 1 or bool(known)
+        found, features, seconds = [], [], []
         for _ in range(repeats):
+            spent.clear()
             begun = time.process_time()
             run = trained(given, data)
-            whole = time.process_time() - begun
-            model = TrainedModel.of(run)
-            module = run.network.build(784, 10)
-            module.load_state_dict({name: torch.from_numpy(w) for name, w in run.weights.items()})
-            test, classes = (torch.from_numpy(part) for part in held_out.load())
-            with torch.inference_mode():
-                logits = module(once(model.network, test))
-            found.append(100 * float((logits.argmax(1) == classes).float().mean()))
-            seconds.append(whole)
-        name = str(given["network"])
+            features.append(sum(spent))
+            seconds.append(time.process_time() - begun - features[-1])
+            found.append(100 * TrainedModel.of(run).accuracy(held_out))
         spread = f" ± {statistics.stdev(found) / repeats**0.5:.2f}" if repeats > 1 else ""
-        training = min(seconds) - (0 if here else spent[width, data.rows])
+        made = f"{max(features):.0f}" if max(features) > 1 else "kept"
         lines.append(
-            f"| {name} | {float(run.cost.epsilon):.3f} | {run.plan.epochs} | {run.steps} | {run.plan.lr:g} | "
-            f"{run.schedule.event.noise_multiplier:.3f} | {statistics.mean(found):.2f}{spread} % | {repeats} | "
-            f"{spent[width, data.rows]:.0f} | {training:.0f} | {os.getloadavg()[0]:.0f} |"
+            f"| {given['network']} | {float(run.cost.epsilon):.3f} | {run.plan.epochs} | {run.steps} | "
+            f"{run.plan.lr:g} | {run.schedule.event.noise_multiplier:.3f} | {statistics.mean(found):.2f}{spread} % | "
+            f"{repeats} | {made} | {min(seconds):.0f} | {os.getloadavg()[0]:.0f} |"
         )
         RESULTS.joinpath("mnist.md").write_text(HEAD + "\n".join(lines) + "\n" + TRIED, "utf-8")
 

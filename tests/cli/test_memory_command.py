@@ -43,9 +43,19 @@ def test_a_study_is_every_combination_with_and_without_privacy(run: Run, tmp_pat
     assert int(first["peak_bytes"]) == max(int(first[f"{p}_bytes"]) for p in ("model", "batch", "backward", "step"))
 
 
+def test_an_image_is_given_by_its_shape_and_reduced_by_its_sides(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "heads.csv"
+    words = ["memory", "--network", "vgg16-head", "--batch", "8", "--shape", "3,128,128", "-o", str(path)]
+    assert run(*words, "--reductions", "1,2,4").code == 0
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert [r["reduction"] for r in rows] == ["1", "1", "2", "2", "4", "4"]
+    assert int(rows[0]["model_bytes"]) > int(rows[2]["model_bytes"]) > int(rows[4]["model_bytes"])
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["--network", "cifar-cnn", "--shape", "3,32"], "is not the shape of an image"),
         (["--network", "nothing"], "nothing"),
         (["--network", "mlp", "--batches", "1,2"], "a study has no place to be written to"),
         (["--network", "logistic", "--hidden", "8", "-o", "x.csv"], "has no hidden units"),

@@ -14,6 +14,7 @@ from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text
 from workbench.deep.memory_phases import PHASES, Setting, largest_batch, phases
 from workbench.deep.networks import NETWORKS, Network, network
+from workbench.deep.networks.images import Pixels
 from workbench.params import ParameterError, Parameters, choice, integer, text
 from workbench.params.field import IntegerField
 from workbench.release.atomic import write_output
@@ -21,6 +22,7 @@ from workbench.release.atomic import write_output
 _YES, _NO = "yes", "no"
 _IMAGE = 28 * 28
 _COLUMNS = 8
+_SIDES = 3
 _MB = 1e6
 _LISTED = IntegerField(help="whole numbers with commas between them", at_least=1, upto=10**6)
 
@@ -42,6 +44,9 @@ class MemoryOptions(Parameters):
     optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="what the optimiser keeps")
     columns: int | None = integer(
         default=None, at_least=1, upto=10**7, help="numbers of a row", empty=f"{_COLUMNS}, or {_IMAGE} for images"
+    )
+    shape: str | None = text(
+        default=None, help="channels, height and width of an image, such as 3,32,32", empty="columns decide"
     )
     classes: int = integer(default=10, at_least=2, upto=10**6, help="classes to tell apart")
     fit: int | None = integer(
@@ -65,6 +70,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     asked = read_options(options, MemoryOptions)
     chosen = network(asked.network)
     inputs = asked.columns or (_COLUMNS if type(chosen) is Network else _IMAGE)
+    if asked.shape is not None:
+        inputs = _pixels(asked.shape)
     setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == _YES, slots=_SLOTS[asked.optimizer])
     found = phases(setting, asked.device)
     told: dict[str, Any] = {
@@ -101,7 +108,7 @@ def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[d
                     case = replace(
                         setting,
                         network=replace(setting.network, hidden=units),
-                        inputs=max(1, setting.inputs // reduction**2),
+                        inputs=_reduced(setting.inputs, reduction),
                         batch=batch,
                         private=private,
                     )
@@ -119,6 +126,21 @@ def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[d
                         }
                     )
     return found
+
+
+def _pixels(given: str) -> Pixels:
+    sides = _numbers(given, "--shape")
+    if len(sides) != _SIDES:
+        raise ParameterError(f"{given!r} is not the shape of an image", "--shape", "give channels,height,width")
+    return Pixels(*sides)
+
+
+def _reduced(inputs: int, reduction: int) -> int:
+    """Return the numbers of an image whose sides were divided by ``reduction``."""
+    if isinstance(inputs, Pixels):
+        channels, height, width = inputs.shape
+        return Pixels(channels, max(1, height // reduction), max(1, width // reduction))
+    return max(1, inputs // reduction**2)
 
 
 def _numbers(given: str | None, flag: str) -> list[int]:

@@ -30,11 +30,12 @@ class PausedCard(Card):
         super().__init__(pad=12)
         self.run: PausedTraining | None = None
         self._text = label("", wrap=True, name="train_paused")
+        self._text.setToolTip("Its ε stays reserved until it goes on or is given up")
         resume = button("Resume", "train_resume", tip="Go on from the checkpoint; this charges nothing more")
         resume.clicked.connect(self.resume_asked)
         leave = button("Give up…", "train_give_up", "link", tip="End this run for good and remove its checkpoint")
         leave.clicked.connect(self.give_up_asked)
-        line = row(label("⏸", "accent"))
+        line = row(label("↺", "accent"))
         line.addWidget(self._text, 1)
         line.addWidget(resume)
         line.addWidget(leave)
@@ -47,8 +48,8 @@ class PausedCard(Card):
         self.setVisible(run is not None and not running)
         if run is not None:
             self._text.setText(
-                f"{run.plan.architecture.title} is paused after {run.taken:,} of {run.steps:,} steps "
-                f"(ε = {at_most(run.spent)} of {at_most(run.epsilon)}, which stays reserved)."
+                f"A run is paused after {run.taken:,} of {run.steps:,} steps (ε = {at_most(run.spent)} of "
+                f"{at_most(run.epsilon)})."
             )
 
 
