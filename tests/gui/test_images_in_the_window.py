@@ -159,10 +159,15 @@ def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> 
     read = images.findChild(QWidget, "images_read")
     assert not read.isEnabled()
     assert not images.findChild(QWidget, "images_image_size").isEnabled()  # of class folders alone
+    retype(images, qtbot, "images_rows_per_person", "3")
+    assert text_of(images, "images_waits") == "⚠ Not in effect yet: press Read again."
+    assert images.findChild(QLabel, "images_waits").isVisible()
     retype(images, qtbot, "images_classes", "a,b,c,d,e,f,g,h,i,j")
     press(images, "images_read")
     idle(images)
     assert images.session.images.table.classes == tuple("abcdefghij")
+    assert images.session.images.told.endswith("10 classes, 3 per person")
+    assert not images.findChild(QLabel, "images_waits").isVisible()
     retype(images, qtbot, "images_classes", "a,b")
     press(images, "images_read")
     idle(images)

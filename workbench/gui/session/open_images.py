@@ -44,8 +44,9 @@ class OpenImages:
     @property
     def told(self) -> str:
         """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
-        images = self.table
-        return f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
+        images, people = self.table, self.options.rows_per_person
+        told = f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
+        return told if people == 1 else f"{told}, {people:,} per person"
 
     @property
     def outside(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ TAKEN = (
     "they are public knowledge."
 )
 TITLES = {"classes": "names of the classes", "rows_per_person": "images per person, at most"}
+WAITS = "⚠ Not in effect yet: press Read again."
 FEW = 12
 """Names of classes that are shown."""
 
@@ -43,11 +44,12 @@ class ImagesPanel(QWidget):
         self._read = button("Read again", "images_read", tip="Read the files by what is declared here")
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
+        self._waits = label(WAITS, "warn", name="images_waits")
         self._shown: ImageOptions | None = None
         about = label(ABOUT, "muted", wrap=True, name="images_about")
         public = Card(label("PUBLIC FACTS", "caption"), self._facts, self._taken, about)
         declared = Card(label("WHAT YOU DECLARE", "caption"), self._form)
-        declared.body.addLayout(row(None, self._read))
+        declared.body.addLayout(row(self._waits, None, self._read))
         self._read.setMinimumHeight(ROW)
         column = QWidget()
         column.setMaximumWidth(WIDEST)
@@ -77,3 +79,4 @@ class ImagesPanel(QWidget):
     def _edited(self) -> None:
         value = self._form.value()
         self._read.setEnabled(value is not None and value != self._shown)
+        self._waits.setVisible(value != self._shown)

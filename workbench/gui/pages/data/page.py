@@ -22,6 +22,7 @@ from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
@@ -55,7 +56,6 @@ class DataPage(PageFrame):
         from workbench.gui.pages.data.dialect import DialectForm
         from workbench.gui.pages.data.dictionary_menu import DictionaryMenu
         from workbench.gui.pages.data.domain_editor import DomainEditor
-        from workbench.gui.pages.data.images_panel import ImagesPanel
         from workbench.gui.pages.data.start import StartPanel
         from workbench.gui.pages.data.table_facts import WholeTable
         from workbench.gui.widgets.fast_table_model import RowsModel
@@ -79,8 +79,6 @@ class DataPage(PageFrame):
         self.detail.dialect_asked.connect(lambda: self._show_view("dialect"))
         self.detail.list_asked.connect(self._edit_values)
         self.values = DomainEditor()
-        self.images = ImagesPanel()
-        self.images.read_again.connect(self._read_images_again)
         self.values.taken.connect(self._take_values)
         self.values.left.connect(lambda: self._show_view("attributes"))
         self.whole = WholeTable(session)
@@ -186,7 +184,7 @@ class DataPage(PageFrame):
             "rows": rows,
             "dialect": _scrolled(dialect),
         }
-        self._places |= {"values": self.values, "images": _scrolled(self.images)}
+        self._places["values"] = self.values
         for place in self._places.values():
             self._views.addWidget(place)
         line = row(self._summary, self.filter, spacing=12)
@@ -238,7 +236,7 @@ class DataPage(PageFrame):
         self._open_button.setVisible(self.session.open_data is not None)
         self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
         if self.session.images is not None:
-            self.images.show_images(self.session.images)
+            self._show_images(self.session.images)
         self._show_view(self._first_view())
         if opened is not None:
             self._summary.set_whole(_summary(opened))
@@ -249,6 +247,16 @@ class DataPage(PageFrame):
             self.table.selectionModel().setCurrentIndex(at, flags.ClearAndSelect | flags.Rows)
             self.detail.show_attribute(at.row())
             self.table.setFocus()
+
+    def _show_images(self, opened: OpenImages) -> None:
+        if "images" not in self._places:  # its form knows numpy, which the first paint does not wait for
+            from workbench.gui.pages.data.images_panel import ImagesPanel
+
+            self.images = ImagesPanel()
+            self.images.read_again.connect(self._read_images_again)
+            self._places["images"] = _scrolled(self.images)
+            self._views.addWidget(self._places["images"])
+        self.images.show_images(opened)
 
     def _first_view(self) -> str:
         return "images" if self.session.images is not None else "attributes" if self.session.opened else "start"
