@@ -91,6 +91,7 @@ def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
     assert fields == {"batch": "30", "clip": "0.1"}  # an eighth of the rows at most; what did well on public images
 
 
+@pytest.mark.slow  # it opens a sample as well
 def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
     press(images, "rail_train")
     images.open("sample:iris")
