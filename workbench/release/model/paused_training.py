@@ -32,6 +32,7 @@ class PausedTraining:
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays.
         quiet: whether no private figure is shown.
+        tested: whether it is measured on public test rows, which it needs again.
         shown: whether one was, so that it costs as much to give it up as to go on.
         steps: of the whole run.
         taken: steps that count as taken.
@@ -50,6 +51,7 @@ class PausedTraining:
     outside: tuple[str, ...]
     account: str | None
     quiet: bool
+    tested: bool
     shown: bool
     steps: int
     taken: int
@@ -109,6 +111,7 @@ def _of(run: PausedRun) -> PausedTraining:
             outside=tuple(map(str, told["outside"])),
             account=_text(told["account"]),
             quiet=bool(told["quiet"]),
+            tested=bool(told["public_test"]),
             shown=run.shown,
             steps=run.facts.steps,
             taken=run.taken,

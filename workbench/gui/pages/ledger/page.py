@@ -156,7 +156,7 @@ class LedgerPage(PageFrame):
         if view != self._view:
             self._told.hide()  # what was verified is not what stands there now
         self._view = view
-        opened, present = self.session.opened, self.session.account.dataset
+        opened, present = self.session.open_data, self.session.account.dataset
         if opened is not None and present:
             self._titles[present] = opened.title
         names = _names(view, self._titles)
