@@ -55,8 +55,7 @@ def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
     found = [_passed(network, batch)[row] for row, batch in zip(rows, others, strict=True)]
     again = _passed(network, inputs)
     now = _tensors(network)
-    changed = len(now) != len(held) or any(a is not b or not torch.equal(b, was) for a, (b, was) in zip(now, held))
-    if changed or not _same(again, alone):
+    if len(now) != len(held) or not _same(again, alone) or not all(map(_unchanged, now, held)):
         raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", mend=_MEND)
     if not all(_same(out, alone[row]) for row, out in zip(rows, found, strict=True)) or _by_number(network, inputs):
         raise ParameterError("the network mixes the rows of a batch", mend=_MEND)
@@ -106,6 +105,11 @@ def _same(one: Tensor, other: Tensor) -> bool:
     if one.device.type == "cpu":
         return torch.equal(one, other)
     return torch.allclose(one, other, rtol=_TOLERANCE_ON_A_GPU, atol=_TOLERANCE_ON_A_GPU)
+
+
+def _unchanged(now: Tensor, held: tuple[Tensor, Tensor]) -> bool:
+    """Return whether a tensor is the one that was held, with the numbers that it had."""
+    return now is held[0] and torch.equal(now, held[1])
 
 
 def _tensors(network: nn.Module) -> list[Tensor]:

@@ -123,7 +123,7 @@ class UserNetwork(Network):
         module = nn.Sequential(*front, made.float())
         for layer in module.modules():  # not by eval(), which the code may have replaced
             # The library's own recurrent layers do the same in both modes, and a GPU trains them in this one only.
-            layer.training = type(layer) in recurrent and layer.dropout == 0
+            layer.training = bool(type(layer) in recurrent and layer.dropout == 0)
         self._require_logits(module, inputs, classes)
         return module
 

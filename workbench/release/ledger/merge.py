@@ -69,10 +69,6 @@ class LedgerMerge(LedgerAccounts, LedgerCustody):
                 other._append(MOVED, "", "", _ZERO, {"to": str(self.path), "merged": True})
         return result
 
-    def releases(self, dataset: str | None = None) -> list[Release]:
-        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        raise NotImplementedError
-
     def finished(self) -> dict[str, tuple[str, str]]:
         """Return (request, document) of every finished draw that is not renamed yet, by release."""
         raise NotImplementedError
