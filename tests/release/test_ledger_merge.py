@@ -201,6 +201,7 @@ def test_a_training_that_came_along_and_went_on_elsewhere_costs_both(
         charge(book, "1", dataset=B)
     merge(third, paused)
     assert used(third) == 2
+    monkeypatch.setenv("XDG_STATE_HOME", str(copy.with_suffix(".state")))  # where the copy is the newest one
     merge(third, copy)
     assert used(third) == 4
     with Ledger.open(third) as book:
