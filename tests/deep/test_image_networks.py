@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from pathlib import Path
 
@@ -118,6 +119,8 @@ def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(
     assert predict(asked, ImageFeatures.of(images(side=64)), 48).peak > 0
     again = network("vgg16-head").from_facts(known.facts(), file)
     assert again.frozen == known.frozen
+    assert "was taken as public" in again.beyond
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in again.beyond
     with pytest.raises(ParameterError, match="smaller reduction"):
         known.parameters(Pixels(3, 32, 32), 2)
     with pytest.raises(InputError, match="not those of the checksum"):

@@ -226,7 +226,7 @@ class TrainPage(RunPage):
 
         def show(stages: Any) -> None:
             if what == self._what():
-                self.going.where.show_stages(stages)
+                self.going.show_stages(stages)
 
         def ended() -> None:
             self._study_handle = None
