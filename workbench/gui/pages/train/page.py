@@ -193,7 +193,15 @@ class TrainPage(RunPage):
             return
         remember_folder(folder.parent)
         handle = actions.train_model(
-            self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap(), quiet=quiet
+            self.session,
+            self.jobs,
+            chosen,
+            parameters,
+            folder,
+            found.epsilon,
+            first.cap(),
+            quiet=quiet,
+            told=self.going.told,
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
         handle.finished.connect(lambda result: self._show_result(what, result))

@@ -30,6 +30,8 @@ class RunCard(Card):
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
+        self._session = session
+        self._told_of: object = None
         self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
         self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
@@ -169,12 +171,13 @@ class RunCard(Card):
 
     def _take_metric(self, metric: Metric) -> None:
         chart = {"accuracy": self.accuracy, "loss": self.loss}.get(metric.name)
-        if chart is not None:
-            chart.add(metric.step, metric.value)
+        if chart is None:
+            return
+        chart.add(metric.step, metric.value)
         if chart is self.loss:
             self._rising.setText(rising_words([value for _, value in chart.points]))
             self._rising.setVisible(bool(self._rising.text()))
-            self._tell_of_choosing()
+        self._tell_of_choosing()
 
     def _take_spread(self, spread: Spread) -> None:
         self.norms.take(spread)
@@ -182,8 +185,14 @@ class RunCard(Card):
         self._clipped.setVisible(bool(self._clipped.text()))
         self._tell_of_choosing()
 
+    @property
+    def told(self) -> bool:
+        """Whether private figures of the table that is open were shown here."""
+        return self._told_of is not None and self._told_of is self._session.opened
+
     def _tell_of_choosing(self) -> None:
         """Say what it costs to follow a remark, or a study on the rows, wherever there is one."""
+        self._told_of = self._session.opened
         self._choosing.setVisible(bool(self._rising.text() or self._clipped.text() or self.where.stages))
 
     def _take_progress(self, progress: Progress) -> None:

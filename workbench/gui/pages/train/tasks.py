@@ -114,6 +114,7 @@ def train_model(
     cap: Cap | None = None,
     *,
     quiet: bool = False,
+    told: bool = False,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``.
 
@@ -126,6 +127,7 @@ def train_model(
         epsilon: what it costs.
         cap: of all releases together, where the person set it in the question.
         quiet: whether no private figure of a network's run is shown.
+        told: whether private figures of the rows were shown before, by which its settings may have been chosen.
     """
     from workbench.deep.plan import DpSgdPlan
 
@@ -140,7 +142,9 @@ def train_model(
 
             with Ledger.open() as book:
                 book.set_first_cap(book.enter_for_release(opened.table, plan.account), cap)
-        return released(chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel, quiet=quiet)
+        return released(
+            chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel, quiet=quiet, told=told
+        )
 
     run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
     return _start(session, jobs, run, work)
@@ -310,6 +314,7 @@ def released(
     cancel: CancelToken,
     *,
     quiet: bool = False,
+    told: bool = False,
 ) -> ModelRelease | NetworkOutcome:
     """Train and release for the ``epsilon`` that was shown; runs in a worker.
 
@@ -326,7 +331,7 @@ def released(
     cancel.check()
     require_confirmed(plan)
     if isinstance(parameters, DpSgdPlan):
-        beyond = outside(*columns_of(plan, target))
+        beyond = (*outside(*columns_of(plan, target)), *((CHOSEN,) if told else ()))
         task = NetworkTask(
             parameters,
             network_features(plan, target),
@@ -341,6 +346,13 @@ def released(
         return train_network(task, emit, cancel)
     with Ledger.open() as ledger:
         return release_fit(learner(model), parameters, plan, target, opened.table, folder, ledger, agreed=epsilon)
+
+
+CHOSEN = (
+    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
+    "not cover what a choice by them tells of the rows."
+)
+"""What a card says of a network whose settings may have been chosen by such figures."""
 
 
 def stopped_words(stopped: StoppedCharge) -> str:
