@@ -181,7 +181,9 @@ class LedgerCustody(LedgerBook):
             raise InputError("there is not enough room", str(target.parent), "name another disk")
         with self._transaction():
             # Wherever else one goes on: its charge here is refused, so it writes nothing.
-            going = [r for r in self.releases() if r.status == "reserved" and runs_beside(r.body.get("process", {}))]
+            # One that is paused goes on at the new place.
+            reserved = [r for r in self.releases() if r.status == "reserved" and r.body.get("run") != ""]
+            going = [r for r in reserved if runs_beside(r.body.get("process", {}))]
             if going:
                 raise InputError(
                     f"the release {going[0].release_id} is going on, by process {going[0].body['process']['pid']}",
