@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,7 +67,6 @@ class KeptRun:
         facts: what the checkpoint says of the run; without a release until its cost is reserved.
         folder: where the checkpoint stands.
         state: the state to go on from; ``None`` for a run that begins.
-        shown: whether private figures of the run were shown by now.
         paused: whether the state of the steps that were taken is kept, so that the run can go on.
     """
 
@@ -75,7 +74,6 @@ class KeptRun:
         """Make it; nothing is written yet."""
         self._ledger, self.facts, self._folder, self.state = ledger, facts, folder, state
         self._tensors = ""
-        self.shown: Callable[[], bool] = lambda: True
         self.paused = state is not None
 
     @classmethod
@@ -163,7 +161,6 @@ class KeptRun:
                 "content": self.facts.content,
                 "steps": self.facts.steps,
                 "told": self.facts.told,
-                "shown": self.shown(),
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "tensors": self._tensors,
                 "state": state.facts(),
@@ -192,7 +189,7 @@ class PausedRun:
         facts: what it says of the run.
         release: the ledger's record of it.
         taken: steps that count as taken.
-        shown: whether private figures of it may have been shown.
+        shown: whether figures of it may have been shown, by the ledger's word.
         time: when the checkpoint was written.
     """
 
@@ -231,8 +228,7 @@ def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
     if release is None or release.status != "reserved" or _goes_on(release):
         return None
     taken = ledger.steps_taken(facts.release_id)
-    # After a crash more may have been shown than the checkpoint knows of.
-    shown = bool(raw["shown"]) or (bool(release.body.get("watched")) and taken > raw["state"]["step"])
+    shown = bool(release.body.get("watched")) and taken > 0
     return PausedRun(folder, facts, release, taken, shown, datetime.fromisoformat(raw["time"]))
 
 
@@ -302,7 +298,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
         if raw["format"] != FORMAT:
             raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
         datetime.fromisoformat(raw["time"])
-        bool(raw["shown"]), int(raw["state"]["step"])
+        int(raw["state"]["step"])
         texts = [str(raw[key]) for key in ("release_id", "request", "content")]
         return RunFacts(texts[0], texts[1], texts[2], int(raw["steps"]), dict(raw["told"])), raw
     except (KeyError, TypeError, ValueError):

@@ -148,8 +148,8 @@ def release_model(
         asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
         room: bytes that the model and its card may need on the disk.
         account: the public name of the account that pays, as the plan states it.
-        watched: for work whose private figures a person sees while it runs: whether any were shown yet. Then a
-            run that is cancelled or fails stays charged.
+        watched: for work of which a person sees figures while it runs: whether any were shown yet. Then a run that
+            is cancelled or fails stays charged in full.
         kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
         emit: receives notices about earlier runs.
 
@@ -189,7 +189,8 @@ def release_model(
             if kept is not None and kept.paused:
                 raise
             begun = kept is not None and kept.counted > 0  # parameters may have reached the disk
-            reservation.abandon(error, keep=begun or (watched is not None and watched()), emit=emit)
+            seen = watched is not None and watched()
+            reservation.abandon(error, keep=begun or seen, watched=seen, emit=emit)
             if kept is not None:
                 kept.remove()
             raise

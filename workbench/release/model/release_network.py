@@ -108,7 +108,8 @@ def release_training(
     """Train ``plan`` on ``table`` and release the network as the folder ``target``.
 
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. A run
-    that is cancelled stays charged once a private figure was shown. With ``checkpoints`` it is paused instead: its
+    that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
+    rows, which tells of the private weights. With ``checkpoints`` it is paused instead: its
     reservation stands until it goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Args:
@@ -125,7 +126,7 @@ def release_training(
         emit: receives the run's events.
         cancel: checked before each step.
         quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
-            test set its accuracy is shown on the way.
+            test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
         checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
 
     Raises:
@@ -143,6 +144,7 @@ def release_training(
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)  # before anything is charged
+    public = test is not None and test.public
     run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
     asked = {
         "plan": plan.to_plain(),
@@ -150,7 +152,7 @@ def release_training(
         **features.facts(),
         "rows_per_person": rows_per_person,
         "replace_invalid": replace_invalid,
-        "public_test": test is not None and test.public,
+        "public_test": public,
     }
     if checkpoints is not None:
         told = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
@@ -160,8 +162,7 @@ def release_training(
             run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
         else:
             run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
-            run.seen = not quiet
-        run.kept.shown = lambda: run.seen
+            run.seen = not quiet or public
     model = release_model(
         table,
         target,
@@ -171,7 +172,7 @@ def release_training(
         asked=asked,
         room=_room(plan, features),
         account=account,
-        watched=None if quiet else lambda: run.seen,
+        watched=None if quiet and not public else lambda: run.seen,
         kept=run.kept,
         emit=emit,
     )
@@ -180,7 +181,7 @@ def release_training(
         return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
-    return NetworkRelease(model, run.training, accuracy, accuracy_public=test is not None and test.public)
+    return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
 
 
 @dataclass(eq=False)
@@ -190,7 +191,7 @@ class _Run:
     Attributes:
         quiet: whether no private figure is computed.
         kept: its checkpoint, if it has one.
-        seen: whether a private figure was shown to somebody.
+        seen: whether a figure that tells of the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
     """
@@ -240,9 +241,10 @@ class _Run:
             self.kept.reserved(charger.made()[1], event.steps, event.noise_multiplier)
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        """Tell of the accuracy on a public test set: of rows that the guarantee is not about."""
+        """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""
         assert self.test is not None
         model = TrainedModel(self.plan.architecture, self.features, weights)
+        self.seen = True
         self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
 
     def _hear(self, event: Event) -> None:

@@ -78,12 +78,14 @@ class Reservation:
         else:
             self._ledger.charge(release_id)
 
-    def abandon(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
-        """Record the end of a run that wrote nothing: void, unless its private figures were seen.
+    def abandon(self, error: BaseException, *, keep: bool, watched: bool, emit: Emit) -> None:
+        """Record the end of a run that wrote nothing: void, unless steps of it count or its figures were seen.
 
         Args:
             error: what ended it.
-            keep: whether a person saw private figures of the run: then it stays charged.
+            keep: whether it stays charged: at what was settled, if that was.
+            watched: whether a person saw figures of the run: then it stays charged in full, whatever ended it, for
+                most faults can be brought about by who watches.
             emit: receives a warning where the ledger cannot be told.
         """
         if self._reserved is None:
@@ -94,4 +96,4 @@ class Reservation:
             return
         found = self._ledger.release(release_id)
         if found is not None and found.status == "reserved":
-            self.make_final(self._settled)
+            self.make_final(None if watched else self._settled)
