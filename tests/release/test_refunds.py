@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +14,33 @@ import pytest
 
 pytest.importorskip("torch")
 
-from test_paused_runs import PLAN, TABLE, WHOLE, made, paused_at, release, statuses
+from test_paused_runs import PLAN, STEPS, TABLE, WHOLE, made, paused_at, release
 
 from workbench.deep.trainer import PrivateStep
-from workbench.params import CancelledError, WorkbenchError
+from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.kept_run import runs_folder
+from workbench.release.model.kept_run import STATE, KeptRun, runs_folder
 from workbench.release.model.paused_training import give_up, paused_trainings
 from workbench.release.model.release_network import Checkpoints, TestSet
 from workbench.signals import Event, Metric, Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Spread
+
+
+@contextmanager
+def monkeypatched_request() -> Iterator[list[str]]:
+    """Hear what a run asks a checkpoint for."""
+    asked: list[str] = []
+    resume = KeptRun.resume.__func__  # type: ignore[attr-defined]
+
+    def heard(cls: type[KeptRun], ledger: Ledger, folder: Path, request: str, content: str) -> KeptRun:
+        asked.append(request)
+        found: KeptRun = resume(cls, ledger, folder, request, content)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeptRun, "resume", classmethod(heard))
+        yield asked
 
 
 def step_of(event: Event) -> int:
@@ -105,6 +125,66 @@ def test_a_quiet_run_that_has_shown_an_accuracy_costs_all_of_it(tmp_path: Path) 
         assert found.shown
         assert give_up(ledger, folder) == WHOLE.epsilon
         assert only(ledger) == ("charged", WHOLE.epsilon)
+
+
+def test_a_quiet_run_that_stops_before_its_first_accuracy_costs_its_steps(tmp_path: Path) -> None:
+    test, plan = TestSet(made(shift=2), public=True), replace(PLAN, epochs=40)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        folder = paused_at(ledger, tmp_path / "net", 9, quiet=True, test=test, plan=plan)
+        assert give_up(ledger, folder) == plan.schedule(50).cost(9).epsilon
+        assert only(ledger)[0] == "settled"
+
+
+@pytest.mark.parametrize("edited", ["shown", "noise", "rows", "steps", "quiet", "rows_per_person"])
+def test_nothing_written_into_a_checkpoint_makes_giving_up_cheaper(tmp_path: Path, edited: str) -> None:
+    quiet = edited not in ("shown", "quiet")
+    people = 2 if edited == "rows_per_person" else 1
+    plan = replace(PLAN, noise=4.0)
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        folder = paused_at(ledger, tmp_path / "net", 20, quiet=quiet, plan=plan, rows_per_person=people)
+        raw = json.loads((folder / STATE).read_text("utf-8"))
+        raw["shown"], raw["state"]["step"] = False, 1
+        told = raw if edited == "steps" else raw["told"]
+        told[edited] = {"noise": 200.0, "rows": 50000, "steps": 40000, "quiet": True}.get(edited, 1)
+        (folder / STATE).write_text(json.dumps(raw), "utf-8")
+        cost = plan.schedule(50, people).cost(20 if quiet else None).epsilon
+        assert give_up(ledger, folder) == cost
+        assert only(ledger) == ("settled" if quiet else "charged", cost)
+        assert ledger.verify() == []
+
+
+def test_a_run_of_several_rows_per_person_goes_on_with_its_own_event_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.deep import plan as plans
+
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        more: dict[str, Any] = {"plan": replace(PLAN, noise=4.0), "rows_per_person": 2}
+        folder = paused_at(ledger, tmp_path / "net", 5, **more)
+        loss, event_of = plans.loss, plans.event_of
+        with monkeypatch.context() as patch:  # other noise at the very cost
+            patch.setattr(
+                plans, "event_of", lambda *given, label: replace(event_of(*given, label=label), noise_multiplier=4.01)
+            )
+            patch.setattr(plans, "loss", lambda event, *given: loss(replace(event, noise_multiplier=4.0), *given))
+            with pytest.raises(InputError, match="not be the one that was charged"):
+                release(ledger, tmp_path / "net", **more, checkpoints=Checkpoints(resume=folder))
+        done = release(ledger, tmp_path / "net", **more, checkpoints=Checkpoints(resume=folder))
+        assert done.training is not None
+        assert done.training.steps == STEPS
+
+
+def test_a_request_written_into_a_checkpoint_is_not_the_one_that_began_it(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        folder = paused_at(ledger, tmp_path / "net", 5)
+        raw = json.loads((folder / STATE).read_text("utf-8"))
+        plan = replace(PLAN, lr=0.5)
+        with monkeypatched_request() as asked, pytest.raises(InputError, match="asked for otherwise"):
+            release(ledger, tmp_path / "net", plan=plan, checkpoints=Checkpoints(resume=folder))
+        raw["request"] = asked[0]
+        (folder / STATE).write_text(json.dumps(raw), "utf-8")
+        with pytest.raises(InputError, match="asked for otherwise"):
+            release(ledger, tmp_path / "net", plan=plan, checkpoints=Checkpoints(resume=folder))
 
 
 def test_a_quiet_run_with_a_public_test_set_that_is_not_kept_costs_all_of_it(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def train(
                     records=report.records,
                 )
 
-            checkpoints = Checkpoints(keep, schedule.steps, state)
+            checkpoints = Checkpoints(keep, schedule.steps, state, 0.0 if former is None else former.seconds)
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
             ) as curve:

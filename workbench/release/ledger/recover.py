@@ -80,10 +80,15 @@ def request_of(work: str, **asked: Any) -> str:
     return hashlib.sha256(json.dumps([work, asked], sort_keys=True).encode()).hexdigest()
 
 
-def recover(ledger: Ledger) -> list[str]:
-    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched."""
+def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
+    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched.
+
+    That of the training ``resumed`` is left as it is: its checkpoint lies where the run that goes on was told.
+    """
     sentences = []
     for release in ledger.releases():
+        if release.release_id == resumed:
+            continue
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
                 told = _settle(ledger, release)

@@ -160,7 +160,8 @@ def release_model(
     """
     table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.enter_for_release(table, account)
-    for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
+    resumed = "" if kept is None else kept.facts.release_id
+    for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     request = request_of(work, **asked)
     waiting = _published_earlier(ledger, target, request, dataset, emit)
@@ -174,7 +175,7 @@ def release_model(
             CHARGED_FIRST: True,
             **({} if kept is None else kept.details()),
         }
-        reservation = Reservation(ledger, dataset, work, details, "" if kept is None else kept.facts.release_id)
+        reservation = Reservation(ledger, dataset, work, details, resumed)
         try:
             trained = train(reservation)
             cost, release_id = reservation.made()

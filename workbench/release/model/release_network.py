@@ -16,7 +16,7 @@ from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes
 from workbench.deep.noise import GAUSSIAN_SENTENCE
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
@@ -24,7 +24,7 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import place_of, request_of
-from workbench.release.model.kept_run import KeptRun
+from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
@@ -162,20 +162,27 @@ def release_training(
             run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
         else:
             run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
-            run.seen = not quiet or public
-    model = release_model(
-        table,
-        target,
-        ledger,
-        "dpsgd",
-        run.train,
-        asked=asked,
-        room=_room(plan, features),
-        account=account,
-        watched=None if quiet and not public else lambda: run.seen,
-        kept=run.kept,
-        emit=emit,
-    )
+            release = ledger.release(run.kept.facts.release_id)
+            run.seen = release is None or was_watched(release, run.kept.counted)
+            run.resumed = True
+        run.kept.judged = JUDGED if quiet and public else None
+    try:
+        model = release_model(
+            table,
+            target,
+            ledger,
+            "dpsgd",
+            run.train,
+            asked=asked,
+            room=_room(plan, features),
+            account=account,
+            watched=None if quiet and not public else lambda: run.seen,
+            kept=run.kept,
+            emit=emit,
+        )
+    finally:
+        if run.kept is not None:
+            run.kept.leave()
     if isinstance(model, FinishedModel):
         told = model.card["training"].get("accuracy")
         return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
@@ -191,6 +198,7 @@ class _Run:
     Attributes:
         quiet: whether no private figure is computed.
         kept: its checkpoint, if it has one.
+        resumed: whether it goes on with an interrupted one.
         seen: whether a figure that tells of the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
@@ -206,6 +214,7 @@ class _Run:
     cancel: CancelToken | None
     quiet: bool = False
     kept: KeptRun | None = None
+    resumed: bool = False
     seen: bool = False
     training: Training | None = None
     accuracy: float | None = None
@@ -229,7 +238,9 @@ class _Run:
         if self.test is not None:
             held_out = TableData(self.features, self.test.table)
             self.accuracy = TrainedModel.of(self.training).accuracy(held_out)
-        return _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+        trained = _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+        # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
+        return replace(trained, settled=None) if self.resumed and self.seen else trained
 
     def _charge(self, charger: Charger, cost: Cost) -> None:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
@@ -238,7 +249,7 @@ class _Run:
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
-            self.kept.reserved(charger.made()[1], event.steps, event.noise_multiplier)
+            self.kept.reserved(charger.made()[1], event.steps)
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""

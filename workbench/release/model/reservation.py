@@ -8,7 +8,7 @@ from typing import Any
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost
 from workbench.release.exposure import void_unless_charged
-from workbench.release.ledger.counting import event_body
+from workbench.release.ledger.counting import event_body, steps_body
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals.events import Emit
 
@@ -45,15 +45,17 @@ class Reservation:
             self._ledger.resume(self._resumes, self._details)
             self._reserved = cost, self._resumes
             return
-        self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
+        details = {**self._details, **steps_body(cost)}
+        self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=details)
 
     def _require_same(self, cost: Cost) -> None:
         """Raise :class:`InputError` unless ``cost`` is of the very event that was reserved."""
         found = self._ledger.release(self._resumes)
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
-        event = event_body(cost).get("event")
-        if (cost.epsilon, cost.delta, event) != (found.epsilon, found.delta, found.body.get("event")):
+        told = {**event_body(cost), **steps_body(cost)}
+        reserved = {key: found.body.get(key) for key in told}
+        if (cost.epsilon, cost.delta, told) != (found.epsilon, found.delta, reserved):
             raise InputError(
                 "the run would not be the one that was charged: noise, steps or cost differ",
                 self._resumes,
