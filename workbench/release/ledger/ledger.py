@@ -4,7 +4,8 @@ One SQLite file holds an append-only chain of entries; each names the hash of th
 status of a release follows from its last entry: ``reserved`` (the cost is counted, the work may be going on),
 ``charged`` (final, recorded before the first drawn byte goes into any file), ``settled`` (final, for a run that cost
 less than it reserved), ``void`` (no drawn byte ever left the process) or ``refused``. Reserved, charged and settled
-releases count against the cap, so a crash can only overcount.
+releases count against the cap, so a crash can only overcount. A training that can be interrupted stays reserved until
+it ends; its steps are counted by entries as well (:mod:`workbench.release.ledger.steps`).
 """
 
 from __future__ import annotations
