@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mishaps import retype, statuses, text_of
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 from workbench.cli import main
 from workbench.gui.pages.predict import tasks
 from workbench.params import CancelledError
+from workbench.release.ledger import file as ledger_file
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +157,9 @@ def test_a_file_that_cannot_be_written_is_told_of(iris, press, idle, qtbot, mode
     assert CancelledError
 
 
-def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, press, idle, qtbot, model, tmp_path):
+def test_columns_that_a_model_makes_are_shown_and_not_counted(iris, press, idle, qtbot, model, tmp_path, monkeypatch):
+    # Elsewhere all ledgers have one key here; with it a second one would be an older copy of the first.
+    monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=os.urandom))
     words = ["--target", "species", "--model", "pca", "--epsilon", "5", "--bounds", str(model.parent / "plan.toml")]
     made = ["-o", str(tmp_path / "components"), "--ledger", str(tmp_path / "ledger.sqlite")]
     assert main(["fit", "sample:iris", *words, *made]) == 0

@@ -45,7 +45,8 @@ def test_every_line_has_an_icon_of_its_own_in_the_ink_of_the_theme(window, mode)
 def test_the_pointer_is_told_what_the_dot_means(people):
     assert people.rail.buttons["data"].toolTip().endswith("\nFull dot: ready")
     assert people.rail.buttons["train"].toolTip().endswith("\nRing dot: nothing here yet")
-    assert people.rail.buttons["release"].toolTip().endswith("\nHalf dot: needs you")
+    people.session.edit_column("age", "Lower bound of age", lower=None)
+    assert people.rail.buttons["data"].toolTip().endswith("\nHalf dot: needs you")
     assert "dot" not in people.rail.buttons["ledger"].toolTip(), "a tool has no state"
 
 

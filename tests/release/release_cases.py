@@ -168,6 +168,10 @@ def reserve_many(ledger: Path, dataset: str, epsilon: str, times: int) -> None:
                 opened.charge(release_id)
 
 
+MARKS = "ledger-heads"
+"""The folder of what a computer has seen last of each ledger."""
+
+
 def die_at(owner: str, attribute: str, call: int, after: bool) -> None:
     """Let this process die as by SIGKILL at a call of an inner function.
 
@@ -176,6 +180,8 @@ def die_at(owner: str, attribute: str, call: int, after: bool) -> None:
         attribute: its name there.
         call: which call of it, counted from 1.
         after: die when the call has returned, instead of before it.
+
+    A call about the marks that the ledger keeps elsewhere of itself is not counted.
     """
     module, _, cls = owner.partition(":")
     place: Any = importlib.import_module(module)
@@ -185,7 +191,7 @@ def die_at(owner: str, attribute: str, call: int, after: bool) -> None:
 
     def deadly(*arguments: Any, **named: Any) -> Any:
         nonlocal calls
-        calls += 1
+        calls += not any(MARKS in str(value) for value in arguments)
         if calls < call:
             return real(*arguments, **named)
         if after:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from release_cases import (
+    MARKS,
     certificate_of,
     contents,
     forks,
@@ -142,7 +143,14 @@ def test_a_failure_at_any_stage_of_a_first_release_leaves_at_most_the_finished_d
 ) -> None:
     owner, name, left = STAGES[stage]
     with monkeypatch.context() as patch:
-        patch.setattr(owner, name, raising(BoomError()))
+        real = getattr(owner, name)
+
+        def fail(*arguments: Any, **named: Any) -> Any:
+            if any(MARKS in str(value) for value in arguments):
+                return real(*arguments, **named)
+            raise BoomError
+
+        patch.setattr(owner, name, fail)
         with pytest.raises(BoomError):
             release(ledger, folder / "people.csv")
     assert all(n.endswith(".part") for n in names_in(folder))

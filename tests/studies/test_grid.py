@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import stat
 from pathlib import Path
 
@@ -128,11 +129,31 @@ def test_the_cost_of_publishing_the_best_is_told(rows: LoadedRows, tmp_path: Pat
     schedules = schedules_of(spec_of(tmp_path), rows)
     found = publishing(schedules)
     assert found.settings == 4
+    assert found.selected is not None
+    assert found.composed is not None
     assert found.largest < found.selected.epsilon
     assert found.largest < found.composed < found.plain_sum
     assert found.plain_sum == pytest.approx(sum(float(s.cost().epsilon) for s in schedules))
-    assert len(publishing_words(found)) == 2
-    assert publishing_words(publishing(schedules[:1])) == ()
+    told = " ".join(publishing_words(found))
+    assert found.selected.number in told
+    assert "never show it" in told
+    assert "the same may come twice" in told
+    (caveat,) = publishing_words(publishing(schedules[:1]))
+    assert caveat.startswith("Choosing settings by these figures tells of the rows")
+
+
+def test_a_person_with_several_rows_pays_for_all_of_them(rows: LoadedRows, tmp_path: Path) -> None:
+    """The figures of the file and of publishing are those of a person, as a training would be charged."""
+    spec = spec_of(tmp_path, SETTINGS.replace("[0.1, 1.0]", "1.0").replace("1e-3", "1e-5"), repeats=1)
+    several = dataclasses.replace(rows, rows_per_person=3)
+    runs = run_grid(spec, several, tmp_path / "out.csv")
+    expected = [float(setting.schedule(80, 3).cost().epsilon) for setting in spec.settings]
+    assert [run.figures["epsilon_spent"] for run in runs] == expected
+    assert expected[0] > 2.5 * float(spec.settings[0].schedule(80).cost().epsilon)
+    found = publishing(schedules_of(spec, several))
+    assert (found.composed, found.selected) == (None, None)
+    assert found.plain_sum == pytest.approx(sum(expected))
+    assert "all runs have to be paid for" in publishing_words(found)[0]
 
 
 def test_the_template_is_a_sweep(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             "one_run": told.largest,
             "plain_sum": told.plain_sum,
             "all_runs": told.composed,
-            "selected": told.selected.epsilon,
+            "selected": None if told.selected is None else told.selected.epsilon,
             "sentences": list(publishing_words(told)),
         },
     }
@@ -135,6 +135,8 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> Load
     source = file.data if file.data.startswith("sample:") else str(path.parent / file.data)
     if is_image_set(source):
         return _load_images(source, spec, path, context)
+    if file.rows_per_person != 1:
+        raise ParameterError("the plan of a table says how many rows a person has", str(path), "say it there")
     for name in ("target", "bounds"):
         if getattr(file, name) is None:
             raise ParameterError(f"the sweep has no {name}", str(path), "a table needs target and bounds")
@@ -145,7 +147,7 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> Load
     table = read_as(source, options, context, facts)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
-    return LoadedRows.of(TableData(features, facts.rows_of(table)))
+    return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person)
 
 
 def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> LoadedRows:
@@ -155,7 +157,7 @@ def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> L
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
     images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)
-    return LoadedRows.of(TableData(ImageFeatures.of(images), images))
+    return LoadedRows.of(TableData(ImageFeatures.of(images), images), spec.file.rows_per_person)
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -43,6 +43,9 @@ class GridFile(Parameters):
     data: str = text(help="the table: a file, or sample:NAME")
     target: str | None = text(default=None, help="the column to predict")
     bounds: str | None = text(default=None, help="the plan that declares the columns")
+    rows_per_person: int = integer(
+        default=1, at_least=1, upto=10**6, help="maximum rows per person, of images; of a table its plan says it"
+    )
     repeats: int = integer(default=3, at_least=1, upto=10_000, help="80/20 splits of each setting")
     seed: int = integer(default=0, at_least=0, upto=2**63 - 1, help="seed of splits and draws")
 

@@ -42,16 +42,18 @@ class LoadedRows:
         features: the public map that made them.
         inputs: (n, width).
         targets: class codes (n,), −1 of an empty row.
+        rows_per_person: maximum rows per person.
     """
 
     features: Features
     inputs: NDArray[np.float32]
     targets: NDArray[np.int64]
+    rows_per_person: int = 1
 
     @classmethod
-    def of(cls, data: TrainingData) -> LoadedRows:
+    def of(cls, data: TrainingData, rows_per_person: int = 1) -> LoadedRows:
         """Read all rows of ``data``."""
-        return cls(data.features, *data.load())
+        return cls(data.features, *data.load(), rows_per_person)
 
     @property
     def rows(self) -> int:
@@ -64,7 +66,7 @@ class LoadedRows:
 
     def part(self, rows: NDArray[np.int64]) -> LoadedRows:
         """Return those rows."""
-        return LoadedRows(self.features, self.inputs[rows], self.targets[rows])
+        return replace(self, inputs=self.inputs[rows], targets=self.targets[rows])
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def study_name(spec: GridSpec, data: LoadedRows) -> str:
         digest.update(repr((array.shape, str(array.dtype))).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     declared = [repr(a) for a in (*data.features.attributes, data.features.target)]
-    digest.update(repr((workbench.__version__, spec.file.seed, declared)).encode())
+    digest.update(repr((workbench.__version__, spec.file.seed, declared, data.rows_per_person)).encode())
     return digest.hexdigest()[:8]
 
 
@@ -172,7 +174,7 @@ def schedules_of(spec: GridSpec, data: LoadedRows, cancel: CancelToken | None = 
             cancel.check()
         key = tuple(getattr(setting, n) for n in ("epsilon", "noise", "delta", "batch", "epochs", "accountant"))
         if key not in found:
-            found[key] = setting.schedule(rows)
+            found[key] = setting.schedule(rows, data.rows_per_person)
         event = replace(found[key].event, label=f"DP-SGD {setting.network}")
         out.append(replace(found[key], clip=setting.clip, event=event))
     return tuple(out)
@@ -213,6 +215,7 @@ def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
         task.calibrated,
         data.part(training),
         _nothing_is_charged,
+        rows_per_person=data.rows_per_person,
         coins=SeededEntropy(seed_of("coins", *own)),
         noise=SeededEntropy(seed_of("noise", *own)),
     )
