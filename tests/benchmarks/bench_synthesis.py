@@ -48,7 +48,7 @@ from workbench.render.values import Baseline, CurveFigure, Series  # noqa: E402
 
 pytestmark = pytest.mark.benchmark
 
-SPLITS = dict.fromkeys(SUBJECTS, 20) | {"breast cancer": 5, "50,000 x 15": 3}
+SPLITS = dict.fromkeys(SUBJECTS, 20)
 SLOWLY = {"aim": 5}
 """Most splits of a slow method, of tables other than diabetes."""
 
@@ -76,8 +76,7 @@ ordinary models trained on the rows named and tested on held-out real rows. ε i
 * **{", ".join(METHODS)}**: synthetic rows, default cuts. **{PRIVATE}**: the program's private models, ε for each alone;
   nothing is released but the model, so that there are no marginals.
 
-The table of 50,000 × 15 (6 of 15 columns are categories, generated) has 3 splits, as one takes five minutes on a busy
-machine; with so many rows its standard errors are small all the same. Breast cancer, 31 columns, has 5.
+In the table of 50,000 × 15 (generated) 6 of 15 columns are categories.
 Trees of a forest see at most {FOREST_ROWS:,} rows. Seconds: to make the rows (of {CORRECTED} and {PRIVATE}: to correct
 or train), on two cores that other work kept very busy.
 """
