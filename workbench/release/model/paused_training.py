@@ -34,6 +34,7 @@ class PausedTraining:
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays.
         quiet: whether no private figure is shown.
+        tested: whether it is measured on public test rows, which it needs again.
         shown: whether a figure of it may have been, so that it costs as much to give it up as to go on.
         steps: of the whole run.
         taken: steps that count as taken.
@@ -52,6 +53,7 @@ class PausedTraining:
     outside: tuple[str, ...]
     account: str | None
     quiet: bool
+    tested: bool
     shown: bool
     steps: int
     taken: int
@@ -134,6 +136,7 @@ def _of(run: PausedRun) -> PausedTraining:
             outside=tuple(map(str, told["outside"])),
             account=_text(told["account"]),
             quiet=bool(told["quiet"]),
+            tested=bool(told["public_test"]),
             shown=run.shown,
             steps=run.steps,
             taken=run.taken,
