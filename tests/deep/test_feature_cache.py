@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from workbench.deep import feature_cache
-from workbench.deep.feature_cache import BLOCK, FeatureCache, cache_state, clear
+from workbench.deep.feature_cache import BLOCK, KEY, FeatureCache, cache_state, clear
 
 ROWS = BLOCK + 3
 INPUTS = np.random.default_rng(0).random((ROWS, 4), dtype=np.float32)
@@ -46,6 +47,23 @@ def test_the_files_are_the_owners_alone(tmp_path: Path) -> None:
     assert {stat.S_IMODE(f.stat().st_mode) for f in files if f.is_file()} == {0o600}
     folders = [tmp_path / "features", *(f for f in files if f.is_dir())]
     assert {stat.S_IMODE(f.stat().st_mode) for f in folders} == {0o700}
+
+
+def test_the_name_of_a_set_tells_nothing_of_the_rows_without_the_key(tmp_path: Path) -> None:
+    names, keys = set(), []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        Maker().all(FeatureCache(INPUTS, "twice", 4, folder))
+        names |= {path.name for path in folder.iterdir() if path.is_dir()}
+        keys.append((folder / KEY).read_bytes())
+    assert len(names) == 2, "the same rows and part under another key"
+    assert len({*keys}) == 2
+    assert all(len(key) == 32 for key in keys)
+    plain = hashlib.sha256(f"twice\0{INPUTS.shape}\0004\0".encode() + INPUTS.tobytes()).hexdigest()
+    assert plain not in names
+    maker = Maker()
+    (tmp_path / "one" / KEY).write_bytes(b"short")
+    assert np.array_equal(maker.all(FeatureCache(INPUTS, "twice", 4, tmp_path / "one")), INPUTS * 2)
+    assert maker.made == [0, BLOCK], "where there is no key nothing is kept"
 
 
 def test_an_interrupted_or_damaged_set_is_completed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 from pathlib import Path
 
@@ -118,6 +119,8 @@ def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(
     assert predict(asked, ImageFeatures.of(images(side=64)), 48).peak > 0
     again = network("vgg16-head").from_facts(known.facts(), file)
     assert again.frozen == known.frozen
+    assert "was taken as public" in again.beyond
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in again.beyond
     with pytest.raises(ParameterError, match="smaller reduction"):
         known.parameters(Pixels(3, 32, 32), 2)
     with pytest.raises(InputError, match="not those of the checksum"):
@@ -155,6 +158,29 @@ class Mixing(nn.Module):
     def forward(self, rows):
         rows = rows.flatten(1)
         return self.inner(rows - rows.mean(0))
+
+class Norm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+    def train(self, mode=True):
+        return super().train(True)
+    def forward(self, rows):
+        if not self.training:
+            return rows - self.mean
+        self.mean.lerp_(rows.detach().mean(0), 0.1)
+        return (rows - rows.mean(0)) * 3
+
+def own_norm(inputs, classes):
+    return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 8), Norm(8), nn.Tanh(), nn.Linear(8, classes))
+
+class Counting(nn.Module):
+    def forward(self, rows):
+        self.seen = getattr(self, "seen", 0) + rows.detach().flatten(1).sum() / 1e4
+        return rows + self.seen
+
+def counting(inputs, classes):
+    return nn.Sequential(Counting(), nn.Flatten(), nn.Linear(inputs, classes))
 
 def image_net(shape, classes):
     return nn.Sequential(nn.Conv2d(shape[0], 4, 3), nn.Tanh(), nn.Flatten(), nn.LazyLinear(classes))
@@ -201,6 +227,7 @@ def test_code_of_the_user_trains_once_it_is_trusted(code: str) -> None:
     ("factory", "said"),
     [
         ("Mixing", "mixes the rows of a batch"),
+        ("counting", "keeps something of the rows"),
         ("normed", r"BatchNorm2d\) mixes the rows.*GroupNorm"),
         ("broken", "ValueError: no"),
         ("other", "not a logit for each of the 2 classes"),
@@ -221,6 +248,21 @@ def test_code_that_mixes_rows_or_makes_no_network_is_refused_before_the_charge(
     with pytest.raises(ParameterError, match=said):
         run()
     assert charged == []
+
+
+def test_emptying_a_row_moves_the_sum_of_code_with_a_norm_of_its_own_by_at_most_the_clipping_norm(code: str) -> None:
+    """In training such a layer mixes rows, so code never trains in that mode, whatever it makes of ``train()``."""
+    known, inputs = trust(f"{code}:own_norm"), Pixels(3, 4, 4)
+    module = known.build(inputs, 2)
+    engine = engine_for(module, 1.0, 8, example=known.example(inputs))
+    x = known.example(inputs).repeat(3, 1)[:8]
+    x[0] = 1.0
+    y = torch.arange(8) % 2
+    whole = engine(x, y).total.double().clone()
+    x[0], y[0] = 0.0, -1
+    assert 0 < float((whole - engine(x, y).total.double()).norm()) <= 1
+    assert not any(layer.training for layer in module.modules())
+    assert not next(module.buffers()).any(), "nothing is kept of the rows"
 
 
 def test_the_engine_of_code_is_compared_with_the_plain_one(code: str) -> None:

@@ -13,8 +13,10 @@ from release_cases import charge, loss_of
 from workbench.cli import main
 from workbench.params import CheckFailedError, InputError
 from workbench.paths import user_state
+from workbench.release.ledger import recover as recover_module
 from workbench.release.ledger.file import key_path
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.recover import CHARGED_FIRST, recover
 
 A = "a" * 32
 
@@ -65,6 +67,29 @@ def test_verify_finds_it_and_accept_records_it_and_goes_on(path: Path, capsys: p
         assert [e.body["seq"] for e in book.entries("accepted")] == [5]
     assert main(["ledger", "accept", *words]) == 2  # nothing is missing now
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_what_an_older_copy_holds_as_reserved_is_charged_and_never_void(
+    path: Path, monkeypatch: pytest.MonkeyPatch, accepted: bool
+) -> None:
+    """The entries that are missing may have charged it, and its output may be published."""
+    with Ledger.open(path) as book:
+        book.accept()
+        details = {"output": "/x/a.csv", "part": "a.csv.part", CHARGED_FIRST: True}
+        release = book.reserve(A, loss_of("0.5"), work="test", details=details)
+        shutil.copy(path, path.with_name("reserved.sqlite"))
+        book.charge(release)
+    path.with_name("reserved.sqlite").replace(path)
+    monkeypatch.setattr(recover_module, "still_runs", lambda process: False)
+    with Ledger.open(path) as book:
+        assert recover(book) == []
+        assert book.release(release).status == "reserved"
+        if accepted:
+            book.accept()
+            assert recover(book) == []
+            assert book.release(release).status == "charged"
+        assert book.account(A).used[0] == Decimal("1.5")
 
 
 def test_of_two_copies_one_goes_on(tmp_path: Path) -> None:

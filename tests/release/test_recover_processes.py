@@ -18,8 +18,9 @@ from release_cases import (
     statuses,
 )
 
+from workbench.params import InputError
 from workbench.release.atomic import sole_user
-from workbench.release.ledger import processes
+from workbench.release.ledger import custody, processes
 from workbench.release.ledger import recover as recover_module
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.processes import still_runs, this_process
@@ -113,6 +114,30 @@ def test_a_run_whose_reservation_was_taken_for_dead_writes_nothing(
     assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
     assert names_in(folder) == set()
     assert statuses(ledger) == ["void"]
+
+
+def test_a_ledger_that_is_moved_under_a_running_release_lets_it_write_nothing(
+    folder: Path, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, ready, go, new = folder / "people.csv", tmp_path / "ready", tmp_path / "go", tmp_path / "new.sqlite"
+    process = forks().Process(target=hold, args=(ledger, target, ready, go))
+    process.start()
+    while not ready.exists():
+        assert process.is_alive()
+    with Ledger.open(ledger) as opened:
+        with pytest.raises(InputError, match=f"is going on, by process {process.pid}.*wait for it"):
+            opened.move(new)
+        with monkeypatch.context() as patch:  # as on another machine, whose processes nobody here can see
+            patch.setattr(custody, "runs_beside", lambda process: False)
+            opened.move(new)
+    go.touch()
+    process.join(60)
+    assert process.exitcode == 1  # its charge is refused, so it ends before the first byte
+    assert names_in(folder) == set()
+    assert recovered(ledger) == []
+    assert statuses(ledger) == ["reserved"]
+    (told,) = recovered(new)
+    assert "costs nothing" in told
 
 
 def test_runs_at_once_publish_a_finished_draw_once(folder: Path, ledger: Path) -> None:

@@ -306,6 +306,7 @@ def _text(result: Mapping[str, Any]) -> str:
         )
     if "accepted" in result:
         lines.append(f"accepted: this ledger goes on without entry {result['accepted']['missing']}, and records it")
+        lines.append("what it held as reserved is charged: the entries that are missing may have charged it")
     if "done" in result:
         lines.append(f"{'copied' if result['done'] == 'backup' else 'moved'} to {result['output']}, with its key")
     rows = [

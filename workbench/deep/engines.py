@@ -11,7 +11,7 @@ from workbench.deep import image_kernel, table_kernel
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers
 from workbench.deep.clipping import ClippedSum, PerRowClippedSum, nothing
 from workbench.deep.factors import FLAT, LEAST_SINGLE, MOST_SINGLE
-from workbench.deep.mixing_layers import mixes, require_separate_rows
+from workbench.deep.mixing_layers import require_rows_for_themselves, require_separate_rows, without_chance
 from workbench.params import ParameterError
 
 _ROWS_TRIED = 3
@@ -36,18 +36,17 @@ def engine_for(
         watch: called at the peak of memory use.
         rule: how rows are clipped.
         example: generated rows, at least three, for a network that nobody has tested: an engine that does not give
-            on them what the plain one gives is not used, and a network that mixes rows is refused.
+            on them what the plain one gives is not used, and a network that mixes rows, or keeps anything of those
+            that passed it, is refused. Both are tried in the mode in which the network stands: it must train in it.
 
     Raises:
-        ParameterError: the network mixes rows, or has no parameters.
+        ParameterError: the network mixes rows, keeps something of them, or has no parameters.
     """
     require_separate_rows(network)
     if not any(True for _ in network.parameters()):
         raise ParameterError("the network has no parameters to train", mend="give a network with layers that learn")
-    if example is not None and mixes(network, example[:_ROWS_TRIED]):
-        raise ParameterError(
-            "the network mixes the rows of a batch", mend="give one whose output for a row depends on that row alone"
-        )
+    if example is not None:
+        require_rows_for_themselves(network, example[:_ROWS_TRIED])
     for made in _candidates(network, clip):
         engine = made(network, clip, physical_batch, watch, rule)
         if example is None or isinstance(engine, PerRowClippedSum) or _agrees(engine, network, clip, rule, example):
@@ -73,14 +72,11 @@ def _agrees(engine: ClippedSum, network: nn.Module, clip: float, rule: str, exam
     """Return whether ``engine`` gives on generated rows what the plain engine gives."""
     rows = example[:_ROWS_TRIED]
     targets = torch.arange(len(rows), device=rows.device) % 2
-    before = network.training
-    network.eval()  # dropout would make the two differ
     try:
-        bound = engine.clipping.of(len(rows)).bound if hasattr(engine, "clipping") else clip
-        plain = PerRowClippedSum(network, bound, len(rows), rule=rule)(rows, targets).total
-        fast = engine(rows, targets).total.double()
+        with without_chance(network):  # dropout would make the two differ
+            bound = engine.clipping.of(len(rows)).bound if hasattr(engine, "clipping") else clip
+            plain = PerRowClippedSum(network, bound, len(rows), rule=rule)(rows, targets).total
+            fast = engine(rows, targets).total.double()
     except (RuntimeError, AssertionError, TypeError):
         return False  # a layer that this engine cannot pass: the plain one says what is wrong, if anything is
-    finally:
-        network.train(before)
     return float((fast - plain).norm()) <= _AGREE * max(float(plain.norm()), 1e-12)

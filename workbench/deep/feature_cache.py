@@ -1,8 +1,9 @@
 """Features that a frozen, public part of a network makes of private rows, kept on disk for the next run.
 
 They are functions of the rows, hence as private as these: the files are the owner's alone, in the user's cache folder,
-and nothing of them is ever released. A key is a hash of the rows and of the frozen part, so that other rows or another
-part never find them. Each block of rows is a file with its own digest: an interrupted run goes on where it stopped,
+and nothing of them is ever released. A set is named by a keyed hash of the rows and of the frozen part, so that other
+rows or another part never find it, and its name, seen without the random key beside it, tells nothing of the rows. Each
+block of rows is a file with its own digest: an interrupted run goes on where it stopped,
 and a damaged block is computed again.
 """
 
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -30,6 +33,9 @@ BLOCK = 512
 
 _SPARE = 2 * 2**30
 """Bytes that are left free on the disk."""
+
+KEY = "names.key"
+"""The file of the key that sets are named with."""
 
 _DIGEST = 32
 _ENDING = ".features"
@@ -58,11 +64,12 @@ class FeatureCache:
     def __init__(self, inputs: Rows, frozen: str, width: int, folder: Path | None = None) -> None:
         self._rows, self._width = len(inputs), width
         self._root = folder or user_cache()
-        digest = hashlib.sha256(f"{frozen}\0{inputs.shape}\0{width}\0".encode())
+        size = 4 * width * self._rows
+        key = _key(self._root) if size <= LIMIT else None
+        digest = hmac.new(key or b"", f"{frozen}\0{inputs.shape}\0{width}\0".encode(), hashlib.sha256)
         digest.update(np.ascontiguousarray(inputs).data)
         self._folder = self._root / digest.hexdigest()
-        size = 4 * width * self._rows
-        self._usable = size <= LIMIT and self._ready(size)
+        self._usable = key is not None and self._ready(size)
 
     def block(self, start: int, make: Callable[[], Rows]) -> Rows:
         """Return the features of the rows from ``start`` on, kept or made now; at most :data:`BLOCK` rows.
@@ -83,8 +90,6 @@ class FeatureCache:
     def _ready(self, size: int) -> bool:
         """Make room and the folder; return whether features may be kept."""
         try:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._root.chmod(0o700)
             _make_room(self._root, LIMIT - size, self._folder)
             if shutil.disk_usage(self._root).free < size + _SPARE:
                 return False
@@ -105,6 +110,30 @@ class FeatureCache:
         return np.frombuffer(body, np.float32).reshape(rows, self._width)
 
 
+def _key(root: Path) -> bytes | None:
+    """Return the random key of the names in ``root``, made with the folder; ``None`` where none can be kept."""
+    path = root / KEY
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.chmod(0o700)
+        if not path.exists():
+            handle, temporary = tempfile.mkstemp(dir=root)  # the owner's alone
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(secrets.token_bytes(_DIGEST))
+            try:
+                os.link(temporary, path)  # whole from the start, and never in place of another run's
+            except FileExistsError:
+                pass
+            finally:
+                os.unlink(temporary)
+            for former in _sets(root):  # their names were made without this key
+                shutil.rmtree(former, ignore_errors=True)
+        key = path.read_bytes()
+    except OSError:
+        return None
+    return key if len(key) == _DIGEST else None
+
+
 def cache_state(folder: Path | None = None) -> CacheState:
     """Return what is kept."""
     root = folder or user_cache()
@@ -117,6 +146,7 @@ def clear(folder: Path | None = None) -> CacheState:
     before = cache_state(folder)
     for path in _sets(before.folder):
         shutil.rmtree(path)
+    (before.folder / KEY).unlink(missing_ok=True)
     return before
 
 

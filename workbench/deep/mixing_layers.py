@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from workbench.params import ParameterError
 
 MIXING = (nn.modules.batchnorm._BatchNorm,)
 _GROUPS = 32
 _TOLERANCE = 1e-4
+_TOLERANCE_ON_A_GPU = 1e-6
+"""Sums of a GPU are not added up in the same order each time; on a processor the same rows give the same bits."""
+
+_SEED = 7
+_MEND = "give one whose output for a row depends on that row and the weights alone"
 
 
 def require_separate_rows(network: nn.Module) -> None:
@@ -34,13 +42,75 @@ def converted(network: nn.Module) -> nn.Module:
     return network
 
 
-def mixes(network: nn.Module, inputs: torch.Tensor) -> bool:
-    """Return whether the output of a row changes with the other rows of ``inputs`` (generated, two rows or more)."""
-    before = network.training
-    network.eval()
+def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
+    """Try ``network`` on generated rows, in the mode in which it stands, which must be the mode that trains.
+
+    Raises:
+        ParameterError: the output of a row changes with the other rows, or with what passed the network before.
+    """
+    held = [(t, t.clone()) for t in _tensors(network)]
+    alone = _passed(network, inputs)
+    others = [_with_others(inputs, row, other) for row in range(len(inputs)) for other in _others(inputs)]
+    rows = [row for row in range(len(inputs)) for _ in _others(inputs)]
+    found = [_passed(network, batch)[row] for row, batch in zip(rows, others, strict=True)]
+    again = _passed(network, inputs)
+    now = _tensors(network)
+    if len(now) != len(held) or not _same(again, alone) or not all(map(_unchanged, now, held)):
+        raise ParameterError("the network keeps something of the rows that pass it, beside its gradients", mend=_MEND)
+    if not all(_same(out, alone[row]) for row, out in zip(rows, found, strict=True)) or _by_number(network, inputs):
+        raise ParameterError("the network mixes the rows of a batch", mend=_MEND)
+
+
+@contextmanager
+def without_chance(network: nn.Module, kind: type[nn.Module] = nn.modules.dropout._DropoutNd) -> Iterator[None]:
+    """Let the layers of ``kind`` compute as in a prediction; afterwards each one is as it was."""
+    modes = [(layer, layer.training) for layer in network.modules() if isinstance(layer, kind)]
+    for layer, _ in modes:
+        layer.training = False
     try:
-        with torch.no_grad():
-            together, alone = network(inputs), network(inputs[:1])
+        yield
     finally:
-        network.train(before)
+        for layer, mode in modes:
+            layer.training = mode
+
+
+def _by_number(network: nn.Module, inputs: Tensor) -> bool:
+    """Return whether the output of a row changes with the number of rows."""
+    with without_chance(network, nn.Module):
+        together, alone = _passed(network, inputs), _passed(network, inputs[:1])
     return not torch.allclose(together[:1], alone, rtol=_TOLERANCE, atol=_TOLERANCE)
+
+
+def _passed(network: nn.Module, inputs: Tensor) -> Tensor:
+    """Return the outputs; whatever is drawn, such as dropout, is the same for each call."""
+    devices = [inputs.device] if inputs.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices), torch.no_grad():
+        torch.manual_seed(_SEED)
+        found: Tensor = network(inputs.clone()).clone()
+    return found
+
+
+def _others(inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return rows that take the place of others: the same ones elsewhere, and empty ones."""
+    return inputs.roll(1, 0), torch.zeros_like(inputs)
+
+
+def _with_others(inputs: Tensor, row: int, others: Tensor) -> Tensor:
+    batch = others.clone()
+    batch[row] = inputs[row]
+    return batch
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    if one.device.type == "cpu":
+        return torch.equal(one, other)
+    return torch.allclose(one, other, rtol=_TOLERANCE_ON_A_GPU, atol=_TOLERANCE_ON_A_GPU)
+
+
+def _unchanged(now: Tensor, held: tuple[Tensor, Tensor]) -> bool:
+    """Return whether a tensor is the one that was held, with the numbers that it had."""
+    return now is held[0] and torch.equal(now, held[1])
+
+
+def _tensors(network: nn.Module) -> list[Tensor]:
+    return [*network.parameters(), *network.buffers()]

@@ -129,7 +129,8 @@ class TrainedModel:
 
         module = self.network.build(self.features.width, len(self.features.classes))
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)
-        module.eval()
+        for layer in module.modules():  # as it was trained; code of the user's may have an eval() of its own
+            layer.training = False
         with torch.inference_mode():
             starts = range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
             rows = (prepared_rows(self.network, inputs[i : i + _ROWS_AT_ONCE], keep=keep) for i in starts)

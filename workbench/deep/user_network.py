@@ -79,7 +79,7 @@ class UserNetwork(Network):
         for layer in module.modules():
             layer.register_forward_hook(count)
         with torch.no_grad():
-            module.eval()(torch.zeros(1, inputs))
+            module(torch.zeros(1, inputs))
         return 4 * seen[0] + sum(p.numel() for p in module.parameters())
 
     def rows_at_once(self) -> int:
@@ -95,12 +95,16 @@ class UserNetwork(Network):
     def build(self, inputs: int, classes: int) -> nn.Sequential:
         """Return the module, its first weights drawn from a public seed; rows (n, inputs) become images before it.
 
+        It stands in the mode of a prediction for good, and trains in it: a layer that in training mixes rows, or keeps
+        a mean of them, does not do so. Dropout is off.
+
         Raises:
             ParameterError: the factory fails, makes no module, or one that does not give a logit for each class.
         """
         import torch
         from torch import nn
 
+        recurrent = (nn.RNN, nn.LSTM, nn.GRU)
         shape = inputs.shape if isinstance(inputs, Pixels) else (int(inputs),)
         try:
             with torch.random.fork_rng(devices=[]):
@@ -117,6 +121,9 @@ class UserNetwork(Network):
             raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", mend="let all of them learn")
         front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
         module = nn.Sequential(*front, made.float())
+        for layer in module.modules():  # not by eval(), which the code may have replaced
+            # The library's own recurrent layers do the same in both modes, and a GPU trains them in this one only.
+            layer.training = bool(type(layer) in recurrent and layer.dropout == 0)
         self._require_logits(module, inputs, classes)
         return module
 
@@ -129,9 +136,7 @@ class UserNetwork(Network):
 
         try:
             with torch.random.fork_rng(devices=[]), torch.no_grad():
-                training = module.training
-                found = tuple(module.eval()(torch.zeros(2, inputs)).shape)
-                module.train(training)
+                found = tuple(module(torch.zeros(2, inputs)).shape)
         except Exception as error:  # noqa: BLE001 - it is the user's code
             raise ParameterError(
                 f"{self.name} cannot pass rows of {inputs} numbers: {type(error).__name__}: {error}",

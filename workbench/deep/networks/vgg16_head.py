@@ -35,6 +35,11 @@ _FROZEN = 4 * 14_714_688
 
 _SAFETENSORS = ".safetensors"
 
+BEYOND = (
+    "the file of weights (SHA-256 {checksum}) was taken as public: the guarantee does not cover what it learned of "
+    "these rows, if it did"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class VggHead(Network):
@@ -86,6 +91,11 @@ class VggHead(Network):
         if not isinstance(told, dict) or str(told.get("reduction")) not in REDUCTIONS:
             raise ParameterError("the card does not tell of the frozen part", mend="give the folder as it was released")
         return self.with_weights(str(weights), str(told.get("weights_sha256")), int(told["reduction"]))
+
+    @property
+    def beyond(self) -> str:
+        """What the guarantee assumes of the weights."""
+        return BEYOND.format(checksum=self.checksum)
 
     @property
     def frozen(self) -> str:

@@ -4,7 +4,8 @@ A move is an entry of the chain that names the new place. It is in both files: t
 one refuses. So no moment of a move leaves two ledgers that would each pay for the same table.
 
 A copy that lacks an entry which this computer has seen (:mod:`workbench.release.ledger.head_mark`) charges nothing
-until the steward accepts it; the entry that records this names what is missing.
+until the steward accepts it; the entry that records this names what is missing. What such a copy holds as reserved may
+have been charged by then, so it is charged.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from workbench.release.atomic import sync_folder
 from workbench.release.ledger.entries import LedgerBook
 from workbench.release.ledger.file import FAULTS, key_path, unusable
 from workbench.release.ledger.head_mark import HeadMark, last_seen, remember
+from workbench.release.ledger.processes import runs_beside
+from workbench.release.ledger.records import Release
 
 MOVED, ACCEPTED, MERGE = "moved", "accepted", "merge"
 _ZERO = (Decimal(0), Decimal(0))
@@ -27,6 +30,10 @@ _ZERO = (Decimal(0), Decimal(0))
 
 class LedgerCustody(LedgerBook):
     """The part of the ledger that copies the file and knows where it belongs."""
+
+    def releases(self, dataset: str | None = None) -> list[Release]:
+        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
+        raise NotImplementedError
 
     def moved_to(self) -> Path | None:
         """Return where the ledger was moved to, if that is not here; ``None`` where it was not."""
@@ -90,6 +97,9 @@ class LedgerCustody(LedgerBook):
     def accept(self) -> HeadMark:
         """Record that this copy goes on although entries are missing in it, and return what was seen of them.
 
+        What is reserved here becomes charged: the entries that are missing may have charged it, and a training that
+        waits may have taken more steps than are counted here.
+
         Raises:
             InputError: nothing is missing.
         """
@@ -97,6 +107,10 @@ class LedgerCustody(LedgerBook):
             mark = self.missing()
             if mark is None:
                 raise InputError("this ledger has every entry that this computer has seen", str(self.path))
+            for release in self.releases():
+                if release.status == "reserved":
+                    cost = release.epsilon, release.delta
+                    self._append("charge", release.release_id, release.dataset, cost, {ACCEPTED: mark.seq})
             self._append(ACCEPTED, "", "", _ZERO, {"seq": mark.seq, "hash": mark.hash, "time": mark.time})
         return mark
 
@@ -151,7 +165,8 @@ class LedgerCustody(LedgerBook):
         """Move the ledger to ``target``: from then on only the file there charges releases.
 
         Raises:
-            InputError: a file is there already, or the ledger was moved before and is where it was moved to.
+            InputError: a file is there already, a release is going on in another process, or the ledger was moved
+                before and is where it was moved to.
         """
         target = target.absolute()
         former = self.moved_to()
@@ -165,6 +180,16 @@ class LedgerCustody(LedgerBook):
         if shutil.disk_usage(target.parent).free < 2 * self.path.stat().st_size + (1 << 20):
             raise InputError("there is not enough room", str(target.parent), "name another disk")
         with self._transaction():
+            # Wherever else one goes on: its charge here is refused, so it writes nothing.
+            # One that is paused goes on at the new place.
+            reserved = [r for r in self.releases() if r.status == "reserved" and r.body.get("run") != ""]
+            going = [r for r in reserved if runs_beside(r.body.get("process", {}))]
+            if going:
+                raise InputError(
+                    f"the release {going[0].release_id} is going on, by process {going[0].body['process']['pid']}",
+                    str(self.path),
+                    "wait for it, or close the program that runs it",
+                )
             self._append(MOVED, "", "", _ZERO, {"to": str(target)})
         try:
             return self.back_up(target)

@@ -327,6 +327,7 @@ class Ledger(LedgerMerge, LedgerSteps):
         body: dict[str, Any] | None = None,
     ) -> None:
         with self._transaction():
+            self.require_here()  # what is written here after a move is in no ledger that anybody counts by
             release = self.release(release_id)
             if release is None or release.status != "reserved":
                 status = release.status if release else "unknown"

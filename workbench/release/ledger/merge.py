@@ -22,6 +22,7 @@ from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.counting import SUM, filter_of
 from workbench.release.ledger.custody import MERGE, MOVED, LedgerCustody
+from workbench.release.ledger.exact import plus
 from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.hash_chain import Entry
 from workbench.release.ledger.records import COUNTED, Release
@@ -32,6 +33,14 @@ FROM = "merged"
 MERGED_CAP = "two ledgers became one"
 """Who set a cap that is the lower one of two ledgers."""
 
+PARTS = "parts"
+"""Key in the body of a charge that a merge has made: what other ledgers record of a training, beside the entries."""
+
+RESUMABLE = "resumable"
+"""Key of a reservation whose work can be interrupted and go on."""
+
+_GOING_ON = ("resume", "claim", "pause")
+_ENDING = ("charge", "settle")
 _ZERO = (Decimal(0), Decimal(0))
 
 
@@ -68,10 +77,6 @@ class LedgerMerge(LedgerAccounts, LedgerCustody):
             if place is None:
                 other._append(MOVED, "", "", _ZERO, {"to": str(self.path), "merged": True})
         return result
-
-    def releases(self, dataset: str | None = None) -> list[Release]:
-        """Return every release (of the account of ``dataset``), in order, with its present status and cost."""
-        raise NotImplementedError
 
     def finished(self) -> dict[str, tuple[str, str]]:
         """Return (request, document) of every finished draw that is not renamed yet, by release."""
@@ -153,19 +158,44 @@ class LedgerMerge(LedgerAccounts, LedgerCustody):
                     cost = release.epsilon, release.delta
                     self._append("charge", release_id, release.dataset, cost, {FROM: {"ledger": source}})
             else:
-                self._raise_cost(here[release_id], release, source)
+                self._raise_cost(other, here[release_id], release, source)
         shared = sum(release_id in here for release_id in theirs)
         return len(theirs) - shared, shared
 
-    def _raise_cost(self, own: Release, theirs: Release, source: str) -> None:
-        """Record the higher cost of a release that both ledgers hold."""
+    def _raise_cost(self, other: LedgerMerge, own: Release, theirs: Release, source: str) -> None:
+        """Record the higher cost of a release that both ledgers hold; of a training that went on in both, the sum."""
         if theirs.status not in COUNTED:
             return
+        here, there = self._parts(own), other._parts(theirs)
+        new = there - here
+        body: dict[str, Any] = {FROM: {"ledger": source}}
         present = (own.epsilon, own.delta) if own.status in COUNTED else _ZERO
-        cost = max(present[0], theirs.epsilon), max(present[1], theirs.delta)
+        if new and here - there:
+            cost = plus(present, (theirs.epsilon, theirs.delta))
+            body["event"] = None  # it was not one event: of both together ε and δ alone are known
+        else:
+            cost = max(present[0], theirs.epsilon), max(present[1], theirs.delta)
+        if new:
+            body[PARTS] = sorted(new)
         # Its last entry here may say "void", or "reserved" of a run that ends it in the other file.
-        if cost != present or own.status == "reserved":
-            self._append("charge", own.release_id, own.dataset, cost, {FROM: {"ledger": source}})
+        if new or cost != present or own.status == "reserved":
+            self._append("charge", own.release_id, own.dataset, cost, body)
+
+    def _parts(self, release: Release) -> set[str]:
+        """Return the hashes of the entries by which a training that can be interrupted went on or ended.
+
+        Entries that a merge brought here have the hash that they had where they were written.
+        """
+        found, pausable = set(), bool(release.body.get(RESUMABLE))
+        for e in self.entries():
+            if e.release_id == release.release_id:
+                pausable = pausable or e.kind in _GOING_ON
+                former = e.body.get(FROM)
+                if isinstance(e.body.get(PARTS), list):
+                    found |= {str(part) for part in e.body[PARTS]}
+                elif e.kind in (*_GOING_ON, *_ENDING) and (not isinstance(former, dict) or "time" in former):
+                    found.add(str(former.get("hash", e.hash)) if isinstance(former, dict) else e.hash)
+        return found if pausable else set()
 
     def _take_choices(self, other: LedgerMerge, source: str, known: set[str]) -> None:
         """Append caps and counts of accounts that are new here; a filter here gives way to a plain sum there."""
@@ -226,4 +256,6 @@ def _marks(entry: Entry) -> tuple[str, str, str]:
 def _origin(entry: Entry, source: str) -> dict[str, Any]:
     """Return where an entry comes from; one that was merged before keeps its first ledger."""
     former = entry.body.get(FROM)
-    return former if isinstance(former, dict) and "time" in former else {"ledger": source, "time": entry.time}
+    if isinstance(former, dict) and "time" in former:
+        return former
+    return {"ledger": source, "time": entry.time, "hash": entry.hash}

@@ -104,6 +104,13 @@ def rising_words(losses: Sequence[float]) -> str:
     )
 
 
+CHOOSING = (
+    "Choosing settings by private figures tells of the rows beyond ε: the guarantee of the next model is that of its "
+    "own run only where its settings were chosen on public data."
+)
+"""What stands below every remark that advises other settings, and below every study on private rows."""
+
+
 def clipped_words(share: float | None) -> str:
     """Return a remark where nearly all rows are clipped, or hardly any; ``share`` is of rows, ``None`` unknown."""
     if share is None:

@@ -207,7 +207,16 @@ class TrainPage(RunPage):
             return
         remember_folder(folder.parent)
         handle = actions.train_model(
-            self.session, self.jobs, chosen, parameters, folder, found.epsilon, first.cap(), quiet=quiet, test=test
+            self.session,
+            self.jobs,
+            chosen,
+            parameters,
+            folder,
+            found.epsilon,
+            first.cap(),
+            quiet=quiet,
+            test=test,
+            told=self.going.told,
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
         handle.finished.connect(lambda result: self._show_result(what, result))
@@ -243,7 +252,7 @@ class TrainPage(RunPage):
 
         def show(stages: Any) -> None:
             if what == self._what():
-                self.going.where.show_stages(stages)
+                self.going.show_stages(stages)
 
         def ended() -> None:
             self._study_handle = None

@@ -8,10 +8,10 @@ from typing import Any
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
-from workbench.gui.pages.train.messages import broken_off, clipped_words, rising_words
+from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words
 from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.pace import Pace
-from workbench.gui.pages.train.where_chart import WhereChart
+from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, row
@@ -30,6 +30,8 @@ class RunCard(Card):
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
+        self._session = session
+        self._told_of: object = None
         self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
         self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
@@ -45,6 +47,7 @@ class RunCard(Card):
         self._outcome = label("", wrap=True, name="train_outcome")
         self._rising = label("", "warn", wrap=True, name="train_loss_rises")
         self._clipped = label("", "warn", wrap=True, name="train_clipped")
+        self._choosing = label(CHOOSING, "muted", wrap=True, name="train_choosing")
         self._speed = Elided("", "muted", name="train_speed")
         self.where = WhereChart(session)
         self.ask_where = button(
@@ -71,6 +74,7 @@ class RunCard(Card):
             self.where,
             self._rising,
             self._clipped,
+            self._choosing,
             self._memory,
             self._notice,
             self._outcome,
@@ -107,6 +111,7 @@ class RunCard(Card):
         for told in (self._rising, self._clipped, self._memory, self._notice, self._outcome):
             told.setText("")
             told.hide()
+        self._choosing.hide()
 
     def begin(
         self, steps: int, epsilon: Decimal, handle: JobHandle, *, quiet: bool, taken: int = 0, spent: float = 0.0
@@ -139,6 +144,11 @@ class RunCard(Card):
         handle.memory.connect(self._take_memory)
         handle.notice.connect(self._take_notice)
 
+    def show_stages(self, stages: Stages) -> None:
+        """Show where the accuracy goes."""
+        self.where.show_stages(stages)
+        self._tell_of_choosing()
+
     def show_result(self, result: Any) -> None:
         """Draw the whole of ε where the run had steps."""
         epsilons = getattr(result, "epsilons", ())
@@ -161,16 +171,29 @@ class RunCard(Card):
 
     def _take_metric(self, metric: Metric) -> None:
         chart = {"accuracy": self.accuracy, "loss": self.loss}.get(metric.name)
-        if chart is not None:
-            chart.add(metric.step, metric.value)
+        if chart is None:
+            return
+        chart.add(metric.step, metric.value)
         if chart is self.loss:
             self._rising.setText(rising_words([value for _, value in chart.points]))
             self._rising.setVisible(bool(self._rising.text()))
+        self._tell_of_choosing()
 
     def _take_spread(self, spread: Spread) -> None:
         self.norms.take(spread)
         self._clipped.setText(clipped_words(self.norms.clipped))
         self._clipped.setVisible(bool(self._clipped.text()))
+        self._tell_of_choosing()
+
+    @property
+    def told(self) -> bool:
+        """Whether private figures of the table that is open were shown here."""
+        return self._told_of is not None and self._told_of is self._session.open_data
+
+    def _tell_of_choosing(self) -> None:
+        """Say what it costs to follow a remark, or a study on the rows, wherever there is one."""
+        self._told_of = self._session.open_data
+        self._choosing.setVisible(bool(self._rising.text() or self._clipped.text() or self.where.stages))
 
     def _take_progress(self, progress: Progress) -> None:
         if self.steps and progress.total == self.steps:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
 
 ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
 
+CHOSEN = (
+    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
+    "not cover what a choice by them tells of the rows."
+)
+"""What a card says of a network whose settings may have been chosen by such figures."""
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkRun:
@@ -31,12 +37,19 @@ class NetworkRun:
         folder: where the network goes.
         quiet: whether no private figure is shown.
         test: images that were declared public, to measure the accuracy on.
+        told: whether private figures of the rows were shown before, by which its settings may have been chosen.
     """
 
     plan: DpSgdPlan
     folder: Path
     quiet: bool = False
     test: ImageSet | None = None
+    told: bool = False
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """What the guarantee does not cover of how it came about."""
+        return (CHOSEN,) if self.told else ()
 
 
 class TrainingRows(Protocol):
@@ -105,7 +118,7 @@ class TableRows:
             self.table,
             run.folder,
             self.plan.rows_per_person,
-            outside=outside(*columns_of(self.plan, self.target)),
+            outside=(*outside(*columns_of(self.plan, self.target)), *run.outside),
             replace_invalid=self.plan.replaces_invalid,
             account=self.plan.account,
             quiet=run.quiet,
@@ -151,7 +164,7 @@ class ImageRows:
             opened.table,
             run.folder,
             opened.options.rows_per_person,
-            outside=opened.outside,
+            outside=(*opened.outside, *run.outside),
             account=self.account,
             quiet=run.quiet,
             test=run.test,
