@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WHY = {"epochs": "all epochs", "cap": "stopped before its target ε", "clock": "stopped by the clock"}
 SHOWN = "Private figures are shown: who cancels the run pays for all of it."
-QUIET = "Only step, ε, memory and speed are shown: who cancels the run pays for its steps alone."
+QUIET = "No private figure is shown: who cancels before an accuracy was shown pays for its steps alone."
 NOT_BACK = "Cancelling does not give ε back: private figures are shown while it trains."
 
 
