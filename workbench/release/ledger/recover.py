@@ -81,13 +81,7 @@ def request_of(work: str, **asked: Any) -> str:
 
 
 def recover(ledger: Ledger) -> list[str]:
-    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched.
-
-    A ledger that was moved away, or is older than what this computer has seen, is left as it is: what it holds as
-    reserved may be charged in the other one. The next charge tells of it.
-    """
-    if ledger.moved_to() is not None or ledger.missing() is not None:
-        return []
+    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched."""
     sentences = []
     for release in ledger.releases():
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
@@ -103,7 +97,13 @@ def recover(ledger: Ledger) -> list[str]:
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
-    """Settle a reservation whose process is gone, and return what was done; nothing where its run can go on."""
+    """Settle a reservation whose process is gone, and return what was done; nothing where its run can go on.
+
+    Nor in a ledger that was moved away, or is older than what this computer has seen: what it holds as reserved may be
+    charged in the other one. The next charge tells of it.
+    """
+    if ledger.moved_to() is not None or ledger.missing() is not None:
+        return ""
     if release.body.get(RESUMABLE) and ledger.steps_taken(release.release_id):
         if has_checkpoint(release):
             return ""
