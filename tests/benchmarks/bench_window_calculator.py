@@ -17,7 +17,7 @@ from window_tools import at, click, shown_window, spread, verdict, write_section
 
 MOVES = 100
 TARGET_MS = 50.0
-SLIDERS = ("sigma", "batch")
+SLIDERS = ("sigma", "batch", "rows", "epochs")
 
 
 @pytest.mark.benchmark

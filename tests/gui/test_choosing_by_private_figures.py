@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtWidgets import QWidget
 
+from workbench.deep.networks import network as network_of
 from workbench.gui.pages.train.run_card import RunCard
-from workbench.gui.pages.train.tasks import CHOSEN, first_plan, released
+from workbench.gui.pages.train.tasks import first_plan, train_apart
+from workbench.gui.pages.train.training_rows import CHOSEN, NetworkRun, TableRows
 from workbench.gui.session.session import Session
 from workbench.jobs import network
 from workbench.sanitize.plan import Plan
@@ -54,6 +56,7 @@ def test_the_card_of_the_next_network_says_that_figures_were_shown_before(monkey
             ],
         }
     )
-    settings, opened = first_plan("logistic", 100, Decimal(1)), SimpleNamespace(table=None)
-    released("logistic", opened, plan, "city", settings, tmp_path, Decimal(1), ignore, CancelToken(), told=told)
+    rows = TableRows(SimpleNamespace(table=None), plan, "city", 100)
+    run = NetworkRun(first_plan(network_of("logistic"), 100, Decimal(1)), tmp_path, told=told)
+    train_apart(rows, run, ignore, CancelToken())
     assert (CHOSEN in tasks[0].outside) == told

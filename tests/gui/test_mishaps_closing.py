@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import pytest
 from mishaps import PATIENCE, big_table, retype, statuses
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QSlider
 
 from workbench.gui.project.open_table import open_table
 from workbench.jobs.runner import Run
@@ -68,6 +69,28 @@ def test_while_a_curve_is_computed(window, press, idle, qtbot, end):
     # What was trained is kept for the next time, whole lines only.
     (journal,) = (user_data() / "unfinished").glob("*.jsonl")
     assert journal.read_text("utf-8").endswith("}]\n")
+
+
+def test_while_the_calculator_is_at_its_far_end(window, press, qtbot, end):
+    """Rows and epochs at the end of their sliders: 10⁸ steps and more, which once could not be stopped for minutes."""
+    press(window, "rail_calculator")
+    for name in ("calculator_rows_slider", "calculator_epochs_slider"):
+        slider = window.findChild(QSlider, name)
+        for _ in range(20):
+            qtbot.keyClick(slider, Qt.Key.Key_PageUp)
+        assert slider.value() == slider.maximum()
+    retype(window, qtbot, "calculator_epochs_field", "15")
+    qtbot.keyClick(window.page.sliders["epochs"].field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.page._exact is not None and window.page._exact.running, timeout=PATIENCE)
+    former = window.page._exact
+    qtbot.keyClick(window.page.sliders["rows"].slider, Qt.Key.Key_PageDown)
+    assert former.stopping or not former.running
+    assert former.wait(10)
+    qtbot.waitUntil(lambda: window.page._exact is not former and window.page._exact.running, timeout=PATIENCE)
+    began = time.monotonic()
+    end(window)
+    gone(window, qtbot)
+    assert time.monotonic() - began < 10
 
 
 @needs_torch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,23 @@ from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     COARSE,
     INTEGER_ORDERS,
+    MOST_STEPS,
     event_of,
     loss,
     most_steps,
     noise_for,
+    quick_loss,
     renyi,
     renyi_of_integers,
+    steps_of,
     within,
 )
 from workbench.privacy.accounting.epsilon_curve import KNOTS, BackgroundCurve, EpsilonCurve
 from workbench.privacy.accounting.event import PoissonGaussian
 from workbench.privacy.accounting.gaussian import gaussian_delta
-from workbench.signals.cancel import CancelToken
+from workbench.privacy.accounting.run_curves import TrainingRun, heat_map, values_of, with_value
+from workbench.privacy.accounting.self_composition import composed_with_itself
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Event, Progress
 
 MNIST = event_of(rows=60_000, batch=64, epochs=15, noise_multiplier=1.0)
@@ -311,3 +317,49 @@ def test_pld_of_random_runs_is_above_a_monte_carlo_lower_bound() -> None:
     gain = np.clip(-np.expm1(epsilon - ratio), 0, None)
     assert gain.mean() - 5 * gain.std() / math.sqrt(n) <= delta
     assert gain.mean() == pytest.approx(delta, rel=0.05)
+
+
+def test_any_number_of_steps_is_composed_in_bounded_time():
+    """10⁸ steps once took minutes: the library raised the size of a distribution to that power, to compare it."""
+    for event in (event_of(10**9, 64, 15, 1.0), event_of(60_000, 64, 10_000, 1.0), event_of(10**8, 1, 10, 1.0)):
+        began = time.perf_counter()
+        found = loss(event, 1e-5, "pld", COARSE)
+        assert time.perf_counter() - began < 30
+        assert 0 < found.epsilon <= 1.001 * quick_loss(event, 1e-5).epsilon
+
+
+@pytest.mark.parametrize("run", [(10**9, 64, 60), (60_000, 1, 15_000), (10**9, 1, 1)])
+def test_curves_of_the_longest_runs_stay_within_what_is_accepted(run: tuple[int, int, int]):
+    rows, batch, epochs = run
+    longest = TrainingRun(rows, batch, 1.0, epochs, 1e-5)
+    for axis in ("rows", "batch", "epochs"):
+        values = values_of(longest, axis)
+        assert getattr(longest, axis) in values
+        steps = [with_value(longest, axis, v) for v in values]
+        assert max(steps_of(r.rows, r.batch, r.epochs) for r in steps) <= MOST_STEPS
+    assert len(heat_map(longest).batches) > 1
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.01, 11), (0.3, 40), (1.0, 25)])
+def test_composing_here_equals_the_librarys_own(rate: float, steps: int):
+    import dp_accounting
+    from dp_accounting.pld import privacy_loss_distribution as library
+
+    one = library.from_gaussian_mechanism(
+        2.0,
+        sampling_prob=rate,
+        value_discretization_interval=0.01,
+        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_SPECIAL,
+    )
+    ours, theirs = composed_with_itself(one, steps), one.self_compose(steps)
+    for delta in (1e-3, 1e-6, 1e-9):
+        assert ours.get_epsilon_for_delta(delta) == pytest.approx(theirs.get_epsilon_for_delta(delta), rel=1e-9)
+    assert composed_with_itself(one, steps, most=8) is None
+
+
+def test_a_calculation_stops_where_it_is_interruptible_and_only_there():
+    cancel = CancelToken()
+    cancel.cancel()
+    with interruptible(cancel), pytest.raises(CancelledError):
+        loss(SHORT, 1e-5)
+    assert loss(SHORT, 1e-5).epsilon > 0

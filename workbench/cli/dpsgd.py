@@ -26,7 +26,10 @@ from workbench.release.model.stopped_training import charge_told
 from workbench.signals import Notice
 
 SHOWN = "private figures are shown while it trains, so a run that is stopped stays charged in full"
-QUIET = "a quiet run shows nothing private: who stops it pays for the steps that it took"
+QUIET = (
+    "a quiet run shows nothing private: who stops it pays for the steps that it took, but for all of it once an "
+    "accuracy on public rows was shown"
+)
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +49,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quiet",
         action="store_true",
-        help="compute and show no private figure while it trains: who stops such a run pays for its steps alone",
+        help="compute and show no private figure while it trains: who stops such a run before an accuracy was shown "
+        "pays for its steps alone",
     )
     parser.add_argument(
         "--resume", type=Path, metavar="DIR", help="go on with an interrupted run from the checkpoint in this folder"

@@ -31,7 +31,10 @@ _LIBRARIES = {
 def _configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
-        "data", nargs="?", metavar="FILE", help="CSV, TSV, Parquet or Feather file to open, or sample:NAME"
+        "data",
+        nargs="?",
+        metavar="FILE",
+        help="CSV, TSV, Parquet or Feather file or set of images to open, or sample:NAME",
     )
     what.add_argument("--sample", metavar="NAME", help="a table that comes with the program")
 

@@ -1,4 +1,4 @@
-"""``workbench statistics``: private counts, histograms, means, sums and quantiles, of all rows or by groups."""
+"""``workbench statistics``: private counts, histograms, means, sums, quantiles and modes, of all rows or by groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from workbench.release.statistics.statistics_work import columns_of, statistics_
 from workbench.release.table.before_release import destination
 from workbench.sanitize.plan import Plan, load_plan
 from workbench.signals import Notice
-from workbench.statistics.asked import STATISTICS, Request, read_request, request_of_options, usual_request
+from workbench.statistics.asked import MODE, STATISTICS, Request, read_request, request_of_options, usual_request
 from workbench.statistics.forecast import forecast
 from workbench.statistics.queries import queries_of
 from workbench.statistics.release_file import FORMATS
@@ -51,6 +51,7 @@ _OPTIONS = {
     "mean": ("COL", "mean of COL"),
     "sum": ("COL", "sum of COL"),
     "quantiles": ("COL[:0.1,0.5]", "quantiles of COL (default 0.25, 0.5 and 0.75)"),
+    "mode": ("COL", "the most frequent value of COL, a column of names"),
 }
 
 
@@ -147,7 +148,7 @@ def _text(result: Mapping[str, Any]) -> str:
             f"{f['statistic']}{' of ' if f['column'] else ''}{f['column']}"
             + (f" by {' and '.join(f['by'])}" if f["by"] else ""),
             str(f["figures"]),
-            f"± {figure(f['half_width'])} {f['unit']}",
+            _expected(f),
             f["source"],
         ]
         for f in told
@@ -160,9 +161,14 @@ def _text(result: Mapping[str, Any]) -> str:
     return f"{done}{charged_words(result)}{documents_text(result)}"
 
 
+def _expected(told: Mapping[str, Any]) -> str:
+    width = f"{figure(told['half_width'])} {told['unit']}"
+    return f"right if it leads by {width}" if told["statistic"] == MODE else f"± {width}"
+
+
 COMMAND = Command(
     name="statistics",
-    help="release private counts, histograms, means, sums and quantiles with their intervals",
+    help="release private counts, histograms, means, sums, quantiles and modes with their intervals",
     example="workbench plan sample:people --epsilon 1 -o trial.toml && workbench statistics sample:people "
     "--plan trial.toml --epsilon 1 -o figures.csv --ledger statistics.sqlite",
     configure=_configure,

@@ -27,8 +27,11 @@ from workbench.deep.run_report import Record
 from workbench.deep.updates import Update
 from workbench.params import InputError
 
-INTERVAL = 2.0
-"""Seconds of work between two checkpoints, about: the most that a crash costs."""
+INTERVAL, LONGER = 2.0, 100
+"""Seconds of work between two checkpoints, about, or this part of the run's time so far where that is longer.
+
+So much a crash costs. Each claim is an entry of the ledger, and so a day has some hundreds.
+"""
 
 SLOWER = 50
 """Times the time of writing a checkpoint that lie between two at least, so that they cost 2 % at most."""
@@ -135,19 +138,23 @@ class Checkpoints:
         counted: steps that counted when this part of the run began.
     """
 
-    def __init__(self, keeper: Keeper | None, steps: int, state: Callable[[int], RunState]) -> None:
+    def __init__(
+        self, keeper: Keeper | None, steps: int, state: Callable[[int], RunState], seconds: float = 0.0
+    ) -> None:
         """Make them.
 
         Args:
             keeper: where they go.
             steps: of the whole run: never more are claimed.
             state: returns the state after so many steps were counted.
+            seconds: how long the run had gone on before.
         """
         self._keeper, self._steps, self._state = keeper, steps, state
         self.counted = 0 if keeper is None else keeper.counted
         self._claimed = self.counted
         self._size = 0
         self._since = self._writing = 0.0
+        self._began = time.monotonic() - seconds
 
     def before(self, step: int) -> None:
         """Claim ``step`` if that has not been done; the state after the step before it is kept first.
@@ -180,7 +187,7 @@ class Checkpoints:
         if not self._size:
             return FIRST_CLAIM
         pace = max(now - self._since, 1e-6) / self._size
-        wanted = max(INTERVAL, SLOWER * self._writing) / pace
+        wanted = max(INTERVAL, (now - self._began) / LONGER, SLOWER * self._writing) / pace
         return max(1, min(math.ceil(wanted), FASTER * self._size))
 
 

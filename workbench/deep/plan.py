@@ -194,6 +194,10 @@ class DpSgdPlan(Parameters):
         )
 
 
+JUDGED = 20
+"""How often in a run its accuracy on public rows is measured, where it is."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """Everything about a run that its privacy depends on, from one plan: sampling, noise, steps and cost agree.

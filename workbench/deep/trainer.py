@@ -22,7 +22,7 @@ from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
-from workbench.deep.plan import DpSgdPlan, Schedule
+from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.deep.preparation import prepared_rows
 from workbench.deep.run_report import MEASURED, Record, RunReport
@@ -34,9 +34,6 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
-
-JUDGED = 20
-"""How often in a run ``judge`` is called."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,13 +122,14 @@ def train(
     """Train ``plan`` on ``data``.
 
     The number of steps depends on nothing but the plan, the public number of rows and the clock. A run that a person
-    cancels stays charged in full if she watched private numbers: stopping on what one saw is selection.
+    cancels stays charged in full if she watched figures of it: stopping on what one saw is selection.
 
     Args:
         plan: what to do.
         data: read once, after the charge.
         charge: called with the cost of the whole run before a row is read.
-        settle: called with the cost of the steps begun if the run ends early for a reason decided without data.
+        settle: called with the cost of the steps begun if the run ends early by its clock or for want of memory, and
+            for no other fault: that may depend on the rows, or be made by who hears the run or owns its folder.
         rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
@@ -140,7 +138,8 @@ def train(
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
-        judge: called with step and weights :data:`JUDGED` times, evenly: for figures of public rows alone.
+        judge: called with step and weights :data:`~workbench.deep.plan.JUDGED` times, evenly: for figures of public
+            rows, which tell of the weights all the same.
 
     Raises:
         BudgetRefusedError: the cap does not allow the run, or not its first step.
@@ -196,7 +195,7 @@ def train(
                     records=report.records,
                 )
 
-            checkpoints = Checkpoints(keep, schedule.steps, state)
+            checkpoints = Checkpoints(keep, schedule.steps, state, 0.0 if former is None else former.seconds)
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
             ) as curve:
@@ -206,6 +205,7 @@ def train(
                         cancel.check()
                     if plan.seconds is not None and clock() - started >= plan.seconds:
                         stopped = "clock"
+                        checkpoints.pause(begun)
                         break
                     checkpoints.before(step)
                     begun = step
@@ -218,22 +218,23 @@ def train(
                         judge(step, _weights(module))
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
-        except (CancelledError, KeyboardInterrupt):
+        except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
             raise
         except BaseException as error:
             short = out_of_memory(error)
             if short:
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
-            # A fault is not decided by what someone saw; the step that failed counts as run.
-            if settle is not None:
-                settle(schedule.cost(begun))
+            counted = _counted(keep, begun)
+            # Of the faults of a step this one alone says nothing of the rows; the step that failed counts as run.
+            if settle is not None and (short or counted == 0):
+                settle(schedule.cost(counted))
             if short:
                 raise _too_large(plan, data.rows, begun) from None
             raise
         finally:
             NORMS.hear = None
         if begun < schedule.steps and settle is not None:
-            settle(schedule.cost(begun))
+            settle(schedule.cost(_counted(keep, begun)))
     return Training(
         network=architecture,
         features=features,
@@ -254,6 +255,11 @@ def train(
 
 def _weights(module: torch.nn.Module) -> dict[str, NDArray[np.float32]]:
     return {name: p.detach().cpu().numpy().copy() for name, p in module.named_parameters()}
+
+
+def _counted(keep: Keeper | None, begun: int) -> int:
+    """Return how many steps count as taken: where they are counted, never fewer than stand there."""
+    return begun if keep is None else max(begun, keep.counted)
 
 
 def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:

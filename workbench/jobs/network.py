@@ -32,6 +32,7 @@ class NetworkTask:
         account: the public name of the account that pays.
         quiet: whether no private figure is computed or shown.
         resume: the checkpoint of the run that goes on; ``None`` for one that begins.
+        test: rows that were declared public, to measure the network on.
     """
 
     plan: DpSgdPlan
@@ -44,6 +45,7 @@ class NetworkTask:
     account: str | None = None
     quiet: bool = False
     resume: Path | None = None
+    test: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class NetworkOutcome:
         stopped: why it ended: ``epochs``, ``cap`` or ``clock``.
         epsilons: (step, ε so far), evenly over the run.
         accuracy: mean over the batches of the last epoch, private; ``None`` if all were empty, or if an
-            earlier run trained the network and only its publication was missing.
+            earlier run trained the network and only its publication was missing. With test rows: on these.
+        accuracy_public: whether it was measured on rows that were declared public.
     """
 
     model: ModelRelease
@@ -64,6 +67,7 @@ class NetworkOutcome:
     stopped: str
     epsilons: tuple[tuple[int, float], ...]
     accuracy: float | None
+    accuracy_public: bool = False
 
 
 def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
@@ -104,7 +108,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
     """Do ``task`` in this process."""
     from workbench.release.ledger.ledger import Ledger
     from workbench.release.model.model import FinishedModel
-    from workbench.release.model.release_network import Checkpoints, release_training
+    from workbench.release.model.release_network import Checkpoints, TestSet, release_training
 
     cancel.check()
     with Ledger.open() as ledger:
@@ -116,6 +120,7 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
             ledger,
             rows_per_person=task.rows_per_person,
             replace_invalid=task.replace_invalid,
+            test=None if task.test is None else TestSet(task.test, public=True),
             outside=task.outside,
             account=task.account,
             emit=emit,
@@ -126,6 +131,6 @@ def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkO
     training = done.training
     if training is None:
         facts = done.model.card["training"] if isinstance(done.model, FinishedModel) else {}
-        return NetworkOutcome(done.model, facts["steps"], facts["stopped"], (), done.accuracy)
+        return NetworkOutcome(done.model, facts["steps"], facts["stopped"], (), done.accuracy, done.accuracy_public)
     epsilons = tuple((record.step, record.epsilon) for record in training.records)
-    return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy)
+    return NetworkOutcome(done.model, training.steps, training.stopped, epsilons, done.accuracy, done.accuracy_public)

@@ -13,7 +13,7 @@ from workbench.params.lists import levels
 from workbench.params.nested import records
 from workbench.sanitize.plan import Column, Plan
 
-COUNT, HISTOGRAM, MEAN, SUM, QUANTILES = STATISTICS = ("count", "histogram", "mean", "sum", "quantiles")
+COUNT, HISTOGRAM, MEAN, SUM, QUANTILES, MODE = STATISTICS = ("count", "histogram", "mean", "sum", "quantiles", "mode")
 QUARTERS = (0.25, 0.5, 0.75)
 
 
@@ -113,6 +113,9 @@ def _check_kind(ask: Ask, column: Column) -> None:
         raise ParameterError(f"a {column.kind} has no {ask.statistic}", f"column {column.name}", mend)
     if ask.statistic == QUANTILES and not column.numeric:
         raise ParameterError(f"a {column.kind} has no quantiles", f"column {column.name}", "ask for its histogram")
+    if ask.statistic == MODE and column.numeric:
+        mend = "ask for its histogram, whose largest bins it shows"
+        raise ParameterError(f"a {column.kind} has no mode here, only names have", f"column {column.name}", mend)
     if ask.bins is not None and not column.numeric:
         raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
     if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:

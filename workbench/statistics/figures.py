@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.params import ParameterError
 from workbench.signals.cancel import CancelToken
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM
-from workbench.statistics.queries import CENTRED, PAIR, Query
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM
+from workbench.statistics.queries import CENTRED, CHOICE, PAIR, Query
 from workbench.statistics.widths import ratio_interval
 
 SHARE, CUMULATIVE, MISSING = "share", "cumulative share", "missing"
@@ -26,12 +27,12 @@ class Figure:
     """One figure.
 
     Attributes:
-        statistic: ``count``, ``histogram``, ``share``, ``cumulative share``, ``mean``, ``sum``, ``quantile`` or
-            ``missing`` (rows that have no value, or are in no group).
+        statistic: ``count``, ``histogram``, ``share``, ``cumulative share``, ``mean``, ``sum``, ``quantile``,
+            ``mode`` or ``missing`` (rows that have no value, or are in no group).
         column: of which column; empty of a count of groups.
         group: of which rows; empty for all.
-        value: the bin, or which quantile; else empty.
-        estimate: the figure; text of a date.
+        value: the bin, which quantile, or the most frequent value; else empty.
+        estimate: the figure; text of a date. Of a mode 0, with how many rows it may be behind as its interval.
         low: lower end of its interval.
         high: upper end.
         sparse: whether there are too few rows to say: the number of rows behind it cannot be told from none.
@@ -85,6 +86,8 @@ def _read(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
         yield from _centred(query, float(answer[0]))
     elif query.form == PAIR:
         yield from _pairs(query, answer.reshape(2, -1))
+    elif query.form == CHOICE:
+        yield from _modes(query, answer)
     else:
         yield from _histograms(query, answer.reshape(query.groups.count, -1))
 
@@ -119,6 +122,20 @@ def _counts(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
     for group, value in zip(labels, answer, strict=True):
         yield _figure(query, COUNT, group, "", float(value), width, (0, query.rows), sparse=value <= width)
     yield from _remainder(query, answer, ((1.0, len(answer)),))
+
+
+def _modes(query: Query, answer: NDArray[np.float64]) -> Iterator[Figure]:
+    """Yield the value that was drawn for each group, and by how many rows another one may be more frequent."""
+    assert query.bins is not None
+    labels = query.bins.labels()
+    behind = min(max(query.lead - 1, 0), query.rows)
+    for group, place in zip(query.groups.labels(), answer, strict=True):
+        if not 0 <= place < len(labels):
+            raise ParameterError(f"the choice {place:g} is none of {len(labels)} values", query.label)
+        sparse = query.lead > query.rows
+        yield Figure(
+            MODE, query.bins.column.name, group, labels[int(place)], 0.0, 0.0, float(behind), sparse, query.label
+        )
 
 
 def _centred(query: Query, total: float) -> Iterator[Figure]:

@@ -8,6 +8,8 @@ bin of one group:
 * ``count``: rows of each group that have a value; one row adds 1.
 * ``centred``: Σi with i = round(K·(x−c)/h) about the public centre c, h half of the range; at most K. It is asked where
   every row has a value: their number is public, and the mean is c + h·Σi/(n·K).
+* ``choice``: of each group the place of the value that most rows have, or nearly so, by report-noisy-max over the
+  counts; no count is released. One row is in one group, so that all groups together cost what one does.
 * ``pair``: (Σa, Σb) of each group with a + b = K, a = K/2 + round(K/2·(x−c)/h): one row adds K. Two numbers for the
   price of one: (Σa + Σb)/K is how many rows there are, and Σa/(Σa + Σb) where their mean lies between the bounds.
 """
@@ -28,14 +30,16 @@ from workbench.data.columns.values import numbers
 from workbench.data.table import Table
 from workbench.learners.sums import grid_size, on_grid
 from workbench.privacy.accounting.event import exact
+from workbench.privacy.central.laplace import CentralNoise
+from workbench.privacy.central.noisy_max import clear_lead, noisy_max
 from workbench.privacy.central.share import Budget, QueryEvent, Share
 from workbench.sanitize.budget_split import shares
 from workbench.sanitize.plan import Column, Plan
-from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, QUANTILES, SUM, Ask, Request, protected
+from workbench.statistics.asked import COUNT, HISTOGRAM, MEAN, MODE, QUANTILES, SUM, Ask, Request, protected
 from workbench.statistics.bins import FINE, NOBODY, Bins, Groups, require_countable
 from workbench.statistics.widths import Widths, laplace_width
 
-CENTRED, PAIR = "centred", "pair"
+CENTRED, PAIR, CHOICE = "centred", "pair", "choice"
 _NO_DELTA = Decimal(0)
 
 MOST_FIGURES = 50_000
@@ -48,7 +52,7 @@ class Query:
 
     Attributes:
         label: its name in events and certificates.
-        form: ``histogram``, ``count``, ``centred`` or ``pair``.
+        form: ``histogram``, ``count``, ``centred``, ``pair`` or ``choice``.
         bins: of its column; ``None`` of a count of groups alone.
         groups: the groups.
         asks: the statistics that are read from it.
@@ -83,8 +87,14 @@ class Query:
 
     @property
     def length(self) -> int:
-        """How many whole numbers it has."""
-        return _length(self.form, self.bins, self.groups)
+        """How many whole numbers it releases."""
+        return self.groups.count if self.form == CHOICE else _length(self.form, self.bins, self.groups)
+
+    @property
+    def lead(self) -> int:
+        """Rows by which a value of a ``choice`` has to lead so that 95 % of draws are right."""
+        assert self.bins is not None
+        return clear_lead(self.bins.count, self.paid.pure_epsilon)
 
     @property
     def complete(self) -> bool:
@@ -92,13 +102,13 @@ class Query:
         return not self.groups.optional and (self.bins is None or not self.bins.optional)
 
     def answer(self, rows: Table) -> list[int]:
-        """Return the exact whole numbers.
+        """Return the exact whole numbers; of a ``choice`` the counts, (groups, values).
 
         Raises:
             InputError: a value does not fit what is declared; its row is named.
         """
         groups = self.groups.codes(rows)
-        if self.form in (COUNT, HISTOGRAM):
+        if self.form in (COUNT, HISTOGRAM, CHOICE):
             return self._counted(groups, rows)
         assert self.bins is not None
         x = numbers(rows, self.bins.column)
@@ -120,10 +130,19 @@ class Query:
             own = self.bins.codes(rows)
             here = (groups != NOBODY) & (own != NOBODY)
             cells = groups if self.form == COUNT else groups * self.bins.count + own
-        return [int(v) for v in np.bincount(cells[here], minlength=self.length)]
+        return [int(v) for v in np.bincount(cells[here], minlength=_length(self.form, self.bins, self.groups))]
+
+    def noisy(self, noise: CentralNoise, exact: Sequence[int]) -> list[int]:
+        """Return what may be released of the exact whole numbers: with noise, or the place that is chosen."""
+        if self.form != CHOICE:
+            return self.paid.noisy(noise, exact, self.size)
+        assert self.bins is not None
+        k, epsilon = self.bins.count, self.paid.pure_epsilon
+        return [noisy_max(exact[g * k : (g + 1) * k], 1, epsilon, noise) for g in range(self.groups.count)]
 
 
 def _length(form: str, bins: Bins | None, groups: Groups) -> int:
+    """Return how many whole numbers are computed of the rows."""
     each = {COUNT: 1, CENTRED: 1, PAIR: 2}.get(form)
     if each is None:
         assert bins is not None
@@ -173,7 +192,7 @@ def queries_of(
             found += _of_column(asks, None if column is None else plan.column(column), groups, strength)
     cells = 0
     for query in found:
-        cells += _length(query.form, query.bins, query.groups)
+        cells += _length(query.form, query.bins, query.groups)  # of a choice one draw for each
         require_countable(cells, MOST_FIGURES, query.name)
     found = _distinct(found)
     split = _split(budget, found)
@@ -215,6 +234,8 @@ def _of_column(asks: Sequence[Ask], column: Column | None, groups: Groups, stren
     out: list[_Open] = []
     pair = bool(groups.by) or usual.optional
     moments = [named[s] for s in (MEAN, SUM) if s in named]
+    if MODE in named:
+        out.append(_Open(f"most frequent {column.name}{by}", CHOICE, usual, groups, (named[MODE],)))
     if COUNT in named and pair and moments:
         # A pair says how many rows it is of: 4/(its share)² is the variance, where a count of its own has 2/share².
         moments.append(named[COUNT])

@@ -21,12 +21,16 @@ class ImageOptions(Parameters):
     """What a person declares about a set of images."""
 
     classes: tuple[str, ...] | None = texts(
-        default=None, shortest=2, help="names of the classes of images, in the order of their codes"
+        default=None,
+        shortest=2,
+        empty="as in the files",
+        help="names of the classes of images, in the order of their codes",
     )
     image_size: int | None = integer(
         default=None,
         at_least=4,
         upto=MOST_SIDE,
+        empty="as in the files",
         help="side of the square that images of class folders are resized to",
     )
     grey: bool = boolean(default=False, help="leave out the colour of images of class folders")

@@ -38,6 +38,7 @@ class Network:
         task: what it predicts: the name of a :class:`workbench.learners.tasks.Task`.
         relation: the neighbours that its cost is stated for.
         options: fields of the plan that only networks which name them read.
+        on_images: values of the plan to begin with on a set of images; they did well on MNIST, which is public.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Network:
     task: str = CLASSIFICATION
     relation: str = "zero-out"
     options: tuple[str, ...] = ()
+    on_images: tuple[tuple[str, Any], ...] = ()
 
     @property
     def needs(self) -> str:

@@ -69,4 +69,5 @@ SCATTER_CNN = ScatterCnn(
     "Small CNN on scattering features",
     "It learns filters of fixed wavelet features of 28 × 28 grey images, given as 784 columns.",
     short="Scattering CNN, DP-SGD",
+    on_images=(("batch", 4096), ("epochs", 15), ("lr", 4.0), ("clip", 0.1), ("momentum", 0.9)),
 )

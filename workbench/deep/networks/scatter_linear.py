@@ -86,4 +86,5 @@ SCATTER_LINEAR = ScatterLinear(
     "Linear layer on scattering features",
     "It weighs fixed wavelet features of images (as a table: grey ones of 28 × 28, given as 784 columns).",
     short="Scattering, DP-SGD",
+    on_images=(("batch", 4096), ("epochs", 15), ("lr", 8.0), ("clip", 0.1), ("momentum", 0.9)),
 )

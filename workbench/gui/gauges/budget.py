@@ -49,7 +49,7 @@ class BudgetGauge(Card):
         session, account = self._session, self._session.account
         self._explain.setVisible(session.opened is not None)
         self._warning.hide()
-        if session.opened is None:
+        if session.open_data is None:
             self._show_nothing()
             return
         released = session.has_used(session.plan)
@@ -57,6 +57,8 @@ class BudgetGauge(Card):
         cost = None if released else session.plan.cost()
         told = "released" if released else f"ε {at_most(cost)}" if cost is not None else "not ready"
         self._facts.show_line("plan", "this plan", told, "accent", tip=in_full(cost))
+        if session.images is not None:  # what a network costs is told where it is planned
+            self._facts.hide_line("plan")
         self._explain.setText(f"What does ε = {at_most(of_plan(session).epsilon)} mean?")
         if account.problem:
             self._show_problem(account.problem)
@@ -86,7 +88,7 @@ class BudgetGauge(Card):
     def _show_first(self, cost: Decimal | None) -> None:
         """Show a dataset that nothing was released of: its first release sets the cap."""
         self._show_figure(at_most(cost) if cost is not None else "–", in_full(cost))
-        self._meaning.setText("ε of this plan")
+        self._meaning.setText("ε of this plan" if self._session.images is None else "nothing released yet")
         self._bar.show_parts((Part(1.0, "accent", hatched=True),) if cost is not None else ())
         self._facts.show_line("cap", "cap", "the first release sets it", "muted")
         self._facts.show_line("spent", "spent", "ε 0")

@@ -11,6 +11,7 @@ from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.pages.refusals import unconfirmed_refusal
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, look
 
@@ -150,6 +151,8 @@ class RunPage(PageFrame):
 
 def what_is_missing(session: Session) -> str:
     """Return what stands in the way of any model, be it released or only studied; empty where nothing does."""
+    if session.images is not None:
+        return FOR_TABLES
     if session.opened is None:
         return "Open a table on the Data page first."
     if session.target is None:

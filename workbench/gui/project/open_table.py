@@ -6,11 +6,13 @@ import dataclasses
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from workbench.gui.project.open_images import KEY, load_images, take_images
 from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import FACTS, FIRST_EPSILON, OPEN, WAYS, DraftColumn, DraftPlan
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.formatting import count
 from workbench.jobs import Job
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from workbench.data.samples.sample_tables import Sample
     from workbench.data.schema import Attribute
 
-KEY = "open"
 _KEPT = (
     *FACTS,
     "action",
@@ -53,6 +54,8 @@ def open_table(
 ) -> JobHandle | None:
     """Open ``source`` (a path or ``sample:NAME``) in place of the table that is open; the one way of doing it.
 
+    A set of images is told by its name, or by being a folder, and opened as one.
+
     Another table takes the place of the plan, so unsaved work is asked about first: ``None`` is returned where the
     person is still to answer, or wants to keep it. The same table read again keeps what was declared of its columns.
 
@@ -74,7 +77,10 @@ def open_table(
         return None
     kept = session.plan if same else None
 
-    def apply(result: tuple[OpenTable, DraftPlan]) -> None:
+    def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
+        if isinstance(result, OpenImages):
+            take_images(session, jobs, result)
+            return
         opened, plan = result
         session.open(opened, plan)
         size = f"{count(opened.table.rows, 'row')}, {count(len(opened.table.names), 'column')}"
@@ -83,20 +89,28 @@ def open_table(
 
     name = source.removeprefix("sample:") if source.startswith("sample:") else source.rsplit("/", 1)[-1]
 
-    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan]:
+    def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
+        if _holds_images(source):
+            return load_images(source, None, emit, cancel)
         return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
 
     job = Job("Opening", work, about=name)
 
     def failed(error: BaseException) -> None:
-        if isinstance(error, WorkbenchError) and session.opened is not None:
+        if isinstance(error, WorkbenchError) and session.open_data is not None:
             told = sentence(error)
-            session.tell("error", f"{name} was not opened, {session.opened.title} still is: {told}")
+            session.tell("error", f"{name} was not opened, {session.open_data.title} still is: {told}")
         else:
             session.report(error)
         session.opening_failed.emit(source, options, error)
 
     return jobs.start(job, key=KEY, on_result=apply, on_failure=failed)
+
+
+def _holds_images(source: str) -> bool:
+    from workbench.data.images.read import is_image_set
+
+    return not source.startswith("sample:") and is_image_set(source)
 
 
 def load(

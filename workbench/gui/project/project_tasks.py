@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.gui.project.open_table import KEY, load
+from workbench.gui.project.open_images import KEY
+from workbench.gui.project.open_table import load
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import FACTS, DraftPlan
 from workbench.gui.session.job_center import JobCenter

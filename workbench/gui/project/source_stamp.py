@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from workbench.gui.session.session import Stamp
+from workbench.gui.session.file_stamp import Stamp
 from workbench.params import InputError
 
 

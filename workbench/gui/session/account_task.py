@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.account_view import AccountView, PastRelease
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params import WorkbenchError
@@ -23,12 +24,12 @@ KEY = "account"
 
 def read_account(session: Session, jobs: JobCenter, ledger: Path | None = None) -> None:
     """Bring the budget gauge up to date, after opening a table and after every charge."""
-    opened = session.opened
+    opened = session.open_data
     if opened is None:
         return
 
     def apply(account: AccountView) -> None:
-        if session.opened is opened:
+        if session.open_data is opened:
             session.set_account(account)
 
     def failed(error: BaseException) -> None:
@@ -96,7 +97,7 @@ def _stands(path: Path) -> bool:
         return False
 
 
-def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable) -> None:
+def tell_apart(session: Session, jobs: JobCenter, opened: OpenTable | OpenImages) -> None:
     """Record that the table is another one than the one whose version it was taken for; it has its own budget then."""
 
     def work(emit: Emit, cancel: CancelToken) -> None:

@@ -19,7 +19,7 @@ KEY = "paused"
 
 def find_paused(session: Session, jobs: JobCenter, *, tell: bool = False) -> None:
     """Look for them; ``tell`` whether to say so where there is one."""
-    opened = session.opened
+    opened = session.open_data
     if opened is None:
         session.set_paused(())
         return
@@ -39,12 +39,14 @@ def find_paused(session: Session, jobs: JobCenter, *, tell: bool = False) -> Non
             return ()  # the gauge says what is wrong with the ledger; nothing goes on without it
 
     def show(found: tuple[PausedTraining, ...]) -> None:
-        if session.opened is not opened:
+        if session.open_data is not opened:
             return
         session.set_paused(found)
         if tell and found:
             run = found[0]
-            told = f"A training on this table is paused after {run.taken:,} of {run.steps:,} steps: go on with it on"
+            told = (
+                f"A training on {opened.title} is paused after {run.taken:,} of {run.steps:,} steps: go on with it on"
+            )
             session.tell("info", f"{told} the Train page.")
 
     jobs.start(Job("Looking for paused trainings", work), key=KEY, shown=False, on_result=show)

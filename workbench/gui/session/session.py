@@ -17,6 +17,8 @@ from workbench.gui.session.account_view import AccountView
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import in_step
 from workbench.gui.session.error_text import sentence
+from workbench.gui.session.file_stamp import Stamp
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
 from workbench.params import WorkbenchError
@@ -29,15 +31,6 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
 
 Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """What tells one version of a file from another."""
-
-    inode: int
-    size: int
-    changed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +143,7 @@ class Session(QObject):
         recent: the files that were opened last; ``None`` outside a window.
 
     Signals:
-        table_changed: another table is open, or none.
+        table_changed: another table or set of images is open, or none.
         plan_changed: the draft plan differs (also by undo and redo).
         account_changed: the ledger's view of the dataset differs.
         paused_changed: other interrupted trainings of the table can go on.
@@ -192,6 +185,7 @@ class Session(QObject):
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.recent: RecentFiles | None = None
         self._opened: OpenTable | None = None
+        self._images: OpenImages | None = None
         self._plan = DraftPlan()
         self._account = AccountView()
         self._runs: tuple[RunRecord, ...] = ()
@@ -211,9 +205,20 @@ class Session(QObject):
         """The table that is open."""
         return self._opened
 
-    def open(self, opened: OpenTable, plan: DraftPlan) -> None:
-        """Replace the table and the plan; what belonged to the former table goes."""
-        self._opened = opened
+    @property
+    def images(self) -> OpenImages | None:
+        """The set of images that is open; no table is open beside it."""
+        return self._images
+
+    @property
+    def open_data(self) -> OpenTable | OpenImages | None:
+        """The table or the set of images that is open: what the account is of."""
+        return self._opened or self._images
+
+    def open(self, opened: OpenTable | OpenImages, plan: DraftPlan) -> None:
+        """Replace the table or images and the plan; what belonged to the former ones goes."""
+        self._opened = opened if isinstance(opened, OpenTable) else None
+        self._images = opened if isinstance(opened, OpenImages) else None
         self._plan = plan
         self._account = AccountView()
         self._runs, self._released = (), ()

@@ -15,11 +15,14 @@ from workbench.render.fonts import font
 OFFICE = (".xlsx", ".xls", ".ods", ".numbers")
 NO_TABLES = (
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".heic", ".mp3", ".mp4", ".mov", ".pdf", ".doc", ".docx"),
-    *(".odt", ".ppt", ".pptx", ".zip", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
+    *(".odt", ".ppt", ".pptx", ".gz", ".7z", ".rar", ".tar", ".exe", ".html", ".json", ".xml", ".sqlite"),
 )
-"""What is surely no table; the reader decides about everything else, whatever its name."""
+"""What is surely neither a table nor a set of images; the reader decides about everything else, whatever its name."""
 
-KINDS = "CSV, TSV, Parquet or Feather file, or a project"
+PACKED_IMAGES = ("-ubyte.gz", ".bin.gz")
+"""Of what is packed, images alone are read."""
+
+KINDS = "CSV, TSV, Parquet or Feather file, a set of images, or a project"
 INSET = 12
 
 
@@ -49,7 +52,7 @@ def dragged(data: QMimeData) -> Dragged:
     name = PurePath(path).name
     if path.lower().endswith(OFFICE):
         return Dragged(problem=f"{name} is a workbook: save it as CSV first, then drop that.")
-    if path.lower().endswith(NO_TABLES):
+    if path.lower().endswith(NO_TABLES) and not path.lower().endswith(PACKED_IMAGES):
         return Dragged(problem=f"{name} is not a table that can be read: drop a {KINDS}.")
     return Dragged(path=path)
 

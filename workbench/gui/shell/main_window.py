@@ -190,13 +190,13 @@ class MainWindow(QMainWindow):
         self.gauges.setVisible(self.settings.load("gauges") != "hidden")
 
     def _remember_table(self) -> None:
-        opened = self.session.opened
+        opened = self.session.open_data
         if opened is not None and not opened.is_sample and self.session.recent is not None:
             self.session.recent.add(opened.source)
 
     def _retitle(self) -> None:
         """Name the table in the title, with Qt's mark of what is not saved."""
-        opened = self.session.opened
+        opened = self.session.open_data
         self.setWindowTitle(f"{opened.title}[*] – Privacy workbench" if opened else "Privacy workbench")
         self.setWindowModified(self.project.unsaved)
 

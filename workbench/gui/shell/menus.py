@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QScrollArea
 import workbench
 from workbench.data.samples.sample_tables import SAMPLES
 from workbench.gui.pages.base import PageFrame
+from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.session.job_center import JobCenter
@@ -23,7 +24,7 @@ from workbench.gui.shell.help_panel import HelpPanel
 from workbench.gui.shell.messages import Messages
 from workbench.gui.shell.rail import Rail
 from workbench.gui.style.theme import MODES, ThemeSwitch
-from workbench.gui.widgets.dialogs import ask_for_table
+from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.explain import ExplainPanel, asked_at, of_plan
 
 STEP = 10
@@ -93,7 +94,8 @@ class Menus:
 
     def _file(self) -> None:
         menu = self._window.menuBar().addMenu("&File")
-        self._add(menu, "open", "&Open Table…", self.ask_for_table, QKeySequence.StandardKey.Open)
+        self._add(menu, "open", "&Open Table or Images…", self.ask_for_table, QKeySequence.StandardKey.Open)
+        self._add(menu, "open_image_folder", "Open &Folder of Images…", self._ask_for_folder)
         menu.addMenu(self._recent)
         samples = menu.addMenu("&Samples")
         for sample in SAMPLES:
@@ -101,7 +103,7 @@ class Menus:
             done = partial(self._shell.open, f"sample:{sample.name}")
             self._add(samples, f"sample_{sample.name}", title, done).setToolTip(sample.help)
         samples.setToolTipsVisible(True)
-        self._add(menu, "reload", "&Reload Table", self._reload, QKeySequence.StandardKey.Refresh)
+        self._add(menu, "reload", "&Reload", self._reload, QKeySequence.StandardKey.Refresh)
         menu.addSeparator()
         project = self._shell.project
         self._add(menu, "open_project", "Open &Project…", project.ask_and_open, QKeySequence("Ctrl+Shift+O"))
@@ -188,14 +190,21 @@ class Menus:
 
     def ask_for_table(self) -> None:
         """Ask for a file and open it."""
-        path = ask_for_table(self._window)
+        path = ask_for_data(self._window)
         if path:
             self._shell.open(path)
 
+    def _ask_for_folder(self) -> None:
+        folder = ask_for_folder(self._window, FOLDER_OF_IMAGES)
+        if folder:
+            self._shell.open(folder)
+
     def _reload(self) -> None:
-        opened = self._shell.session.opened
-        if opened is not None:
-            open_table(self._shell.session, self._shell.jobs, opened.source, opened.options)
+        session, jobs = self._shell.session, self._shell.jobs
+        if session.images is not None:
+            open_images(session, jobs, session.images.source, session.images.options)
+        elif session.opened is not None:
+            open_table(session, jobs, session.opened.source, session.opened.options)
         elif self._shell.settings.recent:
             self._shell.open(self._shell.settings.recent[0])
 

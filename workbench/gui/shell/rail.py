@@ -208,7 +208,7 @@ class Rail(QWidget):
 
     def refresh(self) -> None:
         """Ask every page for its state."""
-        opened = self._session.opened
-        self._table.set_whole(f"{opened.title} · {opened.table.rows:,} rows" if opened else "no table yet")
+        opened, what = self._session.open_data, "rows" if self._session.images is None else "images"
+        self._table.set_whole(f"{opened.title} · {opened.table.rows:,} {what}" if opened else "no table yet")
         for line in self.buttons.values():
             line.refresh()

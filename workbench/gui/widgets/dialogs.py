@@ -9,6 +9,9 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QGridLayout, QLabel
 from workbench.gui.widgets.formatting import unbroken
 
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
+IMAGES = "Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)"
+DATA = f"Tables and images ({TABLES.partition('(')[2].partition(')')[0]} {IMAGES.partition('(')[2]}"
+FOLDER_OF_IMAGES = "Open a folder of images"
 DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
 CERTIFICATES = "Certificates (*.certificate.json *.json);;All files (*)"
 PROJECTS = "Projects (*.workbench.toml *.toml)"
@@ -17,6 +20,16 @@ PROJECTS = "Projects (*.workbench.toml *.toml)"
 def ask_for_table(parent: QWidget, title: str = "Open a table") -> str:
     """Ask which table to open; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, title, "", TABLES)[0]
+
+
+def ask_for_data(parent: QWidget) -> str:
+    """Ask which table or set of images to open; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, "Open a table or images", "", f"{DATA};;{TABLES}")[0]
+
+
+def ask_for_images(parent: QWidget, title: str) -> str:
+    """Ask for a file of images; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, title, "", f"{IMAGES};;All files (*)")[0]
 
 
 def ask_for_project(parent: QWidget) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import button, label, row
 
@@ -16,6 +17,7 @@ class NothingYet(QWidget):
         """Make it; ``more`` names further pages, each with what stands on its button (``NAME_go_PAGE``)."""
         super().__init__()
         self.setObjectName(name)
+        self._session, self._said = session, ""
         heading = label(title, "heading")
         heading.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._why = label("", "muted", wrap=True, name=f"{name}_why")
@@ -33,7 +35,12 @@ class NothingYet(QWidget):
         whole.addWidget(self._why)
         whole.addLayout(row(None, *buttons, None))
         whole.addStretch(3)
+        session.table_changed.connect(self._show)
 
     def say(self, why: str) -> None:
         """Say what is missing."""
-        self._why.setText(why)
+        self._said = why
+        self._show()
+
+    def _show(self) -> None:
+        self._why.setText(self._said if self._session.images is None else FOR_TABLES)

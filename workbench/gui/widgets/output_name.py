@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.session.settings import Settings
 from workbench.gui.widgets.path_field import PathField
@@ -16,8 +17,8 @@ from workbench.signals.events import Emit
 FOLDER = "release_folder"
 
 
-def beside(opened: OpenTable, ending: str, suffix: str = "", number: int = 1) -> Path:
-    """Return a path that is called after the table, in the folder of releases."""
+def beside(opened: OpenTable | OpenImages, ending: str, suffix: str = "", number: int = 1) -> Path:
+    """Return a path that is called after the table or images, in the folder of releases."""
     folder = release_folder()
     return folder / f"{Path(opened.title).stem}-{ending}{f'-{number}' if number > 1 else ''}{suffix}"
 
@@ -48,7 +49,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
     What a person typed or chose stays until something is released into it. A field looks for one name at a time in a
     folder: one that does not answer cannot be left, and would keep a thread for each.
     """
-    opened, present = session.opened, field.text()
+    opened, present = session.open_data, field.text()
     if opened is None or (field.isModified() and present not in _released_into(session)):
         return
     field.ending = ending
@@ -65,7 +66,7 @@ def suggest(session: Session, jobs: JobCenter, field: PathField, ending: str, su
         return path
 
     def show(found: Path) -> None:
-        if session.opened is not opened or field.ending != ending:  # which had to wait for this one
+        if session.open_data is not opened or field.ending != ending:  # which had to wait for this one
             suggest(session, jobs, field, field.ending, suffix)
         elif field.text() == present:
             field.setText(str(found))

@@ -19,12 +19,17 @@ from numpy.typing import NDArray
 
 from workbench.params import BudgetRefusedError, ParameterError
 from workbench.privacy.accounting.event import PoissonGaussian
+from workbench.privacy.accounting.self_composition import composed_with_itself
+from workbench.signals.cancel import check_here
 
 ACCOUNTANTS = ("pld", "rdp", "rdp-classic")
 """PLD: privacy loss distributions. RDP: Rényi with the improved conversion. Classic: ε_rdp + ln(1/δ)/(α−1)."""
 
 LEAST_NOISE, MOST_NOISE = 0.01, 1e6
 """Noise multipliers that the accountants accept."""
+
+MOST_STEPS = 10**9
+"""Steps of a run that the accountants accept."""
 
 FINE, COARSE = 2**-13, 2**-11
 """Width of a cell of the privacy loss grid, relative to the RDP bound on ε: for figures, and for live curves.
@@ -35,8 +40,11 @@ At N = 60,000, batch 64, σ = 1, 15 epochs, ``FINE`` makes cells of 6.1e-5 and �
 _MOST_PLD_EPSILON = 10_000.0
 """Above this ε the RDP bound is as good as any."""
 
-_MOST_CELLS = 2**17
+MOST_CELLS = 2**17
 """Cells of the grid of one step's privacy loss."""
+
+_LONGER = 16
+"""So many times the cells of one step the whole run may have."""
 
 INTEGER_ORDERS = np.array([*range(2, 64), 128, 256, 512, 1024], dtype=np.float64)
 """Rényi orders at which a subsampled step has a closed form."""
@@ -89,6 +97,7 @@ def loss(
     resolution: float = FINE,
     *,
     cell: float | None = None,
+    cells: int = MOST_CELLS,
 ) -> Loss:
     """Return an upper bound on ε of ``event`` at ``delta``, zero-out neighbours.
 
@@ -101,16 +110,19 @@ def loss(
         accountant: one of :data:`ACCOUNTANTS`.
         resolution: width of a PLD cell relative to the RDP bound, :data:`FINE` or :data:`COARSE`.
         cell: that width itself, for runs that share the distribution of their step.
+        cells: most cells of one step's distribution; each takes about 15 µs.
 
     Raises:
         ParameterError: an argument is out of range.
+        CancelledError: the work is :func:`interruptible <workbench.signals.cancel.interruptible>`, and was cancelled.
     """
     _check(event, delta, accountant)
+    check_here()
     if event.steps == 0:
         return Loss(0.0)
     if accountant == "rdp-classic":
         return _classic(event, delta)
-    return _improved(*renyi(event), delta) if accountant == "rdp" else _pld(event, delta, resolution, cell)
+    return _improved(*renyi(event), delta) if accountant == "rdp" else _pld(event, delta, resolution, cell, cells)
 
 
 def noise_for(event: PoissonGaussian, delta: float, epsilon: float, accountant: str = "pld") -> float:
@@ -203,7 +215,7 @@ def _check(event: PoissonGaussian, delta: float, accountant: str) -> None:
             f"noise multiplier = {event.noise_multiplier} is not between {LEAST_NOISE:g} and {MOST_NOISE:g}",
             mend="give a σ such as 1",
         )
-    if isinstance(event.steps, bool) or not 0 <= event.steps <= 10**9:
+    if isinstance(event.steps, bool) or not 0 <= event.steps <= MOST_STEPS:
         raise ParameterError(f"{event.steps} steps is not a whole number up to 1e9", mend="use fewer epochs")
     if not 0 < delta < 1:
         raise ParameterError(f"delta = {delta} is not between 0 and 1", mend="give a δ such as 1e-5")
@@ -281,8 +293,10 @@ def renyi_of_integers(rate: float, sigma: float) -> NDArray[np.float64]:
     return np.maximum(moments / (INTEGER_ORDERS - 1), 0.0) + _RDP_ROUNDING
 
 
-def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None = None) -> Loss:
-    """Return the PLD bound (Doroshenko et al. 2022), or an RDP bound where that is less or δ too near rounding.
+def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | None, cells: int) -> Loss:
+    """Return the PLD bound (Doroshenko et al. 2022), or an RDP bound.
+
+    The latter where it is less, δ is too near rounding, or the grid would have too many cells.
 
     The grid grows with the loss, so that time and memory stay the same from ε = 0.001 to 10,000.
     """
@@ -291,25 +305,33 @@ def _pld(event: PoissonGaussian, delta: float, resolution: float, cell: float | 
     if not 0 < bound.epsilon <= _MOST_PLD_EPSILON or delta < 10 * rounding:
         return _improved(*renyi(event), delta)
     if cell is not None:
-        epsilon = _composed(event, cell, delta - rounding)
+        epsilon = _composed(event, cell, delta - rounding, cells)
         return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
     # One step's loss reaches about ln(1 + q·(e^r − 1)), r = 1/(2σ²) + 10/σ: it has to fit on the grid as well.
     reach = 0.5 / event.noise_multiplier**2 + 10 / event.noise_multiplier
-    least_cell = max(0.0, math.log(event.sample_rate) + reach, event.sample_rate * reach) / _MOST_CELLS
-    epsilon = bound.epsilon
+    least_cell = max(0.0, math.log(event.sample_rate) + reach, event.sample_rate * reach) / cells
+    best, epsilon = bound, bound.epsilon
     for _ in range(3):
         aimed = epsilon
         # A power of two, so that runs of similar length share the distribution of their step.
         cell = 2.0 ** math.floor(math.log2(max(resolution * aimed, least_cell)))
-        epsilon = _composed(event, cell, delta - rounding)
+        epsilon = _composed(event, cell, delta - rounding, cells)
+        if epsilon <= best.epsilon:
+            best = Loss(epsilon, discretisation=cell)
         if cell <= least_cell or not 0 < epsilon < aimed / 4:
             break  # otherwise RDP was far above the true ε, and the grid too coarse
-    return Loss(epsilon, discretisation=cell) if epsilon <= bound.epsilon else bound
+    return best
 
 
-def _composed(event: PoissonGaussian, cell: float, delta: float) -> float:
-    composed = _pld_of_one(event.sample_rate, event.noise_multiplier, cell).self_compose(event.steps)
-    return float(composed.get_epsilon_for_delta(delta))
+def _composed(event: PoissonGaussian, cell: float, delta: float, cells: int) -> float:
+    one = _pld_of_one(event.sample_rate, event.noise_multiplier, cell)
+    check_here()
+    composed = composed_with_itself(one, event.steps, _LONGER * cells)
+    check_here()
+    if composed is None:
+        return math.inf
+    with np.errstate(over="ignore"):  # a quotient that overflows is an ε of infinity, and not used
+        return float(composed.get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=8)

@@ -16,6 +16,7 @@ from workbench.privacy.accounting.accountant import FINE
 from workbench.privacy.accounting.concentrated import zcdp_epsilon
 from workbench.privacy.accounting.event import ApproximateDp, GaussianNoise, PureDp, ZeroConcentrated
 from workbench.privacy.accounting.leaves import Leaf, Leaves, PoissonStep
+from workbench.privacy.accounting.self_composition import composed_with_itself
 
 _MOST_CELLS = 2**17
 _FINE_PERSON = 2**-9
@@ -64,8 +65,11 @@ def _composed(leaves: Leaves, slack: float, bound: float, extra: float = 0.0) ->
     epsilon = cell = math.inf
     for _ in range(3):
         aimed = min(bound, epsilon)
-        cell = 2.0 ** math.floor(math.log2(max(fine * aimed, least)))
-        parts = [_distribution(leaf, cell).self_compose(count) for leaf, count in leaves.items()]
+        finer = 2.0 ** math.floor(math.log2(max(fine * aimed, least)))
+        parts: list[Any] = [composed_with_itself(_distribution(leaf, finer), count) for leaf, count in leaves.items()]
+        if any(part is None for part in parts):
+            break  # too many cells: what the wider ones gave stands
+        cell = finer
         if extra:
             parts.append(_coin(extra, cell))
         whole = parts[0]

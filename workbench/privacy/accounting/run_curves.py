@@ -16,6 +16,7 @@ from workbench.privacy.accounting.accountant import (
     INTEGER_ORDERS,
     LEAST_NOISE,
     MOST_NOISE,
+    MOST_STEPS,
     event_of,
     loss,
     quick_loss,
@@ -29,6 +30,9 @@ AXES = ("order", "rows", "batch", "sigma", "epochs", "delta")
 
 POINTS = 17
 HEAT_POINTS = 9
+CELLS = 2**15
+"""Most cells of a step's distribution: half a second, so that a drag is not followed late."""
+
 REACH = 8.0
 """A curve goes from an eighth of a figure to eight times it."""
 
@@ -51,7 +55,7 @@ class TrainingRun:
         if quick and accountant == "rdp-classic":
             divergence = event.steps * renyi_of_integers(event.sample_rate, event.noise_multiplier)
             return float(np.min(divergence + math.log(1 / self.delta) / (INTEGER_ORDERS - 1)))
-        return loss(event, self.delta, accountant, COARSE).epsilon
+        return loss(event, self.delta, accountant, COARSE, cells=CELLS).epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +106,11 @@ def values_of(run: TrainingRun, axis: str, points: int | None = None) -> tuple[f
     low, high = present / REACH, present * REACH
     match axis:
         case "rows":
-            low = max(low, run.batch)
+            low, high = max(low, run.batch), min(high, run.batch * (MOST_STEPS // run.epochs))
         case "batch":
-            high = min(high, run.rows)
+            low, high = max(low, math.ceil(run.rows / (MOST_STEPS // run.epochs))), min(high, run.rows)
+        case "epochs":
+            high = min(high, MOST_STEPS // -(-run.rows // run.batch))
         case "sigma":
             low, high = max(low, 0.3, LEAST_NOISE), min(high, MOST_NOISE)
         case "delta":

@@ -105,6 +105,14 @@ class Share:
         return math.sqrt(8 * self.loss) * (1 - 2.0**-50) if self.gaussian else self.loss
 
     @property
+    def pure_epsilon(self) -> float:
+        """The ε of any ε-private mechanism that this share pays for: ε itself, or √(2ρ), rounded down.
+
+        It costs ρ = ε²/2 (Bun & Steinke 2016, Proposition 1.4).
+        """
+        return math.sqrt(2 * self.loss) * (1 - 2.0**-50) if self.gaussian else self.loss
+
+    @property
     def scale(self) -> float:
         """The noise's scale at sensitivity 1: 1/ε, or σ = 1/√(2ρ)."""
         return 1 / math.sqrt(2 * self.loss) if self.gaussian else 1 / self.loss

@@ -36,7 +36,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """One question with its answers, the first of which is the careful one."""
+    """One question with its answers, the most cautious one first."""
 
     name: str
     title: str
@@ -65,14 +65,14 @@ QUESTIONS: tuple[Question, ...] = (
             Answer(
                 "contract",
                 "Known researchers under a contract",
-                "A contract forbids attacks, and ε covers those who break it.",
+                "A contract forbids attacks; ε limits what someone who breaks it can learn.",
                 0.5,
                 3.0,
             ),
             Answer(
                 "inside",
-                "Colleagues who may not see the rows",
-                "Few people read it, and the house can hold them to account.",
+                "Colleagues who are not allowed to see the rows",
+                "Few people read it, and the organisation can hold them to account.",
                 1.0,
                 8.0,
             ),
@@ -85,11 +85,13 @@ QUESTIONS: tuple[Question, ...] = (
             Answer(
                 "much",
                 "Nearly everything about some people",
-                "Someone with a strong guess needs little to be sure, so the upper end is halved.",
+                "Someone who knows a lot needs little more to be sure, so the upper end is halved.",
                 1.0,
                 0.5,
             ),
-            Answer("some", "Some facts about some people", "The usual case: the range stays as it is.", 1.0, 1.0),
+            Answer(
+                "some", "Some facts about some people", "This is the usual case: the range stays as it is.", 1.0, 1.0
+            ),
             Answer(
                 "little",
                 "Little: the facts are hard to find elsewhere",
@@ -106,22 +108,22 @@ QUESTIONS: tuple[Question, ...] = (
             Answer(
                 "statistics",
                 "A few figures about everyone",
-                "Counts and means of many rows are accurate at a small ε: stay at the lower end.",
+                "Counts and means of many rows are accurate even at a small ε, so the upper end is halved.",
                 1.0,
                 0.5,
             ),
             Answer(
                 "model",
                 "A model, or synthetic rows",
-                "Noise is added once to sums over all rows: the whole range is useful.",
+                "Noise is added to sums over all rows, not to each row: the whole range is useful.",
                 1.0,
                 1.0,
             ),
             Answer(
                 "rows",
                 "A table of noisy rows",
-                "Each value is noisy by itself, so below ε = 1 for each column most values are noise: take the upper "
-                "end, release fewer columns, or publish figures instead.",
+                "Every value gets its own noise, and below ε = 1 per column it is mostly noise: use the upper end, "
+                "release fewer columns, or publish statistics instead.",
                 1.0,
                 1.0,
             ),
@@ -148,8 +150,8 @@ class Advice:
 
 
 CAVEAT = (
-    "This is where a discussion begins, not where it ends. No ε is safe by itself: what counts is the sum over all "
-    "releases about the same people, which the ledger keeps."
+    "Use this range to start a discussion. No single ε is safe by itself: what matters is the total over all releases "
+    "about the same people, which the ledger tracks."
 )
 
 

@@ -114,6 +114,28 @@ def event_body(cost: Cost) -> dict[str, Any]:
     return {"event": to_plain(_short(event))}
 
 
+def steps_body(cost: Cost) -> dict[str, Any]:
+    """Return the keys of an entry that name the steps of a training; none of other work.
+
+    They stand there whatever the entry says of the event as the account counts it: what is given back of a training
+    is worked out from them.
+    """
+    event, rows = (cost.event.event, cost.event.rows) if isinstance(cost.event, RowsPerPerson) else (cost.event, 1)
+    if not isinstance(event, PoissonGaussian):
+        return {}
+    return {"training": to_plain(_short(event)), "rows_per_person": rows}
+
+
+def steps_of_release(body: dict[str, Any]) -> tuple[PoissonGaussian, int] | None:
+    """Return the whole run of a training and its rows per person, as reserved; ``None`` where they are not known."""
+    rows = body.get("rows_per_person")
+    try:
+        event = from_plain(body.get("training"))
+    except ParameterError:
+        return None
+    return (event, rows) if isinstance(event, PoissonGaussian) and isinstance(rows, int) and rows > 0 else None
+
+
 def event_of_release(status: str, cost: Amount, body: dict[str, Any]) -> CostEvent:
     """Return the event of a release in the ledger; where it cost less than reserved, its ε and δ alone."""
     if "event" not in body or status == "settled":

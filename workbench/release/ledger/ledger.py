@@ -4,7 +4,8 @@ One SQLite file holds an append-only chain of entries; each names the hash of th
 status of a release follows from its last entry: ``reserved`` (the cost is counted, the work may be going on),
 ``charged`` (final, recorded before the first drawn byte goes into any file), ``settled`` (final, for a run that cost
 less than it reserved), ``void`` (no drawn byte ever left the process) or ``refused``. Reserved, charged and settled
-releases count against the cap, so a crash can only overcount.
+releases count against the cap, so a crash can only overcount. A training that can be interrupted stays reserved until
+it ends; its steps are counted by entries as well (:mod:`workbench.release.ledger.steps`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workbench.params import CheckFailedError, InputError, ParameterError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.accounting.renyi_filter import Filter
 from workbench.release.ledger.counting import FILTER, SUM, Count, Counted, event_body, event_of_release, filter_of
@@ -25,7 +26,7 @@ from workbench.release.ledger.entries import texts
 from workbench.release.ledger.exact import loss, minus, plus
 from workbench.release.ledger.identity import Identity
 from workbench.release.ledger.merge import FROM, LedgerMerge
-from workbench.release.ledger.processes import still_runs, this_process
+from workbench.release.ledger.processes import this_process
 from workbench.release.ledger.records import (
     COUNTED,
     FIRST_RELEASE,
@@ -36,11 +37,12 @@ from workbench.release.ledger.records import (
     Release,
     cap_for,
 )
-from workbench.release.ledger.steps import LedgerSteps
+from workbench.release.ledger.steps import PAUSE, RESUME, LedgerSteps
 
 _STATUS = {
     "reserve": "reserved",
-    "resume": "reserved",
+    RESUME: "reserved",
+    PAUSE: "reserved",
     "charge": "charged",
     "settle": "settled",
     "void": "void",
@@ -73,15 +75,7 @@ class Ledger(LedgerMerge, LedgerSteps):
         wanted = loss(cost.epsilon, cost.delta)
         body = {"work": work, "process": this_process(), **event_body(cost), **(details or {})}
         with self._transaction():
-            problems = self._chain_problems()
-            if problems:  # entries that are gone could have been charges
-                raise CheckFailedError(
-                    f"the ledger is not as it was written: {problems[0]}",
-                    str(self.path),
-                    "put back a copy that `workbench ledger verify` finds whole",
-                )
-            self.require_here()
-            self.require_newest()
+            self.require_sound()
             dataset = self.enter(dataset)
             account = self.account(dataset)
             cap, refused = cap_for(wanted, account.standing_cap), account.refusal(cost)
@@ -96,19 +90,6 @@ class Ledger(LedgerMerge, LedgerSteps):
             raise refused
         return release_id
 
-    def resume(self, release_id: str, details: dict[str, Any]) -> None:
-        """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
-
-        Raises:
-            InputError: the release is not reserved (any more), or another process is at it.
-        """
-        with self._transaction():
-            release = self.release(release_id)
-            process = {} if release is None else release.body.get("process", {})
-            if process != this_process() and still_runs(process):
-                raise InputError("this training is going on in another process", release_id, "wait for it, or stop it")
-            self._follow(release_id, "resume", body={"process": this_process(), **details})
-
     def charge(self, release_id: str) -> None:
         """Make the cost of a reserved release final. Call it before the first drawn byte goes into any file.
 
@@ -120,6 +101,25 @@ class Ledger(LedgerMerge, LedgerSteps):
     def settle(self, release_id: str, epsilon: Decimal, delta: Decimal) -> None:
         """Make a lower cost final, of a run that stopped for a reason independent of the data. As :meth:`charge`."""
         self._follow(release_id, "settle", loss(epsilon, delta))
+
+    def give_up(self, release_id: str, taken: int, cost: tuple[Decimal, Decimal] | None) -> None:
+        """End an interrupted training for good, at ``cost``; in full where that is ``None``.
+
+        Args:
+            release_id: the reserved run.
+            taken: the count of its steps that ``cost`` is of.
+            cost: what these steps cost, of a run of which nobody saw a figure.
+
+        Raises:
+            InputError: it goes on, or has ended.
+            CheckFailedError: the ledger is not as it was written, or is an older copy.
+        """
+        with self._transaction():
+            self.require_left(release_id, taken)
+            if cost is None:
+                self.charge(release_id)
+            else:
+                self.settle(release_id, *cost)
 
     def void(self, release_id: str, reason: str) -> None:
         """Record that no drawn byte of a reserved release left the process, so that it costs nothing."""

@@ -80,10 +80,19 @@ def request_of(work: str, **asked: Any) -> str:
     return hashlib.sha256(json.dumps([work, asked], sort_keys=True).encode()).hexdigest()
 
 
-def recover(ledger: Ledger) -> list[str]:
-    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched."""
+def recover(ledger: Ledger, *, resumed: str = "") -> list[str]:
+    """Settle the reservations of dead processes; return a sentence for each. No file but the ledger is touched.
+
+    That of the training ``resumed`` is left as it is: its checkpoint lies where the run that goes on was told. A ledger
+    that was moved away, or is older than what this computer has seen, is left as it is: what it holds as reserved may
+    be charged in the other one. The next charge tells of it.
+    """
+    if ledger.moved_to() is not None or ledger.missing() is not None:
+        return []
     sentences = []
     for release in ledger.releases():
+        if release.release_id == resumed:
+            continue
         if release.status == "reserved" and "part" in release.body and not still_runs(release.body.get("process", {})):
             try:
                 told = _settle(ledger, release)
@@ -97,13 +106,7 @@ def recover(ledger: Ledger) -> list[str]:
 
 
 def _settle(ledger: Ledger, release: Release) -> str:
-    """Settle a reservation whose process is gone, and return what was done; nothing where its run can go on.
-
-    Nor in a ledger that was moved away, or is older than what this computer has seen: what it holds as reserved may be
-    charged in the other one. The next charge tells of it.
-    """
-    if ledger.moved_to() is not None or ledger.missing() is not None:
-        return ""
+    """Settle a reservation whose process is gone, and return what was done; nothing where its run can go on."""
     if release.body.get(RESUMABLE) and ledger.steps_taken(release.release_id):
         if has_checkpoint(release):
             return ""

@@ -1,42 +1,154 @@
 """How many steps of an unfinished training count as taken, so that no checkpoint gives any of them back.
 
-The count stands here and not in the checkpoint: of that somebody may keep an older copy.
+The count stands here and not in the checkpoint: of that somebody may keep an older copy. Each claim of steps, each
+pause and each part that goes on is an entry of the chain, made under the checks of a charge. So a count that was
+altered, an older copy of the ledger and one that was moved away are noticed before another step is taken or given back.
 """
 
 from __future__ import annotations
 
-from workbench.params import InputError
-from workbench.release.ledger.entries import LedgerBook
+from decimal import Decimal
+from typing import Any
 
-_TABLE = "CREATE TABLE IF NOT EXISTS steps (release_id TEXT PRIMARY KEY, taken INTEGER NOT NULL)"
+from workbench.params import CheckFailedError, InputError
+from workbench.release.ledger.custody import LedgerCustody
+from workbench.release.ledger.processes import still_runs, this_process
+from workbench.release.ledger.records import Release
+
+CLAIM, PAUSE, RESUME = "claim", "pause", "resume"
+
+RUN = "run"
+"""Key of a reservation: what names the part of a run that may claim steps; empty while it is paused."""
+
+_ZERO = (Decimal(0), Decimal(0))
+
+_going: set[str] = set()
+"""The parts of runs that go on in this process."""
 
 
-class LedgerSteps(LedgerBook):
+def goes_on(release: Release) -> bool:
+    """Return whether a process may still be at an unfinished run."""
+    process, run = release.body.get("process", {}), release.body.get(RUN)
+    if run == "":
+        return False
+    return run in _going if process == this_process() else still_runs(process)
+
+
+def begin_part(run: str) -> None:
+    """Take note that a part of a run goes on in this process."""
+    _going.add(run)
+
+
+def end_part(run: str) -> None:
+    """Take note that it does so no longer."""
+    _going.discard(run)
+
+
+class LedgerSteps(LedgerCustody):
     """The part of a ledger that counts steps."""
+
+    def release(self, release_id: str) -> Release | None:
+        """Return one release, or ``None``."""
+        raise NotImplementedError
+
+    def require_sound(self) -> None:
+        """Raise an error unless this ledger may charge: whole, not moved away, with every entry that was seen.
+
+        Raises:
+            InputError: it was moved.
+            CheckFailedError: it was altered, or is an older copy.
+        """
+        problems = self._chain_problems()
+        if problems:  # entries that are gone could have been charges
+            raise CheckFailedError(
+                f"the ledger is not as it was written: {problems[0]}",
+                str(self.path),
+                "put back a copy that `workbench ledger verify` finds whole",
+            )
+        self.require_here()
+        self.require_newest()
 
     def steps_taken(self, release_id: str) -> int:
         """Return how many steps of a release were taken, or may have been."""
-        if not self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'steps'"):
-            return 0
-        found = self._rows("SELECT taken FROM steps WHERE release_id = ?", (release_id,))
-        return int(found[0][0]) if found else 0
+        claimed = (_whole(e.body.get("steps")) for e in self.entries(CLAIM) if e.release_id == release_id)
+        given_back = (_whole(e.body.get("given_back")) for e in self.entries(PAUSE) if e.release_id == release_id)
+        return max(0, sum(claimed) - sum(given_back))
 
-    def count_steps(self, release_id: str, steps: int, most: int) -> int:
-        """Count ``steps`` more as taken (fewer where negative), durably, and return the new count.
+    def claim_steps(self, release_id: str, steps: int, most: int, run: str) -> None:
+        """Count ``steps`` more as taken, durably.
+
+        Args:
+            release_id: the reserved run.
+            steps: how many.
+            most: those of the whole run.
+            run: the part of it that claims them.
 
         Raises:
-            InputError: there would be more than ``most``.
+            InputError: there would be more than ``most``, or the run has ended or is another's.
+            CheckFailedError: the ledger may not charge.
         """
         with self._transaction():
-            self._db.execute(_TABLE)
-            taken = max(0, self.steps_taken(release_id) + steps)
-            if taken > most:
+            release = self._own(release_id, run)
+            if not 0 < steps <= most - self.steps_taken(release_id):
                 raise InputError(f"the training has taken all of its {most:,} steps", release_id)
-            self._db.execute("INSERT OR REPLACE INTO steps VALUES (?, ?)", (release_id, taken))
-        return taken
+            self._append(CLAIM, release_id, release.dataset, _ZERO, {"steps": steps})
 
-    def forget_steps(self, release_id: str) -> None:
-        """Remove the count of a training that has ended."""
-        if self.steps_taken(release_id):
-            with self._transaction():
-                self._db.execute("DELETE FROM steps WHERE release_id = ?", (release_id,))
+    def pause_steps(self, release_id: str, given_back: int, run: str) -> None:
+        """Count ``given_back`` fewer, none of which was taken; the part ``run`` has ended and claims no more.
+
+        Raises:
+            InputError: the run has ended, or is another's.
+            CheckFailedError: the ledger may not charge.
+        """
+        with self._transaction():
+            release = self._own(release_id, run)
+            if not 0 <= given_back <= self.steps_taken(release_id):
+                raise InputError("a training cannot give back more steps than it claimed", release_id)
+            cost = release.epsilon, release.delta
+            self._append(PAUSE, release_id, release.dataset, cost, {"given_back": given_back, RUN: ""})
+
+    def resume(self, release_id: str, details: dict[str, Any]) -> None:
+        """Record that this process goes on with an interrupted training; it costs what was reserved, and no more.
+
+        Raises:
+            InputError: the release is not reserved (any more), or somebody is at it.
+            CheckFailedError: the ledger may not charge.
+        """
+        with self._transaction():
+            self.require_sound()
+            release = self._unfinished(release_id)
+            if goes_on(release):
+                raise InputError("this training is still going on", release_id, "wait for it, or pause it first")
+            body = {"process": this_process(), **details}
+            self._append(RESUME, release_id, release.dataset, (release.epsilon, release.delta), body)
+
+    def require_left(self, release_id: str, taken: int) -> None:
+        """Refuse to end a run that goes on, or has gone on since ``taken`` of its steps counted.
+
+        Raises:
+            InputError: it does, or has ended.
+            CheckFailedError: the ledger may not charge.
+        """
+        self.require_sound()
+        release = self._unfinished(release_id)
+        if goes_on(release) or self.steps_taken(release_id) != taken:
+            raise InputError("this training is still going on", release_id, "pause it first, or let it end")
+
+    def _own(self, release_id: str, run: str) -> Release:
+        self.require_sound()
+        release = self._unfinished(release_id)
+        if not run or release.body.get(RUN) != run or release.body.get("process") != this_process():
+            raise InputError("this training was taken over by another run", release_id)
+        return release
+
+    def _unfinished(self, release_id: str) -> Release:
+        release = self.release(release_id)
+        if release is None or release.status != "reserved":
+            status = release.status if release else "unknown"
+            raise InputError(f"the training {release_id} is {status}, not reserved", str(self.path))
+        return release
+
+
+def _whole(value: object) -> int:
+    """Return a count of steps; a damaged entry, which no check passes, has none."""
+    return value if isinstance(value, int) and value > 0 else 0

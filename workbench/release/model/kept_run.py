@@ -2,7 +2,9 @@
 
 It holds ``checkpoint.json`` and the safetensors file that it names, by which the run goes on after a pause or a crash.
 What stands in them is as private as the metrics of a run. The steps are counted in the ledger, not here, so that an
-older copy of the folder gives no step back (:mod:`workbench.deep.checkpoint` says why that is what keeps ε true).
+older copy of the folder gives no step back (:mod:`workbench.deep.checkpoint` says why that is what keeps ε true). For
+the same reason nothing here decides what a run costs or may go on with: what was asked for, the marks of its table, its
+noise and whether it was watched are read in the ledger.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +23,10 @@ from workbench.params import InputError, WorkbenchError
 from workbench.params.codec import read_json
 from workbench.paths import user_data
 from workbench.release.atomic import PartFile, sync_folder, write_error
+from workbench.release.ledger.counting import steps_of_release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.ledger.processes import still_runs
 from workbench.release.ledger.records import Release
+from workbench.release.ledger.steps import RUN, begin_part, end_part, goes_on
 from workbench.release.parts import PRIVATE
 
 if TYPE_CHECKING:
@@ -34,6 +38,9 @@ _MOST_BYTES = 2**31
 
 RESUMABLE = "resumable"
 """Key of a reservation by a run that keeps checkpoints: it is never void once a step of it was counted."""
+
+JUDGED = "judged"
+"""Key of the reservation of a run that shows nothing but its accuracy on public rows: how often, evenly."""
 
 
 def runs_folder() -> Path:
@@ -67,15 +74,16 @@ class KeptRun:
         facts: what the checkpoint says of the run; without a release until its cost is reserved.
         folder: where the checkpoint stands.
         state: the state to go on from; ``None`` for a run that begins.
-        shown: whether private figures of the run were shown by now.
         paused: whether the state of the steps that were taken is kept, so that the run can go on.
+        judged: how often it shows its accuracy on public rows, where it shows nothing else.
     """
 
     def __init__(self, ledger: Ledger, facts: RunFacts, folder: Path | None, state: RunState | None = None) -> None:
         """Make it; nothing is written yet."""
         self._ledger, self.facts, self._folder, self.state = ledger, facts, folder, state
         self._tensors = ""
-        self.shown: Callable[[], bool] = lambda: True
+        self._run = secrets.token_hex(8)
+        self.judged: int | None = None
         self.paused = state is not None
 
     @classmethod
@@ -102,9 +110,11 @@ class KeptRun:
             raise InputError("this ledger does not know the run of the checkpoint", where, "name its ledger")
         if release.status != "reserved":
             raise InputError(f"the run of this checkpoint has ended: it is {release.status}", where, "start a new run")
-        if facts.content != content:
+        if steps_of_release(release.body) is None:
+            raise InputError("the run of this checkpoint was begun by an earlier version", where, "start a new run")
+        if not facts.content == content == release.body.get("content"):
             raise InputError("the checkpoint is of another table", where, "give the table that the run began with")
-        if facts.request != request:
+        if not facts.request == request == release.body.get("request"):
             raise InputError(
                 "the checkpoint is of a run that was asked for otherwise", where, "repeat the command that began it"
             )
@@ -123,12 +133,20 @@ class KeptRun:
 
     def details(self) -> dict[str, Any]:
         """Return what the ledger's record of the run says of its checkpoint."""
-        return {RESUMABLE: True, **({} if self._folder is None else {"checkpoint": str(self._folder.absolute())})}
+        told: dict[str, Any] = {RESUMABLE: True, RUN: self._run}
+        told |= {"request": self.facts.request, "content": self.facts.content}
+        if self.judged is not None:
+            told[JUDGED] = self.judged
+        return told if self._folder is None else {**told, "checkpoint": str(self._folder.absolute())}
 
-    def reserved(self, release_id: str, steps: int, noise: float) -> None:
-        """Take note of what the ledger calls the run, of its steps and of its noise multiplier."""
-        told = {**self.facts.told, "noise": noise}
-        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, told)
+    def reserved(self, release_id: str, steps: int) -> None:
+        """Take note of what the ledger calls the run, of its steps, and that they are being taken."""
+        self.facts = RunFacts(release_id, self.facts.request, self.facts.content, steps, self.facts.told)
+        begin_part(self._run)
+
+    def leave(self) -> None:
+        """Take note that this process takes no more steps of the run."""
+        end_part(self._run)
 
     def claim(self, steps: int) -> None:
         """Count ``steps`` more as taken, before the first of them is.
@@ -136,12 +154,12 @@ class KeptRun:
         Raises:
             InputError: the ledger cannot be written, or the run has no so many steps left.
         """
-        self._ledger.count_steps(self.facts.release_id, steps, self.facts.steps)
+        self._ledger.claim_steps(self.facts.release_id, steps, self.facts.steps, self._run)
         self.paused = False
 
     def give_back(self, steps: int) -> None:
-        """Count ``steps`` fewer: none of them was taken. From here on the run can go on without a loss."""
-        self._ledger.count_steps(self.facts.release_id, -steps, self.facts.steps)
+        """Count ``steps`` fewer: none of them was taken. From here on another part can go on without a loss."""
+        self._ledger.pause_steps(self.facts.release_id, steps, self._run)
         self.paused = True
 
     def save(self, state: RunState) -> None:
@@ -163,7 +181,6 @@ class KeptRun:
                 "content": self.facts.content,
                 "steps": self.facts.steps,
                 "told": self.facts.told,
-                "shown": self.shown(),
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "tensors": self._tensors,
                 "state": state.facts(),
@@ -177,10 +194,9 @@ class KeptRun:
             raise write_error(error, folder) from None
 
     def remove(self) -> None:
-        """Remove the checkpoint of a run that has ended, and its count of steps."""
+        """Remove the checkpoint of a run that has ended."""
         if self.facts.release_id:
             remove(self.folder)
-            self._ledger.forget_steps(self.facts.release_id)
 
 
 @dataclass(frozen=True)
@@ -191,14 +207,16 @@ class PausedRun:
         folder: where its checkpoint stands.
         facts: what it says of the run.
         release: the ledger's record of it.
+        steps: of the whole run.
         taken: steps that count as taken.
-        shown: whether private figures of it may have been shown.
+        shown: whether figures of it may have been shown, by the ledger's word.
         time: when the checkpoint was written.
     """
 
     folder: Path
     facts: RunFacts
     release: Release
+    steps: int
     taken: int
     shown: bool
     time: datetime
@@ -228,17 +246,30 @@ def run_at(ledger: Ledger, folder: Path) -> PausedRun | None:
     """
     facts, raw = _read(folder)
     release = ledger.release(facts.release_id)
-    if release is None or release.status != "reserved" or _goes_on(release):
+    if release is None or release.status != "reserved" or goes_on(release):
         return None
-    taken = ledger.steps_taken(facts.release_id)
-    # After a crash more may have been shown than the checkpoint knows of.
-    shown = bool(raw["shown"]) or (bool(release.body.get("watched")) and taken > raw["state"]["step"])
-    return PausedRun(folder, facts, release, taken, shown, datetime.fromisoformat(raw["time"]))
+    taken, run = ledger.steps_taken(facts.release_id), steps_of_release(release.body)
+    steps = facts.steps if run is None else run[0].steps
+    time = datetime.fromisoformat(raw["time"])
+    return PausedRun(folder, facts, release, steps, taken, was_watched(release, taken), time)
 
 
-def _goes_on(release: Release) -> bool:
-    process = release.body.get("process", {})
-    return process.get("pid") != os.getpid() and still_runs(process)
+def checkpointed(ledger: Ledger, folder: Path) -> Release | None:
+    """Return the unfinished run whose checkpoint stands in ``folder``, also where it goes on; ``None`` if it has ended.
+
+    Raises:
+        InputError: there is no checkpoint, or it is damaged.
+    """
+    release = ledger.release(release_of(folder))
+    return release if release is not None and release.status == "reserved" else None
+
+
+def was_watched(release: Release, taken: int) -> bool:
+    """Return whether a figure of an unfinished run may have been shown, when ``taken`` of its steps count."""
+    if not release.body.get("watched") or not taken:
+        return False
+    judged, run = release.body.get(JUDGED), steps_of_release(release.body)
+    return not isinstance(judged, int) or run is None or taken * judged >= run[0].steps
 
 
 def _clear_ended(ledger: Ledger) -> None:
@@ -247,7 +278,6 @@ def _clear_ended(ledger: Ledger) -> None:
         release = ledger.release(path.parent.name)
         if release is not None and release.status != "reserved":
             remove(path.parent)
-            ledger.forget_steps(release.release_id)
 
 
 def remove(folder: Path) -> None:
@@ -302,7 +332,7 @@ def _read(folder: Path) -> tuple[RunFacts, dict[str, Any]]:
         if raw["format"] != FORMAT:
             raise InputError(f"the checkpoint has format {raw['format']}", str(folder), "use the version that made it")
         datetime.fromisoformat(raw["time"])
-        bool(raw["shown"]), int(raw["state"]["step"])
+        int(raw["state"]["step"])
         texts = [str(raw[key]) for key in ("release_id", "request", "content")]
         return RunFacts(texts[0], texts[1], texts[2], int(raw["steps"]), dict(raw["told"])), raw
     except (KeyError, TypeError, ValueError):

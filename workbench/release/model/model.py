@@ -148,8 +148,8 @@ def release_model(
         asked: what is asked for, as plain values: two runs that ask for the same may publish the same model.
         room: bytes that the model and its card may need on the disk.
         account: the public name of the account that pays, as the plan states it.
-        watched: for work whose private figures a person sees while it runs: whether any were shown yet. Then a
-            run that is cancelled or fails stays charged.
+        watched: for work of which a person sees figures while it runs: whether any were shown yet. Then a run that
+            is cancelled or fails stays charged in full.
         kept: the checkpoint of work that can be interrupted. While it is paused its reservation stands.
         emit: receives notices about earlier runs.
 
@@ -160,7 +160,8 @@ def release_model(
     """
     table.require_certain()  # a guess about the file that one row could change would undo every guarantee
     dataset = ledger.enter_for_release(table, account)
-    for sentence in (*recover(ledger), *clear_leftovers(ledger, target)):
+    resumed = "" if kept is None else kept.facts.release_id
+    for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
     request = request_of(work, **asked)
     waiting = _published_earlier(ledger, target, request, dataset, emit)
@@ -174,7 +175,7 @@ def release_model(
             CHARGED_FIRST: True,
             **({} if kept is None else kept.details()),
         }
-        reservation = Reservation(ledger, dataset, work, details, "" if kept is None else kept.facts.release_id)
+        reservation = Reservation(ledger, dataset, work, details, resumed)
         try:
             trained = train(reservation)
             cost, release_id = reservation.made()
@@ -189,7 +190,8 @@ def release_model(
             if kept is not None and kept.paused:
                 raise
             begun = kept is not None and kept.counted > 0  # parameters may have reached the disk
-            reservation.abandon(error, keep=begun or (watched is not None and watched()), emit=emit)
+            seen = watched is not None and watched()
+            reservation.abandon(error, keep=begun or seen, watched=seen, emit=emit)
             if kept is not None:
                 kept.remove()
             raise

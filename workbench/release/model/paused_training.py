@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.schema import Attribute
 from workbench.params import InputError, ParameterError
+from workbench.privacy.accounting.event import Cost
+from workbench.release.ledger.counting import steps_of_release
 from workbench.release.ledger.ledger import Ledger
-from workbench.release.model.kept_run import PausedRun, paused_runs, release_of, remove, run_at
+from workbench.release.model.kept_run import PausedRun, checkpointed, paused_runs, remove, run_at
 
 if TYPE_CHECKING:
     from workbench.data.table import Table
@@ -32,13 +34,14 @@ class PausedTraining:
         outside: sentences on what ε does not cover.
         account: the public name of the account that pays.
         quiet: whether no private figure is shown.
-        shown: whether one was, so that it costs as much to give it up as to go on.
+        tested: whether it is measured on public test rows, which it needs again.
+        shown: whether a figure of it may have been, so that it costs as much to give it up as to go on.
         steps: of the whole run.
         taken: steps that count as taken.
         epsilon: what is reserved for it.
         delta: the same.
-        spent: ε of the steps taken: what giving it up costs where nothing was shown.
-        spent_delta: the same of δ.
+        spent: ε of the steps taken, by what the ledger says of them.
+        cost: (ε, δ) that giving it up costs where that is less than what is reserved.
     """
 
     folder: Path
@@ -50,13 +53,14 @@ class PausedTraining:
     outside: tuple[str, ...]
     account: str | None
     quiet: bool
+    tested: bool
     shown: bool
     steps: int
     taken: int
     epsilon: Decimal
     delta: Decimal
     spent: Decimal
-    spent_delta: Decimal
+    cost: tuple[Decimal, Decimal] | None
 
 
 def paused_trainings(ledger: Ledger, table: Table) -> tuple[PausedTraining, ...]:
@@ -67,24 +71,48 @@ def paused_trainings(ledger: Ledger, table: Table) -> tuple[PausedTraining, ...]
 def give_up(ledger: Ledger, folder: Path) -> Decimal:
     """End an interrupted run for good, remove its checkpoint, and return the ε that it cost.
 
-    A quiet run costs the steps that it took: whoever stops it has seen no private figure. Any other one stays charged
-    in full, for stopping on what one saw is selection.
+    A run of which nobody saw a figure costs the steps that it took. Any other one stays charged in full, for stopping
+    on what one saw is selection.
 
     Raises:
-        InputError: there is no checkpoint, or its run has ended.
+        InputError: there is no checkpoint, or its run has ended or still goes on.
+        CheckFailedError: the ledger is not as it was written, or is an older copy.
     """
-    release_id = release_of(folder)
+    release = checkpointed(ledger, folder)
+    if release is None:
+        raise InputError("the run of this checkpoint has ended", str(folder), "remove the folder")
     run = run_at(ledger, folder)
     if run is None:
-        raise InputError("the run of this checkpoint has ended", str(folder), "remove the folder")
+        raise InputError("the run of this checkpoint still goes on", str(folder), "pause or cancel it first")
+    ledger.require_sound()
     training = _of(run)
-    if training.shown:
-        ledger.charge(release_id)
-    else:
-        ledger.settle(release_id, training.spent, training.spent_delta)
+    ledger.give_up(release.release_id, training.taken, training.cost)
     remove(folder)
-    ledger.forget_steps(release_id)
-    return training.epsilon if training.shown else training.spent
+    return training.epsilon if training.cost is None else training.spent
+
+
+def _cost_of(run: PausedRun, plan: DpSgdPlan) -> Cost | None:
+    """Return what the steps taken cost; ``None`` where the ledger does not say what they were.
+
+    Which δ of a row and which accountant is left to the plan: every choice gives a cost that is true.
+    """
+    from workbench.deep.plan import Schedule
+
+    found = steps_of_release(run.release.body)
+    if found is None:
+        return None
+    event, rows_per_person = found
+    return Schedule(
+        rows=1,
+        rows_per_person=rows_per_person,
+        batch=1,
+        clip=plan.clip,
+        delta=plan.delta,
+        accountant=plan.accountant,
+        cap=None,
+        steps_asked=event.steps,
+        event=event,
+    ).cost(run.taken)
 
 
 def _of(run: PausedRun) -> PausedTraining:
@@ -96,9 +124,8 @@ def _of(run: PausedRun) -> PausedTraining:
         inputs = [Attribute.from_plain(plain, where=where) for plain in told["inputs"]]
         plan = DpSgdPlan.from_plain(told["plan"])
         features = features_of(inputs[:-1], inputs[-1], told, where)
-        # With its noise as a number: to find it for a target again would take seconds.
-        same = replace(plan, noise=float(told["noise"]), epsilon=None)
-        spent = same.schedule(int(told["rows"]), int(told["rows_per_person"])).cost(run.taken)
+        reserved, spent = (run.release.epsilon, run.release.delta), _cost_of(run, plan)
+        less = spent is not None and spent.epsilon <= reserved[0] and spent.delta <= reserved[1]
         return PausedTraining(
             folder=run.folder,
             plan=plan,
@@ -109,13 +136,14 @@ def _of(run: PausedRun) -> PausedTraining:
             outside=tuple(map(str, told["outside"])),
             account=_text(told["account"]),
             quiet=bool(told["quiet"]),
+            tested=bool(told["public_test"]),
             shown=run.shown,
-            steps=run.facts.steps,
+            steps=run.steps,
             taken=run.taken,
             epsilon=run.release.epsilon,
             delta=run.release.delta,
-            spent=min(spent.epsilon, run.release.epsilon),
-            spent_delta=min(spent.delta, run.release.delta),
+            spent=spent.epsilon if spent is not None and less else reserved[0],
+            cost=(spent.epsilon, spent.delta) if spent is not None and less and not run.shown else None,
         )
     except (KeyError, TypeError, ParameterError):
         raise InputError("the checkpoint is damaged", where, "put back a whole copy") from None

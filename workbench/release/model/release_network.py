@@ -16,7 +16,7 @@ from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes
 from workbench.deep.noise import GAUSSIAN_SENTENCE
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, RowsPerPerson, exact
@@ -24,7 +24,7 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import place_of, request_of
-from workbench.release.model.kept_run import KeptRun
+from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
@@ -108,7 +108,8 @@ def release_training(
     """Train ``plan`` on ``table`` and release the network as the folder ``target``.
 
     The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. A run
-    that is cancelled stays charged once a private figure was shown. With ``checkpoints`` it is paused instead: its
+    that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
+    rows, which tells of the private weights. With ``checkpoints`` it is paused instead: its
     reservation stands until it goes on, or is given up (:mod:`workbench.release.model.paused_training`).
 
     Args:
@@ -125,7 +126,7 @@ def release_training(
         emit: receives the run's events.
         cancel: checked before each step.
         quiet: whether no private figure is computed or shown, so that stopping it is no choice by one. With a public
-            test set its accuracy is shown on the way.
+            test set its accuracy is shown on the way, and stopping it after the first time costs the whole run.
         checkpoints: where its checkpoint goes, and the run that goes on; ``None`` for a run without.
 
     Raises:
@@ -143,6 +144,7 @@ def release_training(
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)  # before anything is charged
+    public = test is not None and test.public
     run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
     asked = {
         "plan": plan.to_plain(),
@@ -150,7 +152,7 @@ def release_training(
         **features.facts(),
         "rows_per_person": rows_per_person,
         "replace_invalid": replace_invalid,
-        "public_test": test is not None and test.public,
+        "public_test": public,
     }
     if checkpoints is not None:
         told = {**asked, "target": features.target.name, "outside": list(outside), "account": account, "quiet": quiet}
@@ -160,27 +162,33 @@ def release_training(
             run.kept = KeptRun.begin(ledger, request, content, told, checkpoints.folder)
         else:
             run.kept = KeptRun.resume(ledger, checkpoints.resume, request, content)
-            run.seen = not quiet
-        run.kept.shown = lambda: run.seen
-    model = release_model(
-        table,
-        target,
-        ledger,
-        "dpsgd",
-        run.train,
-        asked=asked,
-        room=_room(plan, features),
-        account=account,
-        watched=None if quiet else lambda: run.seen,
-        kept=run.kept,
-        emit=emit,
-    )
+            release = ledger.release(run.kept.facts.release_id)
+            run.seen = release is None or was_watched(release, run.kept.counted)
+            run.resumed = True
+        run.kept.judged = JUDGED if quiet and public else None
+    try:
+        model = release_model(
+            table,
+            target,
+            ledger,
+            "dpsgd",
+            run.train,
+            asked=asked,
+            room=_room(plan, features),
+            account=account,
+            watched=None if quiet and not public else lambda: run.seen,
+            kept=run.kept,
+            emit=emit,
+        )
+    finally:
+        if run.kept is not None:
+            run.kept.leave()
     if isinstance(model, FinishedModel):
         told = model.card["training"].get("accuracy")
         return NetworkRelease(model, None, told["value"] if told else None, accuracy_public=told is not None)
     assert run.training is not None
     accuracy = _of_last_epoch(run.training) if run.accuracy is None else run.accuracy
-    return NetworkRelease(model, run.training, accuracy, accuracy_public=test is not None and test.public)
+    return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
 
 
 @dataclass(eq=False)
@@ -190,7 +198,8 @@ class _Run:
     Attributes:
         quiet: whether no private figure is computed.
         kept: its checkpoint, if it has one.
-        seen: whether a private figure was shown to somebody.
+        resumed: whether it goes on with an interrupted one.
+        seen: whether a figure that tells of the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
     """
@@ -205,6 +214,7 @@ class _Run:
     cancel: CancelToken | None
     quiet: bool = False
     kept: KeptRun | None = None
+    resumed: bool = False
     seen: bool = False
     training: Training | None = None
     accuracy: float | None = None
@@ -228,7 +238,9 @@ class _Run:
         if self.test is not None:
             held_out = TableData(self.features, self.test.table)
             self.accuracy = TrainedModel.of(self.training).accuracy(held_out)
-        return _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+        trained = _trained(self.training, self.rows, self.rows_per_person, self.outside, self.test, self.accuracy)
+        # The checkpoint says for how long the run had gone on, and whoever has seen figures can write into it.
+        return replace(trained, settled=None) if self.resumed and self.seen else trained
 
     def _charge(self, charger: Charger, cost: Cost) -> None:
         """Charge what the run costs, now that its δ is known and fits the number of rows."""
@@ -237,12 +249,13 @@ class _Run:
         if self.kept is not None:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
-            self.kept.reserved(charger.made()[1], event.steps, event.noise_multiplier)
+            self.kept.reserved(charger.made()[1], event.steps)
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
-        """Tell of the accuracy on a public test set: of rows that the guarantee is not about."""
+        """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""
         assert self.test is not None
         model = TrainedModel(self.plan.architecture, self.features, weights)
+        self.seen = True
         self.emit(Metric("accuracy", step, model.accuracy(TableData(self.features, self.test.table)), public=True))
 
     def _hear(self, event: Event) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost
 from workbench.release.exposure import void_unless_charged
-from workbench.release.ledger.counting import event_body
+from workbench.release.ledger.counting import event_body, steps_body
 from workbench.release.ledger.ledger import Ledger
 from workbench.signals.events import Emit
 
@@ -45,15 +45,17 @@ class Reservation:
             self._ledger.resume(self._resumes, self._details)
             self._reserved = cost, self._resumes
             return
-        self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=self._details)
+        details = {**self._details, **steps_body(cost)}
+        self._reserved = cost, self._ledger.reserve(self._dataset, cost, work=self._work, details=details)
 
     def _require_same(self, cost: Cost) -> None:
         """Raise :class:`InputError` unless ``cost`` is of the very event that was reserved."""
         found = self._ledger.release(self._resumes)
         if found is None or self._ledger.account_of(found.dataset) != self._ledger.account_of(self._dataset):
             raise InputError("the interrupted run was charged to another table", self._resumes)
-        event = event_body(cost).get("event")
-        if (cost.epsilon, cost.delta, event) != (found.epsilon, found.delta, found.body.get("event")):
+        told = {**event_body(cost), **steps_body(cost)}
+        reserved = {key: found.body.get(key) for key in told}
+        if (cost.epsilon, cost.delta, told) != (found.epsilon, found.delta, reserved):
             raise InputError(
                 "the run would not be the one that was charged: noise, steps or cost differ",
                 self._resumes,
@@ -78,12 +80,14 @@ class Reservation:
         else:
             self._ledger.charge(release_id)
 
-    def abandon(self, error: BaseException, *, keep: bool, emit: Emit) -> None:
-        """Record the end of a run that wrote nothing: void, unless its private figures were seen.
+    def abandon(self, error: BaseException, *, keep: bool, watched: bool, emit: Emit) -> None:
+        """Record the end of a run that wrote nothing: void, unless steps of it count or its figures were seen.
 
         Args:
             error: what ended it.
-            keep: whether a person saw private figures of the run: then it stays charged.
+            keep: whether it stays charged: at what was settled, if that was.
+            watched: whether a person saw figures of the run: then it stays charged in full, whatever ended it, for
+                most faults can be brought about by who watches.
             emit: receives a warning where the ledger cannot be told.
         """
         if self._reserved is None:
@@ -94,4 +98,4 @@ class Reservation:
             return
         found = self._ledger.release(release_id)
         if found is not None and found.status == "reserved":
-            self.make_final(self._settled)
+            self.make_final(None if watched else self._settled)

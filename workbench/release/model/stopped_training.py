@@ -93,12 +93,13 @@ def _charge_since(folder: Path, ledger: Path | None, former: list[str]) -> Stopp
             return StoppedCharge(PAUSED, last.epsilon, last.delta, taken=taken, checkpoint=checkpoint_of(last))
     except WorkbenchError as error:
         return StoppedCharge(UNKNOWN, problem=error)
-    why = RESERVED if last.status == "reserved" else WATCHED if last.body.get("watched") else _unwatched(last)
+    watched = last.body.get("watched") and last.status != "settled"  # it had shown nothing yet
+    why = RESERVED if last.status == "reserved" else WATCHED if watched else _unwatched(last)
     return StoppedCharge(why, last.epsilon, last.delta)
 
 
 def _unwatched(release: Release) -> str:
-    return STEPS if release.status == "settled" and release.body.get(RESUMABLE) else WRITTEN
+    return STEPS if release.body.get(RESUMABLE) else WRITTEN
 
 
 def give_up_into(folder: Path, ledger: Path | None) -> None:

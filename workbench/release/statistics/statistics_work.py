@@ -17,7 +17,7 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 from workbench.statistics.asked import Request
 from workbench.statistics.figures import Figure, figures_of
-from workbench.statistics.queries import Query, queries_of
+from workbench.statistics.queries import CHOICE, Query, queries_of
 from workbench.statistics.release_file import encode
 
 KIND = "statistics"
@@ -30,6 +30,9 @@ INTERVALS = (
     "the noisy answers in the certificate."
 )
 """What the intervals cover, for certificates and for the screen."""
+
+REPORT_NOISY_MAX = "report-noisy-max (permute-and-flip) for most frequent values"
+"""How a most frequent value is drawn."""
 
 _ROOM_OF_A_FIGURE = 200
 _NO_DELTA = Decimal(0)
@@ -59,7 +62,7 @@ def statistics_work(
         for done, query in enumerate(queries):
             cancel.check()
             emit(Progress(done, len(queries), query.label))
-            answers[query.label] = query.paid.noisy(noise, query.answer(table), query.size)
+            answers[query.label] = query.noisy(noise, query.answer(table))
             cancel.check()
             found += figures_of(query, answers[query.label], cancel)
         return Made(encode(found, kind), method_told(queries, answers))
@@ -85,11 +88,17 @@ def method_told(queries: Sequence[Query], answers: Mapping[str, Sequence[int]]) 
     """Return what a certificate says of the queries: everything that the figures are made of."""
     return {
         "intervals": INTERVALS,
-        "noise": GAUSSIAN if queries[0].paid.gaussian else LAPLACE,
+        "noise": _noise_told(queries),
         "queries": [described(q) for q in queries],
         # One text each: thousands of lines of one number would hide the rest of the certificate.
         "answers": {label: " ".join(map(str, values)) for label, values in answers.items()},
     }
+
+
+def _noise_told(queries: Sequence[Query]) -> str:
+    noise = GAUSSIAN if queries[0].paid.gaussian else LAPLACE
+    chosen = {query.form == CHOICE for query in queries}
+    return " and ".join([*([noise] if False in chosen else []), *([REPORT_NOISY_MAX] if True in chosen else [])])
 
 
 def described(query: Query) -> dict[str, Any]:

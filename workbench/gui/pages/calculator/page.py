@@ -22,7 +22,7 @@ from workbench.gui.pages.calculator.tasks import (
     save_figures,
 )
 from workbench.gui.session.error_text import sentence
-from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Facts, button, caption, label, look, stack
 from workbench.gui.widgets.dialogs import ask_where_to_save
@@ -61,6 +61,7 @@ class CalculatorPage(PageFrame):
         self._run: TrainingRun | None = None
         self._busy = self._again = False
         self._exact_run: TrainingRun | None = None
+        self._exact: JobHandle | None = None
         self._epsilons: dict[str, float] = {}
         self._waiting: list[str] = []
         export = button("Export…", "calculator_export", tip="Save the charts as a picture, or all curves as CSV")
@@ -146,6 +147,8 @@ class CalculatorPage(PageFrame):
 
     def _moved(self) -> None:
         self._waiting = []
+        if self._exact is not None:  # what it computes is out of date
+            self._exact.cancel()
         if not self._frame.isActive():
             self._frame.start()
         self._rest.start()
@@ -184,7 +187,7 @@ class CalculatorPage(PageFrame):
             return
         self._exact_run = run
         self._waiting = list(AXES[1:])
-        exact_figures(self.jobs, run, None, self._show_exact, self._failed)
+        self._exact = exact_figures(self.jobs, run, None, self._show_exact, self._failed)
 
     def _show_exact(self, found: ExactFigures) -> None:
         if found.run != self.run_as_set():
@@ -196,7 +199,8 @@ class CalculatorPage(PageFrame):
             chart, axis = self.charts[found.curve.axis], found.curve.axis
             chart.show_curves([found.curve], float(getattr(found.run, axis)), keep=True)
         if self._waiting and self.isVisible():
-            exact_figures(self.jobs, found.run, self._waiting.pop(0), self._show_exact, self._failed)
+            axis = self._waiting.pop(0)
+            self._exact = exact_figures(self.jobs, found.run, axis, self._show_exact, self._failed)
 
     def _show_costs(self, steps: int | None = None) -> None:
         for name, told in NAMES.items():

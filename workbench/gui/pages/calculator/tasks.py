@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.jobs import Job
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy, which the first paint does not wait for
@@ -93,9 +93,10 @@ def exact_figures(
     def work(emit: Emit, cancel: CancelToken) -> ExactFigures:
         from workbench.privacy.accounting.run_curves import curve
 
-        if axis is None:
-            return ExactFigures(run, {name: run.epsilon(name) for name in ("rdp-classic", "rdp", "pld")}, None)
-        return ExactFigures(run, {}, curve(run, axis, "pld", cancel, points=EXACT_POINTS))
+        with interruptible(cancel):
+            if axis is None:
+                return ExactFigures(run, {name: run.epsilon(name) for name in ("rdp-classic", "rdp", "pld")}, None)
+            return ExactFigures(run, {}, curve(run, axis, "pld", cancel, points=EXACT_POINTS))
 
     return jobs.start(Job("Calculating", work), key=EXACT, shown=False, on_result=show, on_failure=on_failure)
 
@@ -107,7 +108,8 @@ def save_figures(session: Session, jobs: JobCenter, run: TrainingRun, path: Path
         from workbench.privacy.accounting.run_curves import csv_lines
         from workbench.release.atomic import write_output
 
-        data = picture or "".join(f"{line}\n" for line in csv_lines(run, cancel)).encode()
+        with interruptible(cancel):
+            data = picture or "".join(f"{line}\n" for line in csv_lines(run, cancel)).encode()
         write_output(path, data)
         return path
 

@@ -8,6 +8,8 @@ from workbench.gui.session.session import Session, State
 
 
 def _state(session: Session) -> State:
+    if session.images is not None:
+        return "ready"
     if session.opened is None:
         return "empty"
     plan = session.plan

@@ -18,19 +18,22 @@ from PySide6.QtWidgets import (
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
 from workbench.gui.widgets.copy_rows import CopyRows
-from workbench.gui.widgets.dialogs import ask_for_table
+from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
 from workbench.gui.widgets.formatting import count, listed
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.read import ImageOptions
 
 EVERY = "Every public fact is declared."
 ONWARD_TIP = "Choose what is released: noisy rows, synthetic rows, statistics or a model"
@@ -58,11 +61,12 @@ class DataPage(PageFrame):
         from workbench.gui.widgets.fast_table_model import RowsModel
         from workbench.gui.widgets.table_filter import TableFilter
 
-        self._open_button = button("Open…", "open_another", tip="Open another table (Ctrl+O)")
+        self._open_button = button("Open…", "open_another", tip="Open another table or images (Ctrl+O)")
         self._open_button.clicked.connect(self.ask_for_table)
         self.header.addWidget(self._open_button)
         self._start = StartPanel(session, jobs)
         self._start.open_asked.connect(self.ask_for_table)
+        self._start.folder_asked.connect(self._ask_for_folder)
         self._start.sample_chosen.connect(lambda name: open_table(session, jobs, f"sample:{name}"))
         self.table = AttributeTable(session)
         self.table.setMinimumHeight(96)  # room for a message, an offer and a job on a display of 800 lines
@@ -99,9 +103,19 @@ class DataPage(PageFrame):
 
     def ask_for_table(self) -> None:
         """Ask for a file and open it."""
-        path = ask_for_table(self)
+        path = ask_for_data(self)
         if path:
             open_table(self.session, self.jobs, path)
+
+    def _ask_for_folder(self) -> None:
+        folder = ask_for_folder(self, FOLDER_OF_IMAGES)
+        if folder:
+            open_table(self.session, self.jobs, folder)
+
+    def _read_images_again(self, options: ImageOptions) -> None:
+        images = self.session.images
+        if images is not None:
+            open_images(self.session, self.jobs, images.source, options)
 
     def _read_again(self, options: ReadOptions, *, replaced: bool = False) -> None:
         source = self._failed_source or (self.session.opened.source if self.session.opened else "")
@@ -195,7 +209,7 @@ class DataPage(PageFrame):
         if self._views.currentWidget() not in (self._places["dialect"], self.values):
             return False
         self._failed_source = ""
-        self._show_view("attributes" if self.session.opened else "start")
+        self._show_view(self._first_view())
         return True
 
     def run(self) -> None:
@@ -219,9 +233,11 @@ class DataPage(PageFrame):
         opened = self.session.opened
         self._failed_source = ""
         self.frame_model.show_frame(opened.table.frame if opened else None)
-        self._open_button.setVisible(opened is not None)
+        self._open_button.setVisible(self.session.open_data is not None)
         self._segments["dialect"].setVisible(opened is not None and opened.table.dialect is not None)
-        self._show_view("attributes" if opened else "start")
+        if self.session.images is not None:
+            self._show_images(self.session.images)
+        self._show_view(self._first_view())
         if opened is not None:
             self._summary.set_whole(_summary(opened))
             first = self.table.next_open()
@@ -232,10 +248,28 @@ class DataPage(PageFrame):
             self.detail.show_attribute(at.row())
             self.table.setFocus()
 
+    def _show_images(self, opened: OpenImages) -> None:
+        if "images" not in self._places:  # its form knows numpy, which the first paint does not wait for
+            from workbench.gui.pages.data.images_panel import ImagesPanel
+
+            self.images = ImagesPanel()
+            self.images.read_again.connect(self._read_images_again)
+            self._places["images"] = _scrolled(self.images)
+            self._views.addWidget(self._places["images"])
+        self.images.show_images(opened)
+
+    def _first_view(self) -> str:
+        return "images" if self.session.images is not None else "attributes" if self.session.opened else "start"
+
     def refresh(self) -> None:
         """Show what is still open, and what the highlighted button does about it."""
         plan, opened = self.session.plan, self.session.opened
-        self._next.setVisible(opened is not None and self._views.currentWidget() is not self.values)
+        shown = self.session.open_data is not None
+        self._next.setVisible(shown and self._views.currentWidget() is not self.values)
+        if self.session.images is not None:
+            self._next.setText("Train a network →")
+            self._next.setAccessibleName(self._next.text())
+            self._next.setToolTip("Choose a network, see what it costs, and train it on these images")
         if opened is None:
             self.set_note("")
             return
@@ -279,6 +313,9 @@ class DataPage(PageFrame):
 
     def _go_on(self) -> None:
         """Go to the guess that is to be confirmed, else to the next open fact, else to the next page."""
+        if self.session.images is not None:
+            self.session.go("train")
+            return
         if self.session.opened is not None and self.session.opened.table.doubts:
             if self._views.currentWidget() is self._places["dialect"] and not self._failed_source:
                 self.dialect.confirm()

@@ -66,10 +66,12 @@ class StartPanel(QWidget):
 
     Signals:
         open_asked: the person wants to choose a file.
+        folder_asked: the person wants to choose a folder of images.
         sample_chosen: (name)
     """
 
     open_asked = Signal()
+    folder_asked = Signal()
     sample_chosen = Signal(str)
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
@@ -78,7 +80,9 @@ class StartPanel(QWidget):
         drop = DropHere(session)
         title = label("Open a table", "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
-        text = label("Drop a CSV, TSV, Parquet or Feather file here, or choose one.", "muted")
+        text = label(
+            "Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one.", "muted"
+        )
         self.open_button = button("Open a table…", "open_file", "primary", tip="Choose a file (Ctrl+O)")
         self.open_button.clicked.connect(self.open_asked)
         first = button("Open sample", "open_sample", tip="Open a made-up table of 2,000 people: nobody in it exists")
@@ -88,12 +92,18 @@ class StartPanel(QWidget):
         )
         for line in (title, text, safe):
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        images = button(
+            "Open a folder of images…",
+            "open_image_folder",
+            tip="Images in one folder for each class, or the files of MNIST or CIFAR-10",
+        )
+        images.clicked.connect(self.folder_asked)
         inner = QVBoxLayout(drop)
         inner.setContentsMargins(24, 36, 24, 32)
         inner.setSpacing(12)
         inner.addWidget(title)
         inner.addWidget(text)
-        inner.addLayout(row(None, self.open_button, first, None, spacing=12))
+        inner.addLayout(row(None, self.open_button, first, images, None, spacing=12))
         inner.addSpacing(4)
         inner.addWidget(safe)
         cards = QGridLayout()

@@ -112,7 +112,7 @@ class CapCard(Card):
 
     def refresh(self) -> None:
         """Show the account of the table that is open."""
-        opened, account = self.session.opened, self.session.account
+        opened, account = self.session.open_data, self.session.account
         usable = opened is not None and bool(account.dataset)
         self._line.setVisible(usable)
         self._more.setVisible(usable)
@@ -151,7 +151,7 @@ class CapCard(Card):
         return [(a.dataset, self._titles.get(a.dataset, a.dataset)) for a in self._accounts if a.dataset != own]
 
     def _set_cap(self) -> None:
-        opened, account, cap = self.session.opened, self.session.account, self._cap.value()
+        opened, account, cap = self.session.open_data, self.session.account, self._cap.value()
         if opened is None or not account.dataset or self._cap.problem() or self._delta.problem():
             return
         former = f"from ε = {entered(account.cap)} to" if account.cap is not None else "to"
@@ -175,7 +175,7 @@ class CapCard(Card):
             set_count(self.session, self.jobs, dataset, by_filter=not filtered)
 
     def _join(self) -> None:
-        opened, dataset = self.session.opened, self.session.account.dataset
+        opened, dataset = self.session.open_data, self.session.account.dataset
         if opened is None or not dataset:
             return
         entry = OtherAccount(self._others())

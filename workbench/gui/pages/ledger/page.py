@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from workbench import learners
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
+from workbench.gui.pages.ledger.bundle_button import BundleButton
 from workbench.gui.pages.ledger.cap_card import CapCard
 from workbench.gui.pages.ledger.tasks import (
     AccountLine,
@@ -98,8 +99,11 @@ class LedgerPage(PageFrame):
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(160)
         self._filter.textChanged.connect(self._show_releases)
+        self._bundle = BundleButton(self.session, self.jobs)
+        self._releases.selectionModel().selectionChanged.connect(self._selected)
+        self._releases.lines.modelReset.connect(self._selected)
         head = QWidget()
-        head.setLayout(row(caption("RELEASES", ask), None, self._filter))
+        head.setLayout(row(caption("RELEASES", ask), None, self._bundle, self._filter))
         self._timeline = Timeline(self.session, "ledger_timeline")
         releases.body.addWidget(head)
         releases.body.addWidget(self._timeline)
@@ -152,12 +156,12 @@ class LedgerPage(PageFrame):
         if view != self._view:
             self._told.hide()  # what was verified is not what stands there now
         self._view = view
-        opened, present = self.session.opened, self.session.account.dataset
+        opened, present = self.session.open_data, self.session.account.dataset
         if opened is not None and present:
             self._titles[present] = opened.title
         names = _names(view, self._titles)
         self._empty.setVisible(not view.releases)
-        for part in (self._releases, self._timeline, self._filter):
+        for part in (self._releases, self._timeline, self._filter, self._bundle):
             part.setVisible(bool(view.releases))
         self._show_releases()
         self._accounts.lines.show_lines(
@@ -197,6 +201,12 @@ class LedgerPage(PageFrame):
         self._shown = [line for line, _ in kept]
         self._releases.lines.show_lines([shown for _, shown in kept])
         self._timeline.show_lines(_spending(view, self._shown, names))
+
+    def _selected(self) -> None:
+        """Tell the button which release is selected, if it is one alone."""
+        rows = {index.row() for index in self._releases.selectionModel().selectedIndexes()}
+        at = rows.pop() if len(rows) == 1 else -1
+        self._bundle.select(self._shown[at] if 0 <= at < len(self._shown) else None)
 
     # -- what it does ---------------------------------------------------------------------------------------------
 

@@ -42,21 +42,21 @@ class VersionCard(Card):
     def refresh(self) -> None:
         """Show what the ledger says of the table that is open."""
         since = self._session.account.version_of
-        self.setVisible(bool(since) and self._session.opened is not None)
+        self.setVisible(bool(since) and self._session.open_data is not None)
         self._told.setText(
             f"This looks like a version of a table you released on {since[:10]}: most of its rows are the same. "
             "It shares that table's budget."
         )
 
     def _ask(self) -> None:
-        opened = self._session.opened
+        opened = self._session.open_data
         if opened is None:
             return
         text = (
             f"{opened.title} gets a budget of its own. If some of its rows are about the same people, each of them is "
             "then covered only by the sum of both budgets. The ledger records this for good."
         )
-        if confirm(self, "Is it another table?", text, "It is another table") and self._session.opened is opened:
+        if confirm(self, "Is it another table?", text, "It is another table") and self._session.open_data is opened:
             tell_apart(self._session, self._jobs, opened)
 
 

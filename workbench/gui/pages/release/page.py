@@ -101,10 +101,8 @@ class ReleasePage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        self._empty = Card(
-            label("No table yet", "heading"),
-            label("Open a table and declare its public facts; then it can be released here.", "muted", wrap=True),
-        )
+        self._why = label("", "muted", wrap=True, name="release_no_table")
+        self._empty = Card(label("No table to release", "heading"), self._why)
         to_data = button("Go to Data", "release_to_data", "link")
         to_data.clicked.connect(lambda: self.session.go("data"))
         self._empty.body.addWidget(to_data)
@@ -118,7 +116,7 @@ class ReleasePage(PageFrame):
         self._into.setLayout(line)
         self._refusal.hide()
         self._released = stack(spacing=12)
-        self._released_title = label("RELEASED OF THIS TABLE", "caption", name="release_past_title")
+        self._released_title = label("", "caption", name="release_past_title")
         past = look(QWidget(), "clear")
         lines = stack(self._released_title, spacing=12)
         lines.addLayout(self._released)
@@ -139,10 +137,13 @@ class ReleasePage(PageFrame):
         self.body.addWidget(self._gap, 1)
 
     def _show_table(self) -> None:
-        opened = self.session.opened
+        opened, rows = self.session.opened, self.session.open_data
         self._empty.setVisible(opened is None)
-        self._gap.setVisible(opened is None)
-        for part in (self._area, self._account, self._into):
+        self._why.setText(words.no_table(self.session))
+        self._gap.setVisible(rows is None)
+        self._area.setVisible(rows is not None)
+        self._sections.show_only_past(only=opened is None)
+        for part in (self._account, self._into):
             part.setVisible(opened is not None)
         self._target.setText(str(beside(opened, ENDING, SUFFIX)) if opened is not None else "")
         self._suggest_target()
@@ -182,8 +183,9 @@ class ReleasePage(PageFrame):
             for card in reversed(self._cards):
                 self._released.addWidget(card)
         self._released_title.setVisible(bool(steps))
+        what = "THIS TABLE" if self.session.images is None else "THESE IMAGES"
         more = f" · THE NEWEST {SHOWN} OF {len(steps)}; THE LEDGER HAS ALL" if len(steps) > SHOWN else ""
-        self._released_title.setText(f"RELEASED OF THIS TABLE{more}")
+        self._released_title.setText(f"RELEASED OF {what}{more}")
         self.refresh()
 
     def _learn(self, release: Path) -> None:

@@ -29,6 +29,11 @@ class Sections(QWidget):
         self._wide: bool | None = None
         self._arrange(wide=False)
 
+    def show_only_past(self, *, only: bool) -> None:
+        """Show what was released before ``only``, where there is no table to release."""
+        for part in (self._published, self._cost, self._outside):
+            part.setVisible(not only)
+
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Take one column or two."""
         super().resizeEvent(event)

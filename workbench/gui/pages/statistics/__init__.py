@@ -19,9 +19,9 @@ PAGE = Page(
     state=_state,
     under="release",
     about=(
-        "Release histograms, means, quantiles and sums instead of rows: each with noise and with the interval that "
-        "allows for it. For the same ε a figure is far nearer than one computed from noisy rows. What to expect is "
-        "shown beside each tick before anything is charged."
+        "Release histograms, means, quantiles, sums and most frequent values instead of rows: each with noise, and "
+        "with the interval that allows for it. For the same ε a figure is far nearer than one computed from noisy "
+        "rows. What to expect is shown beside each tick before anything is charged."
     ),
     keys="Space ticks a figure, F2 edits its bins. Ctrl+Return releases, after a question. Esc cancels.",
 )

@@ -14,9 +14,9 @@ from workbench.gui.widgets.cell_delegates import Index
 from workbench.gui.widgets.settings_table import ALONE
 from workbench.params import ParameterError
 
-TITLES = ("Column", "Histogram", "Bins", "Mean", "Quantiles", "Sum")
-NAME, HISTOGRAM, BINS, MEAN, QUANTILES, SUM = range(6)
-STATISTICS = {HISTOGRAM: "histogram", MEAN: "mean", QUANTILES: "quantiles", SUM: "sum"}
+TITLES = ("Column", "Histogram", "Bins", "Mean", "Quantiles", "Sum", "Most frequent")
+NAME, HISTOGRAM, BINS, MEAN, QUANTILES, SUM, MODE = range(7)
+STATISTICS = {HISTOGRAM: "histogram", MEAN: "mean", QUANTILES: "quantiles", SUM: "sum", MODE: "mode"}
 HELP = (
     "A column that the plan protects",
     "How many rows are in each bin; of numbers also which share is below each bin's end",
@@ -24,6 +24,7 @@ HELP = (
     "The mean of the values",
     "The values that 25 %, 50 % and 75 % of the rows do not pass",
     "The sum of the values",
+    "The value that most rows have, and no count: right with 95 % where it leads all others by so many rows",
 )
 NOT_FOR = "Not for such values"
 MAKES_GROUPS = "This column makes the groups"
@@ -40,6 +41,8 @@ def fits(column: DraftColumn, at: int) -> bool:
     """Whether a figure (or bins of one's own) can be asked for of a column."""
     if at in (MEAN, SUM):
         return column.kind in ("integer", "real")
+    if at == MODE:
+        return not column.numeric
     return column.numeric if at in (QUANTILES, BINS) else at == HISTOGRAM
 
 

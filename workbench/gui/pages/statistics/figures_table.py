@@ -9,6 +9,7 @@ from workbench.gui.pages.statistics.figures_model import (
     BINS,
     HISTOGRAM,
     MEAN,
+    MODE,
     NAME,
     QUANTILES,
     STATISTICS,
@@ -20,7 +21,7 @@ from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.cell_delegates import Index, InkDelegate, TickDelegate, tick
 from workbench.gui.widgets.settings_table import SettingsTable
 
-WIDTHS = {NAME: 110, HISTOGRAM: 128, BINS: 56, MEAN: 110, QUANTILES: 110, SUM: 110}
+WIDTHS = {NAME: 110, HISTOGRAM: 128, BINS: 56, MEAN: 110, QUANTILES: 110, SUM: 100, MODE: 110}
 ROOMY = {NAME: 0.3, HISTOGRAM: 0.1, MEAN: 0.15, QUANTILES: 0.15}
 
 

@@ -31,8 +31,8 @@ class BeforeCard(Card):
 
     changed = Signal()
 
-    def __init__(self, explain: QPushButton) -> None:
-        """Make the card; ``explain`` stands beside its title."""
+    def __init__(self, explain: QPushButton, test: QWidget) -> None:
+        """Make the card; ``explain`` stands beside its title, ``test`` says what the accuracy is measured on."""
         super().__init__()
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name="train_problem")
@@ -62,7 +62,7 @@ class BeforeCard(Card):
         quiet.addWidget(self._quiet_words, 1)
         self._quiet_line.setLayout(quiet)
         self._say_quiet()
-        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, self._quiet_line, place):
+        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, self._quiet_line, test, place):
             self.body.addWidget(part)
         self.set_problem("")
 

@@ -93,12 +93,16 @@ class ModelForms(Card):
         """Return what the form says, or ``None`` while it is refused."""
         return self._forms[self.model].value()
 
-    def begin(self, rows: int, epsilon: Decimal) -> None:
-        """Fill every form for a table of ``rows`` rows and the ε of the plan."""
+    def begin(self, rows: int, epsilon: Decimal, *, images: bool = False) -> None:
+        """Fill every form for ``rows`` rows, of a table or ``images``, and the ε of the plan."""
+        self.chooser.show_what_reads(images=images)
+        if images and not self.is_network:
+            # One with a frozen part learns most from a small budget: what it reads is made by public filters.
+            self.choose(next(entry for entry in networks.NETWORKS if entry.frozen).name)
         for name, form in self._forms.items():
             entry = self._models[name]
             if isinstance(entry, Network):
-                form.set_value(first_plan(name, rows, epsilon))
+                form.set_value(first_plan(entry, rows, epsilon, images=images))
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
 

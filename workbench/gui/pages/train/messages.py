@@ -49,9 +49,15 @@ def steps(found: Preflight) -> str:
 
 
 def question(
-    chosen: Learner | Network, target: str | None, folder: Path, found: Preflight, *, quiet: bool = False
+    chosen: Learner | Network,
+    target: str | None,
+    folder: Path,
+    found: Preflight,
+    *,
+    quiet: bool = False,
+    tested: int = 0,
 ) -> str:
-    """Return what is asked before the charge."""
+    """Return what is asked before the charge; ``tested``: images declared public that it is measured on."""
     back = QUIET if quiet else NOT_BACK
     use = task(chosen.task).use.replace("{target}", str(target))
     delta = f", δ = {entered(found.delta)}" if found.delta else ""
@@ -60,6 +66,7 @@ def question(
         f"{chosen.title}: {use}, released into {folder.name}. "
         f"This charges ε = {at_most(found.epsilon)}{exactly(found.epsilon)}{delta}{of} "
         f"for good: a release cannot be undone.{f' {back}' if found.sigma is not None else ''}"
+        + (f"\n\nThe card tells its accuracy on {tested:,} test images, which you declare public." if tested else "")
         + "".join(f"\n\n⚠ {warning}" for warning in found.warnings)
     )
 
@@ -72,7 +79,9 @@ def finished(result: Any) -> str:
     told = f"Released to {model.output}. Charged ε = {at_most(model.epsilon)}{exactly(model.epsilon)}; {left}."
     if network is not None:
         told += f" {network.steps:,} steps: {WHY[network.stopped]}."
-        if network.accuracy is not None:
+        if network.accuracy is not None and network.accuracy_public:
+            told += f" Accuracy on the public test images {network.accuracy:.3f}; the card tells it."
+        elif network.accuracy is not None:
             told += f" Accuracy on the last epoch's batches {network.accuracy:.3f} (private)."
     return f"{told} {model.uses.replace('epsilon', 'ε')}".rstrip()
 

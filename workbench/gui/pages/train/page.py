@@ -16,7 +16,7 @@ from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, row, stack
+from workbench.gui.widgets.basic import button, label, row, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -40,9 +40,11 @@ class TrainPage(RunPage):
         from workbench.gui.pages.train.forms import ModelForms
         from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
+        from workbench.gui.pages.train.test_images import TestImages
 
         self.forms = ModelForms()
-        self.before = BeforeCard(explain_button(session, "train_explain", self._asked))
+        self.test = TestImages(session, jobs)
+        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
@@ -50,6 +52,8 @@ class TrainPage(RunPage):
         self._failure: WorkbenchError | None = None
         self._rest = QTimer(self, singleShot=True, interval=WAIT_MS)
         self._rest.timeout.connect(self._forecast)
+        self._images = label("", "muted", name="train_images")
+        self.header.addWidget(self._images)
         self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.paused, self.before, spacing=12)
@@ -72,6 +76,7 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._edited)
         self.before.changed.connect(self.refresh)
+        self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
         self._study_handle: JobHandle | None = None
         self.paused.resume_asked.connect(self._resume)
@@ -93,16 +98,21 @@ class TrainPage(RunPage):
     # -- what is to be trained ------------------------------------------------------------------------------------
 
     def _show_table(self) -> None:
-        opened = self.session.opened
+        opened, images = self.session.opened, self.session.images
         self.forget()
         self._trained = None
-        if opened is not None:
+        self.test.forget()
+        self.test.setVisible(images is not None)
+        self._images.setText("" if images is None else images.told)
+        if images is not None:
+            self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
+        elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
             if self.session.training is not None:
                 self.forms.offer(*self.session.training)
             if self.session.run_figures is not None:
                 self.forms.offer_run(self.session.run_figures)
-        self.going.setEnabled(opened is not None)
+        self.going.setEnabled(opened is not None or images is not None)
         self.going.clear()
         self.before.folder.ending = ""
         self.before.folder.setText("")
@@ -118,7 +128,7 @@ class TrainPage(RunPage):
 
     def _suggest_folder(self) -> None:
         """Put the name of the model there at once, unless another was typed; then one that nothing has yet."""
-        opened, model, folder = self.session.opened, self.forms.model, self.before.folder
+        opened, model, folder = self.session.open_data, self.forms.model, self.before.folder
         if opened is not None and not folder.isModified() and folder.ending != model:
             folder.setText(str(beside(opened, model)))
         suggest(self.session, self.jobs, folder, model)
@@ -144,7 +154,8 @@ class TrainPage(RunPage):
 
     def _what(self) -> object:
         """Return what would be trained, to be compared: a cost or a consent is for that and for nothing else."""
-        return self.session.opened, self.session.plan, self.forms.model, self.forms.value()
+        rows = self.session.open_data
+        return rows, self.session.plan, self.forms.model, self.forms.value(), self.test.images
 
     def _show_forecast(self, what: object, found: Preflight) -> None:
         if what == self._what():
@@ -165,11 +176,12 @@ class TrainPage(RunPage):
     def refused(self) -> WorkbenchError | None:
         """Why the model cannot be trained, or was not when it was last asked for."""
         over = None if self._preflight is None else self._refused(self._preflight)
-        return model_refusal(self.session) or over or self._failure
+        refused = model_refusal(self.session) if self.session.images is None else None
+        return refused or over or self._failure
 
     def missing(self) -> str:
         """Return what stands in the way of a model that is released."""
-        return what_keeps_from_release(self.session)
+        return "" if self.session.images is not None else what_keeps_from_release(self.session)
 
     # -- the run --------------------------------------------------------------------------------------------------
 
@@ -182,7 +194,9 @@ class TrainPage(RunPage):
             return
         chosen, what = self.forms.chosen_model, self._what()
         quiet = self.before.quiet and self.forms.is_network
-        text = question(chosen, self.session.target, folder, found, quiet=quiet)
+        test = self.test.images
+        target = self.session.target if self.session.images is None else "the class"
+        text = question(chosen, target, folder, found, quiet=quiet, tested=0 if test is None else test.rows)
         text += first_words(self.session.account, found.epsilon, found.delta)
         first = FirstCap(self.session.account, found.epsilon, found.delta)
         entry = first if first.asked else None
@@ -201,6 +215,7 @@ class TrainPage(RunPage):
             found.epsilon,
             first.cap(),
             quiet=quiet,
+            test=test,
             told=self.going.told,
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
@@ -214,13 +229,16 @@ class TrainPage(RunPage):
     def _resume(self) -> None:
         """Go on with the run that is offered: nothing is charged, so nothing is asked."""
         run = self.paused.run
-        if run is None or self.running or self.session.opened is None:
+        if run is None or self.running or self.session.open_data is None:
             return
         if actions.torch_missing():
             self.session.tell("error", f"Training a network needs PyTorch: {actions.INSTALL}")
             return
         self.forms.choose(run.plan.network)
-        handle = actions.resume_training(self.session, self.jobs, run)
+        if run.tested and self.test.images is None:
+            self.session.tell("warning", "This run is measured on public test images: choose the same ones first.")
+            return
+        handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
         self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, taken=run.taken, spent=float(run.spent))
         what = self._what()
         handle.finished.connect(lambda result: self._show_result(what, result))
@@ -281,6 +299,7 @@ class TrainPage(RunPage):
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
+        self.test.lock(locked=self.running)
         self.paused.show_run(next(iter(self.session.paused), None), running=self.running)
         ready = found is not None and not no_torch and self.before.place is not None and self._refused(found) is None
         done = self._trained is not None and self._trained == self._what()

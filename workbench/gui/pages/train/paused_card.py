@@ -55,10 +55,11 @@ class PausedCard(Card):
 
 def give_up_question(run: PausedTraining) -> str:
     """Return what giving a run up costs."""
-    if run.shown:
+    if run.cost is None:
+        why = "figures of this run were shown" if run.shown else "the ledger does not say what its steps cost"
         return (
-            f"Nothing is released, and the whole ε = {at_most(run.epsilon)} stays charged: private figures of this run "
-            "were shown. Going on with it costs no more than that."
+            f"Nothing is released, and the whole ε = {at_most(run.epsilon)} stays charged: {why}. "
+            "Going on with it costs no more than that."
         )
     back = run.epsilon - run.spent
     return (

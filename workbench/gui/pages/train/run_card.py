@@ -188,11 +188,11 @@ class RunCard(Card):
     @property
     def told(self) -> bool:
         """Whether private figures of the table that is open were shown here."""
-        return self._told_of is not None and self._told_of is self._session.opened
+        return self._told_of is not None and self._told_of is self._session.open_data
 
     def _tell_of_choosing(self) -> None:
         """Say what it costs to follow a remark, or a study on the rows, wherever there is one."""
-        self._told_of = self._session.opened
+        self._told_of = self._session.open_data
         self._choosing.setVisible(bool(self._rising.text() or self._clipped.text() or self.where.stages))
 
     def _take_progress(self, progress: Progress) -> None:

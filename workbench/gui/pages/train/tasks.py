@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
+from workbench.gui.pages.train.training_rows import ImageRows, NetworkRun, TableRows, training_rows
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.paused_task import find_paused
-from workbench.gui.session.session import OpenTable, ReleasedStep, RunRecord, Session
+from workbench.gui.session.session import ReleasedStep, RunRecord, Session
 from workbench.jobs import Job
-from workbench.jobs.loading import load
 from workbench.params import CancelledError, Parameters
-from workbench.signals.cancel import CancelToken
+from workbench.signals.cancel import CancelToken, interruptible
 from workbench.signals.events import Emit
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
+    from workbench.data.images.image_set import ImageSet
     from workbench.deep.networks import Network
     from workbench.deep.plan import DpSgdPlan
     from workbench.jobs.network import NetworkOutcome
@@ -33,11 +34,9 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.release.model.paused_training import PausedTraining
     from workbench.release.model.preflight import Preflight
     from workbench.release.model.stopped_training import StoppedCharge
-    from workbench.sanitize.plan import Plan
 
 PREFLIGHT = "preflight"
 TORCH = "torch"
-ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
 INSTALL = 'pip install "privacy-workbench[deep]"'
 
 
@@ -46,22 +45,17 @@ def torch_missing() -> bool:
     return importlib.util.find_spec(TORCH) is None
 
 
-def first_plan(network: str, rows: int, epsilon: Decimal) -> DpSgdPlan:
-    """Return a plan to begin with for a table of ``rows`` rows: all of it follows from public figures."""
+def first_plan(network: Network, rows: int, epsilon: Decimal, *, images: bool = False) -> DpSgdPlan:
+    """Return a plan to begin with for ``rows`` rows of a table or images: all of it follows from public figures."""
     from workbench.deep.plan import DpSgdPlan
     from workbench.release.delta_limit import safe_delta
 
-    batch = max(1, min(256, rows // 8))
-    return DpSgdPlan(
-        network=network,
-        epsilon=float(epsilon),
-        delta=safe_delta(rows),
-        batch=batch,
-        epochs=20,
-        lr=0.5,
-        clip=1.0,
-        device="auto",
-    )
+    usual = {"batch": 256, "epochs": 20, "lr": 0.5, "clip": 1.0}
+    if images:
+        usual |= dict(network.on_images)
+    usual["batch"] = max(1, min(int(usual["batch"]), rows // 8))
+    told = {"network": network.name, "epsilon": float(epsilon), "delta": safe_delta(rows), "device": "auto"}
+    return DpSgdPlan.from_plain({**told, **usual})
 
 
 def first_parameters(chosen: Learner, rows: int, epsilon: Decimal) -> Parameters:
@@ -83,25 +77,19 @@ def forecast_training(
     refuse: Callable[[BaseException], None],
 ) -> JobHandle:
     """Work out what a training will cost and need; reads no row."""
+    draft, images = session.plan, session.images
     opened, target = session.opened, session.target
-    assert opened is not None
-    assert target is not None
-    rows = opened.rows_under(session.plan)
-    draft = session.plan
-    job = Job("Preflight", lambda emit, cancel: preflight(model, parameters, draft.plan(), target, rows))
-    return jobs.start(job, key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
+    rows = 0 if opened is None else opened.rows_under(draft)
 
+    def work(emit: Emit, cancel: CancelToken) -> Preflight:
+        with interruptible(cancel):
+            if images is not None:
+                return ImageRows(images, None).preflight(model, parameters)
+            assert opened is not None
+            assert target is not None
+            return TableRows(opened, draft.plan(), target, rows).preflight(model, parameters)
 
-def preflight(model: str, parameters: Parameters, plan: Plan, target: str, rows: int) -> Preflight:
-    """Return the figures of the learner or network ``model``; runs in a worker."""
-    from workbench.deep.plan import DpSgdPlan
-    from workbench.learners import learner
-    from workbench.release.model.preflight import preflight
-
-    network = isinstance(parameters, DpSgdPlan)
-    if network:
-        load(*ACCOUNTING)
-    return preflight(None if network else learner(model), parameters, plan, target, rows)
+    return jobs.start(Job("Preflight", work), key=PREFLIGHT, shown=False, on_result=show, on_failure=refuse)
 
 
 def train_model(
@@ -114,6 +102,7 @@ def train_model(
     cap: Cap | None = None,
     *,
     quiet: bool = False,
+    test: ImageSet | None = None,
     told: bool = False,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``.
@@ -127,34 +116,36 @@ def train_model(
         epsilon: what it costs.
         cap: of all releases together, where the person set it in the question.
         quiet: whether no private figure of a network's run is shown.
+        test: images that were declared public, to measure a network on.
         told: whether private figures of the rows were shown before, by which its settings may have been chosen.
     """
     from workbench.deep.plan import DpSgdPlan
 
-    opened, target = session.opened, session.target
-    assert opened is not None
-    assert target is not None
-    plan = session.plan.plan()
+    rows = training_rows(session)
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
         if cap is not None:
             from workbench.release.ledger.ledger import Ledger
 
             with Ledger.open() as book:
-                book.set_first_cap(book.enter_for_release(opened.table, plan.account), cap)
-        return released(
-            chosen.name, opened, plan, target, parameters, folder, epsilon, emit, cancel, quiet=quiet, told=told
-        )
+                book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
+        cancel.check()
+        if isinstance(parameters, DpSgdPlan):
+            return train_apart(rows, NetworkRun(parameters, folder, quiet, test, told), emit, cancel)
+        assert isinstance(rows, TableRows)
+        return fit_released(chosen.name, rows, parameters, folder, epsilon)
 
     run = TrainingRun(chosen.title, folder, epsilon, pausable=isinstance(parameters, DpSgdPlan))
     return _start(session, jobs, run, work)
 
 
-def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining) -> JobHandle:
-    """Go on with an interrupted run; it charges nothing more."""
+def resume_training(
+    session: Session, jobs: JobCenter, paused: PausedTraining, test: ImageSet | None = None
+) -> JobHandle:
+    """Go on with an interrupted run; it charges nothing more. ``test``: public images, where it began with some."""
     from workbench.deep.networks import network
 
-    opened = session.opened
+    opened = session.open_data
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
@@ -171,6 +162,7 @@ def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining) -
             account=paused.account,
             quiet=paused.quiet,
             resume=paused.folder,
+            test=test,
         )
         return train_network(task, emit, cancel)
 
@@ -181,25 +173,12 @@ def resume_training(session: Session, jobs: JobCenter, paused: PausedTraining) -
 
 def study_accuracy(session: Session, jobs: JobCenter, parameters: DpSgdPlan, show: Callable[[Any], None]) -> JobHandle:
     """Train a network without privacy, with clipping alone, and with noise; nothing is released."""
-    opened, target = session.opened, session.target
-    assert opened is not None
-    assert target is not None
-    plan = session.plan.plan()
+    rows = training_rows(session)
 
     def work(emit: Emit, cancel: CancelToken) -> Any:
-        from workbench.jobs.network import NetworkTask, study_network
-        from workbench.release.model.preflight import network_features
+        from workbench.jobs.network import study_network
 
-        features = network_features(plan, target)
-        task = NetworkTask(
-            parameters,
-            features,
-            opened.table,
-            Path(),
-            plan.rows_per_person,
-            replace_invalid=plan.replaces_invalid,
-        )
-        return study_network(task, emit, cancel)
+        return study_network(rows.task(NetworkRun(parameters, Path())), emit, cancel)
 
     return jobs.start(Job("Where the accuracy goes", work), key="where", on_result=show)
 
@@ -246,7 +225,7 @@ class TrainingRun:
 
 def _start(session: Session, jobs: JobCenter, run: TrainingRun, work: Callable[[Emit, CancelToken], Any]) -> JobHandle:
     """Start ``work``; say what it costs however it ends, and end it for good where it is cancelled and not paused."""
-    opened, draft = session.opened, session.plan
+    opened, draft = session.open_data, session.plan
     pausing = threading.Event()
 
     def told(emit: Emit, cancel: CancelToken) -> Any:
@@ -263,7 +242,7 @@ def _start(session: Session, jobs: JobCenter, run: TrainingRun, work: Callable[[
                 raise
 
     def apply(result: Any) -> None:
-        if session.opened is opened:
+        if session.open_data is opened:
             kind = "dpsgd" if hasattr(result, "steps") else "fit"
             session.add_run(RunRecord(kind, run.title, run.epsilon, result))
             session.add_release(_step(run.title, result, draft))
@@ -302,57 +281,25 @@ def _step(title: str, result: Any, draft: DraftPlan) -> ReleasedStep:
     )
 
 
-def released(
-    model: str,
-    opened: OpenTable,
-    plan: Plan,
-    target: str,
-    parameters: Parameters,
-    folder: Path,
-    epsilon: Decimal,
-    emit: Emit,
-    cancel: CancelToken,
-    *,
-    quiet: bool = False,
-    told: bool = False,
-) -> ModelRelease | NetworkOutcome:
-    """Train and release for the ``epsilon`` that was shown; runs in a worker.
+def train_apart(rows: TableRows | ImageRows, run: NetworkRun, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+    """Train and release a network in a process of its own; runs in a worker."""
+    from workbench.jobs.network import train_network
 
-    A network is trained in a process of its own.
-    """
-    from workbench.deep.plan import DpSgdPlan
-    from workbench.jobs.network import NetworkTask, train_network
+    return train_network(rows.task(run), emit, cancel)
+
+
+def fit_released(model: str, rows: TableRows, parameters: Parameters, folder: Path, epsilon: Decimal) -> ModelRelease:
+    """Fit and release a learner for the ``epsilon`` that was shown; runs in a worker."""
     from workbench.learners import learner
     from workbench.release.ledger.ledger import Ledger
-    from workbench.release.model.preflight import network_features
-    from workbench.release.model.release_learner import columns_of, outside, release_fit
+    from workbench.release.model.release_learner import release_fit
     from workbench.sanitize.origin import require_confirmed
 
-    cancel.check()
-    require_confirmed(plan)
-    if isinstance(parameters, DpSgdPlan):
-        beyond = (*outside(*columns_of(plan, target)), *((CHOSEN,) if told else ()))
-        task = NetworkTask(
-            parameters,
-            network_features(plan, target),
-            opened.table,
-            folder,
-            plan.rows_per_person,
-            outside=beyond,
-            replace_invalid=plan.replaces_invalid,
-            account=plan.account,
-            quiet=quiet,
-        )
-        return train_network(task, emit, cancel)
+    require_confirmed(rows.plan)
     with Ledger.open() as ledger:
-        return release_fit(learner(model), parameters, plan, target, opened.table, folder, ledger, agreed=epsilon)
-
-
-CHOSEN = (
-    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
-    "not cover what a choice by them tells of the rows."
-)
-"""What a card says of a network whose settings may have been chosen by such figures."""
+        return release_fit(
+            learner(model), parameters, rows.plan, rows.target, rows.table, folder, ledger, agreed=epsilon
+        )
 
 
 def stopped_words(stopped: StoppedCharge) -> str:

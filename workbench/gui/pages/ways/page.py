@@ -13,6 +13,7 @@ from workbench.gui.pages.ways import PAGE
 from workbench.gui.pages.ways.cards import LEADS_TO, WayCard
 from workbench.gui.pages.ways.tasks import REPEATS, TITLES, foresee, try_on_rows
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar_lines import BarLines
 from workbench.gui.widgets.basic import Card, badge, button, label, look, row, stack
@@ -101,7 +102,7 @@ class WaysPage(RunPage):
     def missing(self) -> str:
         """Return what stands in the way; a target is needed for the trial alone."""
         if self.session.opened is None:
-            return "Open a table on the Data page first."
+            return FOR_TABLES if self.session.images is not None else "Open a table on the Data page first."
         first = next(iter(self.session.plan.problems()), None)
         return "" if first is None else f"{first.column or 'The plan'}: {first.text}."
 

@@ -69,7 +69,9 @@ EXPONENTIAL = CentralMechanism(
 REPORT_NOISY_MAX = CentralMechanism(
     name="report-noisy-max",
     title="Report noisy max (permute-and-flip)",
-    summary="Chooses one of several by its score, closer to the best one than the exponential mechanism; for "
-    "comparison, nothing here draws by it.",
-    recipe=lambda asked: _card("report-noisy-max", asked, noisy_max_chances, ""),
+    summary="Chooses one of several by its score, closer to the best one than the exponential mechanism; "
+    "statistics draw most frequent values by it. Counts move in one direction, so that they need half of this noise.",
+    recipe=lambda asked: _card(
+        "report-noisy-max", asked, noisy_max_chances, "whole-number weights, exactly, by the system's random bits"
+    ),
 )

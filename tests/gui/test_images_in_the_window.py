@@ -1,0 +1,267 @@
+"""Images in the window: opened, shown, trained on and tested by clicks; other pages say that they are for tables."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QStandardItemModel
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+
+from workbench.data.images.read import ENDINGS
+from workbench.gui.session.open_images import FOR_TABLES
+from workbench.gui.shell.drop_overlay import PACKED_IMAGES
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.card import verify_model
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+ROWS, TEST_ROWS, SIDE = 240, 40, 8
+
+
+def write_idx(folder: Path, begin: str, rows: int, seed: int) -> Path:
+    """Write images whose class is the brightness, as MNIST's files are written; return the file of images."""
+    codes = (np.arange(rows) % 10).astype(np.uint8)
+    noise = np.random.default_rng(seed).integers(0, 20, (rows, SIDE, SIDE))
+    images = (codes[:, None, None] * 23 + noise).astype(np.uint8)
+    folder.mkdir(exist_ok=True)
+    for name, array in ((f"{begin}-labels-idx1-ubyte", codes), (f"{begin}-images-idx3-ubyte", images)):
+        head = struct.pack(f">I{array.ndim}I", 0x800 + array.ndim, *array.shape)
+        (folder / name).write_bytes(head + array.tobytes())
+    return folder / f"{begin}-images-idx3-ubyte"
+
+
+@pytest.fixture
+def digits(tmp_path):
+    """A folder with MNIST's four files, small."""
+    write_idx(tmp_path / "digits", "train", ROWS, 1)
+    write_idx(tmp_path / "digits", "t10k", TEST_ROWS, 2)
+    return tmp_path / "digits"
+
+
+@pytest.fixture
+def images(window, press, idle, digits, monkeypatch):
+    """A window in which the images were opened by the button of the start page."""
+    chosen = digits / "train-images-idx3-ubyte"
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(chosen), ""))
+    press(window, "open_file")
+    idle(window)
+    return window
+
+
+def text_of(window: QWidget, name: str) -> str:
+    return window.findChild(QLabel, name).text().replace("\u00a0", " ")
+
+
+def retype(window, qtbot, name, text):
+    field = window.findChild(QWidget, name)
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def test_what_is_opened_is_shown_and_leads_to_train(images, press) -> None:
+    assert text_of(images, "fact_images_count") == "240"
+    assert text_of(images, "fact_images_size") == "8 × 8 pixels"
+    assert text_of(images, "fact_images_channels") == "1, grey"
+    assert text_of(images, "fact_images_classes").startswith("10: 0, 1, 2")
+    assert images.windowTitle().startswith("train-images-idx3-ubyte")
+    assert "240 images" in images.rail._table.accessibleName()
+    assert images.page.primary.text() == "Train a network →"
+    press(images, "data_onward")
+    assert images.page.objectName() == "page_train"
+    assert text_of(images, "train_images") == "240 images, 8 × 8 grey, 10 classes"
+
+
+def test_learners_of_tables_are_greyed_and_say_why(images, press) -> None:
+    press(images, "rail_train")
+    chooser = images.findChild(QComboBox, "train_model")
+    assert chooser.currentData() == "scatter-linear"
+    entries = chooser.model()
+    assert isinstance(entries, QStandardItemModel)
+    bayes, network = (entries.item(chooser.findData(name)) for name in ("naive-bayes", "logistic"))
+    assert not bayes.isEnabled()
+    assert bayes.toolTip() == "Naive Bayes learns from tables; networks alone learn from images."
+    assert network.isEnabled()
+    fields = {name: images.findChild(QWidget, f"train_scatter_linear_{name}").text() for name in ("batch", "clip")}
+    assert fields == {"batch": "30", "clip": "0.1"}  # an eighth of the rows at most; what did well on public images
+
+
+@pytest.mark.slow  # it opens a sample as well
+def test_a_table_after_images_is_a_table_again(images, press, idle) -> None:
+    press(images, "rail_train")
+    images.open("sample:iris")
+    idle(images)
+    assert images.session.images is None
+    assert images.page.objectName() == "page_data"
+    press(images, "rail_train")
+    assert text_of(images, "train_images") == ""
+    assert not images.findChild(QWidget, "train_test_choose").isVisible()
+    chooser = images.findChild(QComboBox, "train_model")
+    assert chooser.model().item(chooser.findData("naive-bayes")).isEnabled()
+
+
+def says_for_tables(window: QWidget, name: str) -> bool:
+    """Whether the page that is shown says that it is for tables."""
+    labels = [one for one in window.page.findChildren(QLabel) if one.isVisible()]
+    told = [one.text().replace("\u00a0", " ") for one in labels]
+    return FOR_TABLES in [*told, *(one.accessibleName() for one in labels if one.objectName() == f"note_{name}")]
+
+
+def test_pages_for_tables_say_so(images, press) -> None:
+    for name in ("protect", "release", "utility"):
+        images.show_page(name)
+        assert says_for_tables(images, name), name
+
+
+@pytest.mark.slow  # it waits for what every page works out of a table
+def test_every_page_bears_images_after_a_table_and_those_for_tables_say_so(window, press, idle, digits) -> None:
+    press(window, "sample_iris")
+    idle(window)
+    for name in window.page_names():
+        window.show_page(name)
+    idle(window)
+    window.open(str(digits))
+    idle(window)
+    assert window.session.opened is None
+    said = set()
+    for name in window.page_names():
+        window.show_page(name)
+        idle(window)
+        if says_for_tables(window, name):
+            said.add(name)
+    assert said >= {"ways", "protect", "preview", "utility", "release", "synthetic", "statistics", "why"}
+
+
+def test_a_folder_is_opened_by_its_button_and_a_file_by_a_drop(window, press, idle, digits, monkeypatch) -> None:
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(digits))
+    press(window, "open_image_folder")
+    idle(window)
+    assert window.session.images.table.rows == ROWS
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(digits / "t10k-images-idx3-ubyte"))])
+    middle, keys = window.rect().center(), Qt.KeyboardModifier.NoModifier
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    QApplication.sendEvent(window, QDragEnterEvent(middle, copy, mime, left, keys))
+    QApplication.sendEvent(window, QDropEvent(QPointF(middle), copy, mime, left, keys))
+    idle(window)
+    assert window.session.images.table.rows == TEST_ROWS
+
+
+def test_packed_files_that_can_be_dropped_are_those_that_are_read() -> None:
+    assert set(PACKED_IMAGES) == {ending for ending in ENDINGS if ending.endswith(".gz")}
+
+
+def test_declared_names_of_classes_are_read_anew(images, press, idle, qtbot) -> None:
+    read = images.findChild(QWidget, "images_read")
+    assert not read.isEnabled()
+    assert not images.findChild(QWidget, "images_image_size").isEnabled()  # of class folders alone
+    retype(images, qtbot, "images_rows_per_person", "3")
+    assert text_of(images, "images_waits") == "⚠ Not in effect yet: press Read again."
+    assert images.findChild(QLabel, "images_waits").isVisible()
+    retype(images, qtbot, "images_classes", "a,b,c,d,e,f,g,h,i,j")
+    press(images, "images_read")
+    idle(images)
+    assert images.session.images.table.classes == tuple("abcdefghij")
+    assert images.session.images.told.endswith("10 classes, 3 per person")
+    assert not images.findChild(QLabel, "images_waits").isVisible()
+    retype(images, qtbot, "images_classes", "a,b")
+    press(images, "images_read")
+    idle(images)
+    assert "none of the 2 classes" in text_of(images, "banner_text")
+    assert images.session.images.table.classes == tuple("abcdefghij")  # what was open still is
+
+
+def test_a_damaged_file_leaves_what_is_open(images, idle, tmp_path) -> None:
+    broken = write_idx(tmp_path / "broken", "train", ROWS, 3)
+    broken.write_bytes(broken.read_bytes()[:-5])
+    images.open(str(broken))
+    idle(images)
+    assert "train-images-idx3-ubyte still is" in text_of(images, "banner_text")
+    assert images.session.images.source != str(broken)
+
+
+@needs_torch
+def test_a_network_is_trained_on_images_and_tested_on_public_ones(
+    images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
+) -> None:
+    press(images, "rail_train")
+    press(images, "train_model_logistic")
+    for name, text in (("epochs", "4"), ("batch", "60")):
+        retype(images, qtbot, f"train_logistic_{name}", text)
+    test = digits / "t10k-images-idx3-ubyte"
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
+    press(images, "train_test_choose")
+    idle(images)
+    told = images.findChild(QWidget, "train_test_told").accessibleName()
+    assert told == "40 images of t10k-images-idx3-ubyte, declared public"
+    retype(images, qtbot, "train_folder", str(tmp_path / "net"))
+    qtbot.waitUntil(lambda: images.page.primary.isEnabled())
+    assert text_of(images, "fact_sigma").startswith("σ = ")
+    assert text_of(images, "fact_steps").startswith("16, 25 % of the rows")
+    asked = answer("yes")
+    press(images, "train_start")
+    idle(images)
+    idle(images)
+    assert "trained to predict the class" in asked[0]
+    assert "accuracy on 40 test images, which you declare public" in asked[0]
+    assert verify_model(tmp_path / "net") == []
+    card = json.loads((tmp_path / "net" / "card.json").read_text("utf-8"))
+    assert card["training"]["images"] == {"channels": 1, "height": SIDE, "width": SIDE}
+    assert card["training"]["accuracy"]["rows"] == TEST_ROWS
+    assert "on the public test images" in text_of(images, "train_outcome")
+    account = images.session.account
+    assert 0.99 < account.spent <= 1
+    with Ledger.open() as book:
+        assert [release.status for release in book.releases(account.dataset)] == ["charged"]
+    press(images, "train_show_release")
+    assert images.findChild(QWidget, "released_1_verify").isVisible()
+    assert text_of(images, "release_past_title") == "RELEASED OF THESE IMAGES"
+
+
+@pytest.mark.slow  # a pause of a table's run is in the default suite
+@needs_torch
+def test_a_run_on_images_is_paused_found_again_and_resumed(
+    images, press, idle, qtbot, answer, digits, tmp_path, monkeypatch
+) -> None:
+    press(images, "rail_train")
+    press(images, "train_model_logistic")
+    for name, text in (("epochs", "900"), ("batch", "60")):
+        retype(images, qtbot, f"train_logistic_{name}", text)
+    test = digits / "t10k-images-idx3-ubyte"
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(test), ""))
+    press(images, "train_test_choose")
+    idle(images)
+    retype(images, qtbot, "train_folder", str(tmp_path / "net"))
+    qtbot.waitUntil(lambda: images.page.primary.isEnabled())
+    answer("yes")
+    press(images, "train_start")
+    qtbot.waitUntil(lambda: len(images.page.going.accuracy.points) > 0)
+    press(images, "train_pause")
+    idle(images)
+    idle(images)
+    assert not (tmp_path / "net").exists()
+    images.open("sample:iris")  # another dataset: the run is not offered there
+    idle(images)
+    assert images.session.paused == ()
+    images.open(str(digits))  # the same images, named by their folder
+    idle(images)
+    press(images, "rail_train")
+    assert "is paused after" in text_of(images, "train_paused")
+    press(images, "train_resume")
+    assert "public test images: choose the same ones first" in text_of(images, "banner_text")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(digits))
+    press(images, "train_test_choose")
+    idle(images)
+    press(images, "train_resume")
+    idle(images)
+    idle(images)
+    assert verify_model(tmp_path / "net") == []
+    assert "3,600 steps: all epochs" in text_of(images, "train_outcome")
+    with Ledger.open() as book:
+        assert [release.status for release in book.releases(images.session.account.dataset)] == ["charged"]
+    assert images.session.account.spent <= 1

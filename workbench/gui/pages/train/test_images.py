@@ -1,0 +1,108 @@
+"""Public images to measure the accuracy of a network on: chosen, read in a worker, and shown in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Elided, button, label, row
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_images
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.images.image_set import ImageSet
+
+NONE = "none"
+TITLE = "Choose public test images"
+
+
+class TestImages(QWidget):
+    """One line: which public images the network is tested with, and a button to choose them.
+
+    Attributes:
+        images: those that were chosen; ``None`` where there are none.
+
+    Signals:
+        changed: others were chosen, or none.
+    """
+
+    __test__ = False  # not a test case, whatever its name says to a test runner
+
+    changed = Signal()
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self.images: ImageSet | None = None
+        self._session, self._jobs = session, jobs
+        self._told = Elided(NONE, "muted", name="train_test_told")
+        self._choose = button(
+            "Choose…",
+            "train_test_choose",
+            tip="Choose only images that are public: the accuracy on them goes on the model's card",
+            accessible="Choose public test images",
+        )
+        self._choose.clicked.connect(self._ask)
+        self._drop = button("×", "train_test_drop", "link", tip="Test with none", accessible="Test with none")
+        self._drop.clicked.connect(self.forget)
+        line = row(label("public test images", "muted"), self._told, self._drop, self._choose)
+        line.setStretch(1, 1)
+        self.setLayout(line)
+        self._drop.hide()
+
+    def forget(self) -> None:
+        """Test with none."""
+        self._show(None, NONE)
+
+    def lock(self, *, locked: bool) -> None:
+        """Let nothing be changed while a run goes on."""
+        self._choose.setEnabled(not locked)
+        self._drop.setEnabled(not locked)
+
+    def _ask(self) -> None:
+        opened = self._session.images
+        assert opened is not None
+        path = ask_for_folder(self, TITLE) if opened.folder else ask_for_images(self, TITLE)
+        if not path or self._session.images is not opened:
+            return
+
+        def show(found: ImageSet) -> None:
+            if self._session.images is opened:
+                self._show(found, f"{found.rows:,}", f"{found.rows:,} images of {Path(path).name}, declared public")
+
+        job = Job("Reading test images", lambda emit, cancel: read_test(opened, path, emit, cancel))
+        self._jobs.start(job, key="test images", on_result=show)
+
+    def _show(self, images: ImageSet | None, told: str, in_full: str = "") -> None:
+        self.images = images
+        self._told.set_whole(told, in_full)
+        self._drop.setVisible(images is not None)
+        self.changed.emit()
+
+
+def read_test(opened: OpenImages, path: str, emit: Emit, cancel: CancelToken) -> ImageSet:
+    """Return test images of the classes and the shape of those that are ``opened``; runs in a worker.
+
+    Raises:
+        InputError: they cannot be read, or have another shape.
+    """
+    from workbench.data.images.arrays import TEST
+    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
+    from workbench.deep.image_features import ImageFeatures
+
+    classes = opened.table.classes
+    declared = ImageOptions(classes=classes)
+    if of_class_folders(path):
+        declared = dataclasses.replace(opened.options, classes=classes)
+    found = read_images(path, declared, part=TEST, emit=emit, cancel=cancel)
+    ImageFeatures.of(opened.table).inputs(found)
+    cancel.check()
+    return found

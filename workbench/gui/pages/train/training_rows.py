@@ -1,0 +1,181 @@
+"""What is trained on: the table that is open, read by its plan, or the images that are open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import OpenTable, Session
+from workbench.jobs.loading import load
+from workbench.params import Parameters
+
+if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
+    from workbench.data.images.image_set import ImageSet
+    from workbench.data.table import Table
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import NetworkTask
+    from workbench.release.model.preflight import Preflight
+    from workbench.sanitize.plan import Plan
+
+ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
+
+CHOSEN = (
+    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
+    "not cover what a choice by them tells of the rows."
+)
+"""What a card says of a network whose settings may have been chosen by such figures."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkRun:
+    """What a person chose of a network's run.
+
+    Attributes:
+        plan: what to do.
+        folder: where the network goes.
+        quiet: whether no private figure is shown.
+        test: images that were declared public, to measure the accuracy on.
+        told: whether private figures of the rows were shown before, by which its settings may have been chosen.
+    """
+
+    plan: DpSgdPlan
+    folder: Path
+    quiet: bool = False
+    test: ImageSet | None = None
+    told: bool = False
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """What the guarantee does not cover of how it came about."""
+        return (CHOSEN,) if self.told else ()
+
+
+class TrainingRows(Protocol):
+    """Rows that something can be trained on; its functions run in workers."""
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+
+    @property
+    def target(self) -> str:
+        """What is predicted."""
+
+    @property
+    def account(self) -> str | None:
+        """The public name of the account that pays."""
+
+    def preflight(self, model: str, parameters: Parameters) -> Preflight:
+        """Return what a training would cost and need; reads no row."""
+
+    def task(self, run: NetworkRun) -> NetworkTask:
+        """Return the training of a network for a process of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """The rows of the table that is open, and the column to predict."""
+
+    opened: OpenTable
+    plan: Plan
+    target: str
+    rows: int
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self.opened.table
+
+    @property
+    def account(self) -> str | None:
+        """The public name of the account that pays."""
+        return self.plan.account
+
+    def preflight(self, model: str, parameters: Parameters) -> Preflight:
+        """Return the figures of the learner or network ``model``."""
+        from workbench.deep.plan import DpSgdPlan
+        from workbench.learners import learner
+        from workbench.release.model.preflight import preflight
+
+        network = isinstance(parameters, DpSgdPlan)
+        if network:
+            load(*ACCOUNTING)
+        return preflight(None if network else learner(model), parameters, self.plan, self.target, self.rows)
+
+    def task(self, run: NetworkRun) -> NetworkTask:
+        """Return the training of a network."""
+        from workbench.jobs.network import NetworkTask
+        from workbench.release.model.preflight import network_features
+        from workbench.release.model.release_learner import columns_of, outside
+        from workbench.sanitize.origin import require_confirmed
+
+        require_confirmed(self.plan)
+        return NetworkTask(
+            run.plan,
+            network_features(self.plan, self.target),
+            self.table,
+            run.folder,
+            self.plan.rows_per_person,
+            outside=(*outside(*columns_of(self.plan, self.target)), *run.outside),
+            replace_invalid=self.plan.replaces_invalid,
+            account=self.plan.account,
+            quiet=run.quiet,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ImageRows:
+    """The images that are open; networks alone learn from them."""
+
+    opened: OpenImages
+    account: str | None
+
+    @property
+    def table(self) -> Table:
+        """The images as rows."""
+        return self.opened.table
+
+    @property
+    def target(self) -> str:
+        """What is predicted."""
+        return "the class"
+
+    def preflight(self, model: str, parameters: Parameters) -> Preflight:
+        """Return the figures of the network ``model``."""
+        from workbench.deep.image_features import ImageFeatures
+        from workbench.release.model.preflight import network_preflight
+
+        load(*ACCOUNTING)
+        opened = self.opened
+        features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
+        return network_preflight(parameters, features, opened.table.rows, people, opened.outside)
+
+    def task(self, run: NetworkRun) -> NetworkTask:
+        """Return the training of a network."""
+        from workbench.deep.image_features import ImageFeatures
+        from workbench.jobs.network import NetworkTask
+
+        opened = self.opened
+        return NetworkTask(
+            run.plan,
+            ImageFeatures.of(opened.table),
+            opened.table,
+            run.folder,
+            opened.options.rows_per_person,
+            outside=(*opened.outside, *run.outside),
+            account=self.account,
+            quiet=run.quiet,
+            test=run.test,
+        )
+
+
+def training_rows(session: Session) -> TableRows | ImageRows:
+    """Return what is trained on; something must be open, and of a table a column to predict chosen."""
+    if session.images is not None:
+        return ImageRows(session.images, session.plan.account or None)
+    opened, target = session.opened, session.target
+    assert opened is not None
+    assert target is not None
+    return TableRows(opened, session.plan.plan(), target, opened.rows_under(session.plan))

@@ -1,0 +1,47 @@
+"""Open a set of images in place of the table that is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.gui.session.account_task import read_account
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import Session
+from workbench.jobs import Job
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.images.read import ImageOptions
+
+KEY = "open"
+
+
+def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOptions | None) -> JobHandle:
+    """Read the images of ``source`` by what is declared of them; nothing changes where they cannot be read."""
+
+    def work(emit: Emit, cancel: CancelToken) -> OpenImages:
+        return load_images(source, options, emit, cancel)
+
+    job = Job("Opening", work, about=Path(source).name)
+    return jobs.start(job, key=KEY, on_result=lambda opened: take_images(session, jobs, opened))
+
+
+def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
+    """Return the images; runs in a worker."""
+    from workbench.data.images.read import ImageOptions, of_class_folders, read_images
+
+    declared = options or ImageOptions()
+    images = read_images(source, declared, emit=emit, cancel=cancel)
+    cancel.check()
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source))
+
+
+def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
+    """Show the images that were read."""
+    session.open(opened, DraftPlan())
+    session.tell("info", f"Opened {opened.title}: {opened.told}.")
+    read_account(session, jobs)

@@ -1,0 +1,55 @@
+"""The set of images that is open in place of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
+    from workbench.data.images.image_set import ImageSet
+    from workbench.data.images.read import ImageOptions
+
+FOR_TABLES = "A set of images is open, and this page is for tables: networks learn from images on the Train page."
+
+
+@dataclass(frozen=True, eq=False)
+class OpenImages:
+    """The images that are open. All but their number, shape and classes is private.
+
+    Attributes:
+        table: the images as rows: what the ledger knows them by.
+        source: the path they were read from.
+        options: what the person declared about them.
+        folder: whether the source is a folder.
+        resizable: whether it holds class folders, whose images may be resized and made grey.
+    """
+
+    table: ImageSet
+    source: str
+    options: ImageOptions
+    folder: bool = False
+    resizable: bool = False
+
+    @property
+    def title(self) -> str:
+        """What a person calls the set."""
+        return Path(self.source).name or self.source
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it came with the program: no set of images does."""
+        return False
+
+    @property
+    def told(self) -> str:
+        """What is public of it, in words: ``60,000 images, 28 × 28 grey, 10 classes``."""
+        images, people = self.table, self.options.rows_per_person
+        told = f"{images.rows:,} images, {images.shape}, {len(images.classes)} classes"
+        return told if people == 1 else f"{told}, {people:,} per person"
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Sentences on what ε does not cover: public facts that nobody declared."""
+        taken = self.table.taken
+        return (f"the {taken} were taken from the image files and not declared",) if taken else ()
