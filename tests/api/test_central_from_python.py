@@ -73,7 +73,9 @@ def test_arguments_that_contradict_each_other_are_refused(people: pd.DataFrame, 
         api.statistics(people, plan, ledger="ledger.sqlite", output="f.csv", seed=1)
     with pytest.raises(ParameterError, match="its certificate"):
         api.synthesize(people, plan, target="sex", ledger="ledger.sqlite")
-    with pytest.raises(ParameterError, match=r"mode. is not known"):
+    with pytest.raises(ParameterError, match=r"moda. is not known"):
+        api.statistics(people, plan, [{"statistic": "moda", "column": "age"}])
+    with pytest.raises(ParameterError, match="only of columns of names"):
         api.statistics(people, plan, [{"statistic": "mode", "column": "age"}])
     assert not list(folder.iterdir())
 

@@ -115,7 +115,7 @@ def _check_kind(ask: Ask, column: Column) -> None:
         raise ParameterError(f"a {column.kind} has no quantiles", f"column {column.name}", "ask for its histogram")
     if ask.statistic == MODE and column.numeric:
         mend = "ask for its histogram, whose largest bins it shows"
-        raise ParameterError(f"a {column.kind} has no mode here, only names have", f"column {column.name}", mend)
+        raise ParameterError("there is a most frequent value only of columns of names", f"column {column.name}", mend)
     if ask.bins is not None and not column.numeric:
         raise ParameterError(f"a {column.kind} has a bin for each value", f"column {column.name}", "leave bins out")
     if ask.statistic == COUNT and column.missing != "own-value" and not ask.by:
