@@ -48,9 +48,7 @@ from workbench.render.values import Baseline, CurveFigure, Series  # noqa: E402
 
 pytestmark = pytest.mark.benchmark
 
-SPLITS = dict.fromkeys(SUBJECTS, 20)
-SLOWLY = {"aim": 5}
-"""Most splits of a slow method, of tables other than diabetes."""
+SPLITS = 20
 
 # Two-way error, logistic regression and forest of OpenDP's and SmartNoise's AIM on diabetes (16 public bins, 3 splits,
 # δ = 1e-6): the better of the two in each figure.
@@ -82,26 +80,25 @@ or train), on two cores that other work kept very busy.
 """
 
 
-def splits(table: str, way: str = NOISY) -> int:
-    most = SPLITS[table] if table == "diabetes" else min(SPLITS[table], SLOWLY.get(way, 20))
-    return min(most, int(os.environ.get("WORKBENCH_BENCH_SPLITS", "20")))
+def splits() -> int:
+    return min(SPLITS, int(os.environ.get("WORKBENCH_BENCH_SPLITS", "20")))
 
 
 def wanted() -> Iterator[Key]:
     for table in SUBJECTS:
         for way in (*FREE, *PAID):
-            yield from keys([table], [way], EPSILONS, range(splits(table, way)))
+            yield from keys([table], [way], EPSILONS, range(splits()))
 
 
 def means_of(kept: Kept, tables: list[str]) -> Means:
     """Return the means of the splits there are; a way that is not finished for a table has none."""
     gathered: dict[tuple[str, str, float | None], list[dict[str, float]]] = {}
     for (table, way, epsilon, split), figures in kept.pieces.items():
-        if table in tables and way in (*FREE, *PAID) and split < splits(table, way):
+        if table in tables and way in (*FREE, *PAID) and split < splits():
             gathered.setdefault((table, way, epsilon), []).append(figures)
     out: Means = {}
     for (table, way, epsilon), pieces in gathered.items():
-        assert len(pieces) == splits(table, way), (table, way, epsilon)
+        assert len(pieces) == splits(), (table, way, epsilon)
         for figure in pieces[0]:
             values = np.array([piece[figure] for piece in pieces])
             out[table, way, epsilon, figure] = float(values.mean()), deviation(values)
@@ -115,8 +112,7 @@ def deviation(values: NDArray[np.float64]) -> float:
 def report(means: Means) -> list[str]:
     lines = [HEAD]
     for table in SUBJECTS:
-        fewer = [f"; {way}: {splits(table, way)}" for way in METHODS if splits(table, way) < splits(table)]
-        lines += ["", f"## {table} ({splits(table)} splits{''.join(fewer)})", ""]
+        lines += ["", f"## {table} ({splits()} splits)", ""]
         lines += [f"| rows | ε | error, pairs | error, all | {' | '.join(LEARNERS)} | seconds |", "|---" * 8 + "|"]
         for way, epsilon in [(way, None) for way in FREE] + [(way, e) for e in EPSILONS for way in PAID]:
             cells = []
@@ -189,7 +185,7 @@ def panel(means: Means, table: str, figure: str) -> CurveFigure:
         y_label=title,
         series=tuple(series),
         baselines=baselines,
-        subtitle=f"{splits(table)} splits, mean ± standard error",
+        subtitle=f"{splits()} splits, mean ± standard error",
         badge="",
     )
 
