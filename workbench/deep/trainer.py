@@ -15,6 +15,9 @@ from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
+from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
+from workbench.deep.device.precision import full_precision
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
@@ -24,16 +27,15 @@ from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
-from workbench.deep.preparation import prepared_rows
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
-from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.params import CancelledError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Notice, ignore
+from workbench.signals.events import Emit, ignore
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -149,13 +151,13 @@ def train(
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
-    device = _device(plan.device, emit)
+    device = device_of(plan, emit)
     features = data.features
     architecture = plan.architecture
     predicted = predict(plan, features, data.rows).peak
-    with _one_thread():
-        _warm_up(architecture, features, plan, device)
-        coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
+    with _one_thread(), computing_on(device), full_precision():
+        engine = _warm_up(architecture, features, plan, device)
+        coins = coins or OsEntropy()
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
@@ -163,10 +165,18 @@ def train(
         former = None if keep is None else keep.state
         at_once = plan.physical_batch if former is None else former.physical_batch
         example = architecture.example(features.width)
-        halving = HalvingClippedSum(
-            lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
-        )
-        mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise)
+        on_device = serves(device, engine)
+        mechanism: PrivateStep | DevicePrivateStep
+        chunked: HalvingClippedSum | DevicePrivateStep
+        if on_device:
+            way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
+            mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit)
+        else:
+            halving = HalvingClippedSum(
+                lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
+            )
+            mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy())
+            chunked = halving
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
         begun = 0 if keep is None else keep.counted
@@ -174,8 +184,9 @@ def train(
             restore(former, parameters, update)
         try:
             rows, classes = data.load()
-            inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
-            targets = torch.from_numpy(classes).to(device)
+            inputs, targets = placed(
+                architecture, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
+            )
             del rows
             watch.look()
             report = RunReport(schedule, whole, emit, watch, predicted)
@@ -191,7 +202,7 @@ def train(
                     parameters=parameters,
                     update=update.state(),
                     seconds=clock() - started,
-                    physical_batch=halving.physical_batch,
+                    physical_batch=chunked.physical_batch,
                     records=report.records,
                 )
 
@@ -216,6 +227,7 @@ def train(
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
+                finish_on(device)
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
         except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
@@ -277,16 +289,6 @@ def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:
     )
 
 
-def _device(wanted: str, emit: Emit) -> str:
-    """Return where to compute; say so where ``auto`` finds no GPU."""
-    there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
-        raise InputError("there is no CUDA device", "--device cuda", "use --device cpu or auto")
-    if wanted == "auto" and not there:
-        emit(Notice("info", "no GPU was found; training runs on the processor"))
-    return "cuda" if there and wanted != "cpu" else "cpu"
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Compute in one thread: on networks this small a second one only waits, and beside a busy core it is slower."""
@@ -298,8 +300,12 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:
-    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
+def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> ClippedSum:
+    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run.
+
+    Returns:
+        The engine that took it.
+    """
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
     example = architecture.example(features.width)
@@ -307,6 +313,7 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
+    return engine
 
 
 def _update(plan: DpSgdPlan) -> Update:
