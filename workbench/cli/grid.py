@@ -35,8 +35,8 @@ _SCHEDULER = (
     "encrypted only with tls://"
 )
 _DEVICES = (
-    "the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a GPU that is "
-    "named twice is shared by two"
+    "the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a GPU that "
+    "is named twice is shared by two"
 )
 _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
 _LONGEST = 30

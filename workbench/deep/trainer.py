@@ -16,6 +16,7 @@ from torch import Tensor
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
+from workbench.deep.device.forecast import forecast, measured_peak
 from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
 from workbench.deep.device.precision import full_precision
 from workbench.deep.engines import engine_for
@@ -164,13 +165,14 @@ def train(
         parameters, update = flattened(module), _update(plan)
         former = None if keep is None else keep.state
         at_once = plan.physical_batch if former is None else former.physical_batch
-        example = architecture.example(features.width)
+        example = _example(architecture, features, device)
         on_device = serves(device, engine)
         mechanism: PrivateStep | DevicePrivateStep
         chunked: HalvingClippedSum | DevicePrivateStep
         if on_device:
             way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
             mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit)
+            predicted = forecast(plan, features, data.rows).peak
         else:
             halving = HalvingClippedSum(
                 lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
@@ -210,7 +212,8 @@ def train(
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
             ) as curve:
-                for step in range(begun + 1, schedule.steps + 1):
+                first = begun + 1
+                for step in range(first, schedule.steps + 1):
                     if cancel.cancelled:
                         checkpoints.pause(begun)
                         cancel.check()
@@ -224,6 +227,8 @@ def train(
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
                     update(parameters, gradient.to(parameters.dtype))
+                    if on_device and step == first:
+                        predicted = report.predicted = measured_peak(device, watch)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
@@ -300,6 +305,12 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def _example(architecture: Network, features: Features, device: str) -> Tensor | None:
+    """Return generated rows on ``device``, if the network is to be tried on some."""
+    example = architecture.example(features.width)
+    return None if example is None else example.to(device)
+
+
 def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> ClippedSum:
     """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run.
 
@@ -308,7 +319,7 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     """
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
-    example = architecture.example(features.width)
+    example = _example(architecture, features, device)
     engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
     rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))

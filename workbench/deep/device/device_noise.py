@@ -153,14 +153,25 @@ class DeviceNoise:
     def _make(self) -> None:
         """Make new numbers: the cosines of all pairs, then their sines; reads nothing back."""
         self._stream.make()
-        # Little-endian pairs of words are 64-bit words; below 2⁵³ signed and unsigned are the same.
-        whole = (self._stream.words.view(-1).view(torch.int64) >> 11).bitwise_and_(2**53 - 1)
-        radius, angle = whole.to(torch.float64).view(2, -1)
-        radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
-        angle.mul_(2 * torch.pi * 2.0**-53)
-        cosines, sines = self._numbers.view(2, -1)
-        torch.cos(angle, out=cosines).mul_(radius)
-        torch.sin(angle, out=sines).mul_(radius)
+        fill_with_gaussians(self._numbers, self._stream.words, self.scale)
+
+
+def fill_with_gaussians(numbers: Tensor, words: Tensor, scale: float) -> None:
+    """Make N(0, scale²) of random words by the Box–Muller transform of 53-bit uniforms, in double precision.
+
+    Args:
+        numbers: is filled: the cosines of all pairs, then their sines, (k,).
+        words: 32-bit words, 2k of them.
+        scale: the standard deviation.
+    """
+    # Little-endian pairs of words are 64-bit words; below 2⁵³ signed and unsigned are the same.
+    whole = (words.view(-1).view(torch.int64) >> 11).bitwise_and_(2**53 - 1)
+    radius, angle = whole.to(torch.float64).view(2, -1).unbind(0)
+    radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(scale)
+    angle.mul_(2 * torch.pi * 2.0**-53)
+    cosines, sines = numbers.view(2, -1).unbind(0)
+    torch.cos(angle, out=cosines).mul_(radius)
+    torch.sin(angle, out=sines).mul_(radius)
 
 
 def require_chacha20(device: torch.device | str) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from workbench.deep.book_keeping import BookKeepingClippedSum
 from workbench.deep.clipping import ClippedSum, StepSums
-from workbench.deep.device.chunk_rows import ChunkRows, rows_on
+from workbench.deep.device.chunk_rows import ChunkRows, SentRows, rows_on
 from workbench.deep.device.device_noise import NUMBERS_AT_ONCE, DeviceNoise
 from workbench.deep.device.drawn_ahead import Batch, DrawnAhead, chunk_size
 from workbench.deep.device.precision import FLOAT32
@@ -31,6 +31,10 @@ _TOLERANCE = 1e-3
 _SEED = 11
 REPLAYED = "the steps are replayed as CUDA graphs"
 IN_ORDER = "CUDA graphs cannot be used here ({}); the operations of a step are started one by one, which is slower"
+
+
+Load = Callable[[Tensor, Tensor], None]
+"""Fills a chunk with the rows at places, given on the device and in the memory of the host."""
 
 
 def serves(device: str, engine: ClippedSum) -> bool:
@@ -117,6 +121,7 @@ class DevicePrivateStep:
         self._of: tuple[Tensor, Tensor] | None = None
         self._sum: StaticClippedSum | None = None
         self._add: Callable[[], None] | None = None
+        self._load: Load | None = None
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
@@ -130,6 +135,7 @@ class DevicePrivateStep:
         """
         if self._rows is None or self._of is None or self._of[0] is not inputs or self._of[1] is not targets:
             self._rows, self._of = rows_on(self._device, inputs, targets), (inputs, targets)
+            self._sum = self._add = self._load = None
         batch = self._ahead.next()
         while True:
             try:
@@ -148,20 +154,20 @@ class DevicePrivateStep:
 
     def _summed(self, made: StaticClippedSum, batch: Batch, *, measure: bool) -> None:
         """Sum the chunks of a batch; nothing waits for the device."""
-        rows, add = self._rows, self._add
-        assert rows is not None
+        load, add = self._load, self._add
+        assert load is not None
         assert add is not None
         hear = getattr(NORMS, "hear", None) if measure else None
         made.begin()
         for places, here in zip(batch.places, batch.here, strict=True):
-            rows.fill(made.inputs, made.targets, places, here)
+            load(places, here)
             add()
             if hear is not None:
                 hear(made.squares)
 
     def _halve(self, batch: Batch) -> Batch:
         self._chunk = self.physical_batch = self._chunk // 2
-        self._sum = self._add = None
+        self._sum = self._add = self._load = None
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
         told = f"memory was short: {self._chunk:,} rows at once from now on; the result and its cost are the same"
@@ -183,11 +189,27 @@ class DevicePrivateStep:
             )
             self._fill_with_generated_rows(made)
             self._add = self._checked(made, self._repeated(made.add))
+            self._load = self._loading(made)
             self._sum = made
             if self._record is not in_order:
                 self.how = IN_ORDER.format(self._why) if self._why else REPLAYED
                 self._emit(Notice("info", self.how))
         return self._sum
+
+    def _loading(self, made: StaticClippedSum) -> Load:
+        """Return what fills the chunk; rows that are on the device are found there by a recording."""
+        rows = self._rows
+        assert rows is not None
+        if isinstance(rows, SentRows):
+            return lambda places, here: rows.fill(made.inputs, made.targets, places, here)
+        fixed = torch.full((self._chunk,), -1, dtype=torch.int64, device=self._device)
+        fill = self._repeated(lambda: rows.fill(made.inputs, made.targets, fixed, fixed))
+
+        def load(places: Tensor, _here: Tensor) -> None:
+            fixed.copy_(places)
+            fill()
+
+        return load
 
     def _repeated(self, function: Callable[[], None]) -> Callable[[], None]:
         """Return ``function`` recorded, or itself where that fails, for which the reason is kept."""
