@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from workbench.deep.device.chacha20 import WORDS_OF_A_BLOCK, WORDS_OF_A_KEY, keystream
-from workbench.deep.device.device_noise import NUMBERS_AT_ONCE, fill_with_gaussians
+from workbench.deep.device.device_noise import fill_with_gaussians
+from workbench.deep.device.device_step import Way
 from workbench.deep.device.drawn_ahead import chunk_size
 from workbench.deep.device.live_bytes import LiveBytes
 from workbench.deep.device.placing import finish_on
@@ -22,7 +23,7 @@ from workbench.deep.features import Features
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch
 from workbench.deep.plan import DpSgdPlan
-from workbench.deep.updates import UPDATES
+from workbench.deep.updates import UPDATES, Update
 
 _NOWHERE = torch.device("meta")
 _HALF = WORDS_OF_A_BLOCK // 2
@@ -66,32 +67,62 @@ def forecast(plan: DpSgdPlan, features: Features, rows: int, *, resident: bool =
         resident: whether the rows are on the device.
     """
     architecture = plan.architecture
-    row = (architecture.prepared_width(features.width),)
-    module = architecture.build(features.width, len(features.classes))
-    chunk = chunk_size(plan.batch, plan.physical_batch, rows)
+    return forecast_of(
+        architecture.build(features.width, len(features.classes)),
+        (architecture.prepared_width(features.width),),
+        rows,
+        batch=plan.batch,
+        way=Way(plan.physical_batch, plan.clipping),
+        update=UPDATES[plan.optimizer](plan.lr, plan.momentum),
+        resident=resident,
+    )
+
+
+def forecast_of(
+    network: nn.Module,
+    row: tuple[int, ...],
+    rows: int,
+    *,
+    batch: int,
+    way: Way,
+    update: Update,
+    resident: bool = True,
+) -> DeviceForecast:
+    """Return the bytes of steps of ``network``, whose parameters are gone afterwards.
+
+    Args:
+        network: a network that a static sum serves.
+        row: the shape of a row.
+        rows: of the table.
+        batch: expected rows of a batch.
+        way: how the steps are computed.
+        update: a fresh one.
+        resident: whether the rows are on the device.
+    """
+    chunk = chunk_size(batch, way.physical_batch, rows)
+    blocks = way.numbers_at_once // _HALF
     found: dict[str, int] = {}
     with LiveBytes() as live:
 
         def end(phase: str) -> None:
             found[phase], live.peak = live.peak, live.now
 
-        module.to(_NOWHERE)
-        parameters = flattened(module)
-        key, first, words = (_whole(*shape) for shape in ((WORDS_OF_A_KEY,), (1,), (_blocks(), WORDS_OF_A_BLOCK)))
-        numbers = torch.zeros(NUMBERS_AT_ONCE, dtype=torch.float64, device=_NOWHERE)
+        network.to(_NOWHERE)
+        parameters = flattened(network)
+        key, first, words = (_whole(*shape) for shape in ((WORDS_OF_A_KEY,), (1,), (blocks, WORDS_OF_A_BLOCK)))
+        numbers = torch.zeros(way.numbers_at_once, dtype=torch.float64, device=_NOWHERE)
         end("model")
-        words.copy_(keystream(key, first, _blocks()))
+        words.copy_(keystream(key, first, blocks))
         fill_with_gaussians(numbers, words, 1.0)
         end("noise")
         held = rows if resident else 0
         table = (torch.empty(held, *row, device=_NOWHERE), _whole(held, long=True))
-        made = StaticClippedSum(module, plan.clip, row, chunk, rule=plan.clipping, precision=FLOAT32)
+        made = StaticClippedSum(network, 1.0, row, chunk, rule=way.rule, precision=FLOAT32, measure=way.measure)
         end("batch")
         made.begin()
         made.add()
         end("backward")
-        gradient = made.total.div_(plan.batch)
-        UPDATES[plan.optimizer](plan.lr, plan.momentum)(parameters, gradient.to(parameters.dtype))
+        update(parameters, made.total.div_(batch).to(parameters.dtype))
         end("step")
         del table
     return DeviceForecast(**found, chunk=chunk)
@@ -102,10 +133,6 @@ def measured_peak(device: str, watch: MemoryWatch) -> int:
     finish_on(device)
     watch.look()
     return watch.peak
-
-
-def _blocks() -> int:
-    return NUMBERS_AT_ONCE // _HALF
 
 
 def _whole(*shape: int, long: bool = False) -> Tensor:
