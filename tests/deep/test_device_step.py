@@ -19,7 +19,7 @@ from torch import nn  # noqa: E402
 from workbench.deep import trainer  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
-from workbench.deep.device import placing  # noqa: E402
+from workbench.deep.device import placing, static_sum  # noqa: E402
 from workbench.deep.device.chunk_rows import ResidentRows, SentRows  # noqa: E402
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves  # noqa: E402
 from workbench.deep.device.drawn_ahead import DrawnAhead, chunk_size  # noqa: E402
@@ -66,6 +66,15 @@ def rows(count: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(count, 5), torch.arange(count) % 3
 
 
+def test_a_sum_is_rounded_in_its_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_sum, "_NUMBERS_OF_A_PRODUCT", 7)
+    total = torch.randn(100, dtype=torch.float64)
+    expected, memory = total.float(), total.data_ptr()
+    found = static_sum.in_single_precision(total)
+    assert torch.equal(found, expected)
+    assert found.data_ptr() == memory
+
+
 def step_of(
     module: nn.Module,
     made: Schedule,
@@ -90,7 +99,7 @@ def test_a_step_is_the_clipped_sum_of_the_rows_that_were_drawn(way: Way) -> None
     for drawn in expected_sums(4, made):
         gradient, sums = step.step(x, y)
         plain = PerRowClippedSum(module, 0.5, 64)(x[drawn], y[drawn])
-        torch.testing.assert_close(gradient * 20, plain.total, rtol=5e-3, atol=1e-5)
+        torch.testing.assert_close(gradient.double() * 20, plain.total, rtol=5e-3, atol=1e-5)
         assert (int(sums.rows), int(sums.correct)) == (plain.rows, plain.correct)
         assert float(sums.loss) == pytest.approx(float(plain.loss), rel=1e-5)
 
@@ -102,7 +111,10 @@ def test_a_step_sees_parameters_that_were_changed_in_place() -> None:
     gradient, _ = step.step(x, y)
     parameters.sub_(gradient.float(), alpha=5.0)
     torch.testing.assert_close(
-        step.step(x, y)[0] * 20, PerRowClippedSum(module, 0.5, 64)(x[drawn], y[drawn]).total, rtol=5e-3, atol=1e-5
+        step.step(x, y)[0].double() * 20,
+        PerRowClippedSum(module, 0.5, 64)(x[drawn], y[drawn]).total,
+        rtol=5e-3,
+        atol=1e-5,
     )
 
 

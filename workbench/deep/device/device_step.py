@@ -16,7 +16,7 @@ from workbench.deep.device.device_noise import NUMBERS_AT_ONCE, DeviceNoise
 from workbench.deep.device.drawn_ahead import Batch, DrawnAhead, chunk_size
 from workbench.deep.device.precision import FLOAT32
 from workbench.deep.device.replay import Recorder, in_order, recorder_for
-from workbench.deep.device.static_sum import StaticClippedSum
+from workbench.deep.device.static_sum import StaticClippedSum, in_single_precision
 from workbench.deep.device_names import CPU
 from workbench.deep.factors import FLAT, NORMS
 from workbench.deep.memory import out_of_memory
@@ -126,7 +126,8 @@ class DevicePrivateStep:
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
 
-        Both are on the device, and the next step overwrites the first.
+        Both are on the device. The first is in single precision and lies where the next step sums; the sum without
+        noise is nowhere any more.
 
         Args:
             inputs: all rows (n, …); the same tensor at every step.
@@ -150,7 +151,8 @@ class DevicePrivateStep:
         self.noise.add_to(made.total)
         # The sum is used once, so it may be changed in place.
         rows, loss, correct = made.told.clone().unbind() if measure else (0, 0.0, 0)
-        return made.total.div_(self.batch), StepSums(made.total, rows, loss, correct, measured=measure)
+        gradient = in_single_precision(made.total.div_(self.batch))
+        return gradient, StepSums(gradient, rows, loss, correct, measured=measure)
 
     def _summed(self, made: StaticClippedSum, batch: Batch, *, measure: bool) -> None:
         """Sum the chunks of a batch; nothing waits for the device."""

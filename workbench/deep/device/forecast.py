@@ -18,7 +18,7 @@ from workbench.deep.device.drawn_ahead import chunk_size
 from workbench.deep.device.live_bytes import LiveBytes
 from workbench.deep.device.placing import finish_on
 from workbench.deep.device.precision import FLOAT32
-from workbench.deep.device.static_sum import StaticClippedSum
+from workbench.deep.device.static_sum import StaticClippedSum, in_single_precision
 from workbench.deep.features import Features
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch
@@ -122,7 +122,7 @@ def forecast_of(
         made.begin()
         made.add()
         end("backward")
-        update(parameters, made.total.div_(batch).to(parameters.dtype))
+        update(parameters, in_single_precision(made.total.div_(batch)))
         end("step")
         del table
     return DeviceForecast(**found, chunk=chunk)

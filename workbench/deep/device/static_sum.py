@@ -42,8 +42,11 @@ SUMMED_AT_ONCE = 128
 
 _OF_MANY_SUMS = 1 - 2.0**-20
 _MOST_SQUARE, _MOST_PRODUCT = 2.0**80, 2.0**160
-_NUMBERS_AT_ONCE = 2**24
-"""Numbers of rows' gradients of one layer that are in memory at once (64 MB)."""
+_NUMBERS_AT_ONCE = 10**7
+"""Numbers of rows' gradients of one layer that are in memory at once (40 MB), and of what they are made of."""
+
+_NUMBERS_OF_A_PRODUCT = 2**22
+"""Numbers of a sum that are made at once (16 MB) before they are added in double precision."""
 
 
 def can_be_static(network: nn.Module, clip: float) -> bool:
@@ -117,7 +120,7 @@ class StaticClippedSum(BookKeepingClippedSum):
 
     def _add(self, present: Tensor) -> None:
         """Add Σ fᵢwᵢ of the rows that passed."""
-        kept: list[RowGradients | None] = []
+        kept: list[list[RowGradients] | None] = []
         for place, layer in enumerate(self._layers):
             gradients, squares = self._norms(layer)
             kept.append(gradients)
@@ -128,7 +131,8 @@ class StaticClippedSum(BookKeepingClippedSum):
             if single_position(layer.module, _inputs(layer)):
                 self._add_products(layer, factor)
             elif gradients is not None:
-                self._add_kept(layer, gradients, factor)
+                for part, found in zip(self._portions_of(layer), gradients, strict=True):
+                    self._add_kept(layer, found, factor[part])
             else:
                 self._add_again(layer, factor, self.squares[:, place])
 
@@ -142,7 +146,7 @@ class StaticClippedSum(BookKeepingClippedSum):
             NORMS.hear = hear
         return torch.where(present.unsqueeze(1), factors, 0.0)
 
-    def _norms(self, layer: KeptLayer) -> tuple[RowGradients | None, Tensor]:
+    def _norms(self, layer: KeptLayer) -> tuple[list[RowGradients] | None, Tensor]:
         """Return the rows' gradients, where they fit into memory, and their squared norms; too large ones are ∞."""
         x, g = _inputs(layer), _slopes(layer)
         if single_position(layer.module, x):
@@ -150,11 +154,15 @@ class StaticClippedSum(BookKeepingClippedSum):
             fits = (one <= _MOST_SQUARE).logical_and_(two <= _MOST_SQUARE)  # false of what is not a number, too
             one = one.add_(1) if layer.module.bias is not None else one
             return None, torch.where(fits, one.mul_(two), torch.inf)
-        portions = self._portions_of(layer)
-        if len(portions) == 1:
-            gradients = self._gradients(layer, portions[0])
-            return gradients, _squares_of(gradients)
-        return None, torch.cat([_squares_of(self._gradients(layer, part)) for part in portions])
+        fits_whole = numbers(layer) * len(self.targets) <= _NUMBERS_AT_ONCE
+        kept, squares = [], []
+        for part in self._portions_of(layer):
+            gradients = self._gradients(layer, part)
+            squares.append(_squares_of(gradients))
+            if fits_whole:
+                kept.append(gradients)
+            del gradients  # else they are held while those of the next part are made
+        return kept if fits_whole else None, torch.cat(squares)
 
     def _gradients(self, layer: KeptLayer, part: slice) -> RowGradients:
         """Return the gradients of some rows, in single precision."""
@@ -165,7 +173,9 @@ class StaticClippedSum(BookKeepingClippedSum):
             return rule(layer.module, x.float() if x.is_floating_point() else x, g.float())
 
     def _portions_of(self, layer: KeptLayer) -> list[slice]:
-        return chunks(len(self.targets), max(1, _NUMBERS_AT_ONCE // numbers(layer)))
+        """Return the parts of the chunk whose gradients are made at once."""
+        of_row = numbers(layer) + _patches(layer)
+        return chunks(len(self.targets), max(1, _NUMBERS_AT_ONCE // of_row))
 
     def _add_products(self, layer: KeptLayer, factor: Tensor) -> None:
         """Add Σ fᵢgᵢxᵢᵀ of a linear layer at one position."""
@@ -175,9 +185,11 @@ class StaticClippedSum(BookKeepingClippedSum):
             used = (single[part] > 0).unsqueeze(1)
             inputs = torch.where(used, x[part].float(), 0.0)
             scaled = torch.where(used, g[part].float(), 0.0).mul_(single[part].unsqueeze(1))
-            with full_precision():
-                product = torch.mm(scaled.T, inputs)
-            self.total[places["weight"]].view(product.shape).add_(product)
+            there = self.total[places["weight"]].view(scaled.shape[1], inputs.shape[1])
+            lines = max(1, _NUMBERS_OF_A_PRODUCT // inputs.shape[1])
+            for some in chunks(len(there), lines):
+                with full_precision():
+                    there[some].add_(torch.mm(scaled[:, some].T, inputs))
             if "bias" in places:
                 self.total[places["bias"]].add_(scaled.sum(0))
 
@@ -185,11 +197,11 @@ class StaticClippedSum(BookKeepingClippedSum):
         """Add Σ fᵢwᵢ of rows' gradients in memory."""
         single = factor.float()
         for part in chunks(len(single), SUMMED_AT_ONCE):
-            weights, used = single[part], (single[part] > 0).unsqueeze(1)
+            weights, left_out = single[part], (single[part] <= 0).unsqueeze(1)
             for name, place in layer.parameters.items():
                 w = gradients[name]
                 dense = in_memory(w)[part]
-                flat = torch.where(used, dense.flatten(1), 0.0)
+                flat = dense.flatten(1).masked_fill_(left_out, 0.0)  # in place: it is used once
                 with full_precision():
                     line = weights @ flat
                 there = self.total[place].view(w.shape[1:])
@@ -204,6 +216,16 @@ class StaticClippedSum(BookKeepingClippedSum):
             self._add_kept(layer, gradients, torch.nan_to_num_(factor[part] * shorter, nan=0.0))
 
 
+def in_single_precision(total: Tensor) -> Tensor:
+    """Return the numbers of ``total`` (P,), double precision, rounded, in the memory that they had."""
+    single = total.view(torch.float32)[: len(total)]
+    # The numbers from a on lie at 8a bytes and go to 4a: a part that is copied first overwrites none of the later ones.
+    for start in range(0, len(total), _NUMBERS_OF_A_PRODUCT):
+        part = slice(start, start + _NUMBERS_OF_A_PRODUCT)
+        single[part].copy_(total[part].to(torch.float32))
+    return single
+
+
 def _inputs(layer: KeptLayer) -> Tensor:
     assert layer.inputs is not None
     return layer.inputs
@@ -212,6 +234,15 @@ def _inputs(layer: KeptLayer) -> Tensor:
 def _slopes(layer: KeptLayer) -> Tensor:
     assert layer.outputs is not None
     return layer.outputs
+
+
+def _patches(layer: KeptLayer) -> int:
+    """Return the numbers of a row's patches, of which a convolution makes its gradient."""
+    module = layer.module
+    if not isinstance(module, nn.Conv1d | nn.Conv2d):
+        return 0
+    places = _slopes(layer)[0].numel() // module.out_channels
+    return places * module.weight[0].numel() * module.groups
 
 
 def _squares(rows: Tensor) -> Tensor:
