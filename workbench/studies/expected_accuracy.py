@@ -1,0 +1,51 @@
+"""What accuracy to expect of a network: public rows for the simulation, made up from the declarations or from a file."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.table import Table
+from workbench.deep.expected_accuracy import PublicRows
+from workbench.deep.features import Features
+from workbench.deep.image_features import ImageFeatures
+from workbench.deep.networks.images import PIXELS, SIDE
+from workbench.learners.tasks import CLASSIFICATION, EMPTY
+from workbench.studies.made_up_images import made_up_images
+from workbench.studies.why.rows import generate
+
+PLENTY = 1 << 40
+"""Made-up rows do not run out."""
+
+APART = 2.5
+"""How far two made-up classes lie apart, in deviations: whoever knows how they were made tells nine rows of ten."""
+
+
+def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
+    """Return rows that follow from ``features``, the public declarations, alone: nobody's data are in them.
+
+    A table of 784 numbers is one of grey images of 28 × 28 for the networks that read such; it gets drawings, too.
+    """
+
+    def rows(count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        if isinstance(features, ImageFeatures):
+            images, codes = made_up_images(features.width.shape, len(features.classes), count, seed)
+            return features.encode(images), codes
+        if features.width == PIXELS == len(features.attributes):
+            images, codes = made_up_images((1, SIDE, SIDE), len(features.classes), count, seed)
+            return (images.reshape(count, -1) / np.float32(127.5) - 1).astype(np.float32), codes
+        made = generate(features.attributes, features.target, CLASSIFICATION, count, seed, APART)
+        return features.encode(made.X), made.y
+
+    return PublicRows(rows, PLENTY)
+
+
+def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
+    """Return the rows of ``table``, which is public, in random order; those without a class are left out.
+
+    Raises:
+        InputError: they are not like the rows that ``features`` reads.
+    """
+    X, y = features.read(table)
+    here = np.random.default_rng(seed).permutation(np.flatnonzero(y != EMPTY))
+    return PublicRows(lambda count: (features.encode(X[here[:count]]), y[here[:count]]), len(here), made_up=False)
