@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.table import Table
-from workbench.deep.expected_accuracy import PublicRows
+from workbench.deep.expected_accuracy import ExpectedAccuracy, PublicRows
 from workbench.deep.features import Features
 from workbench.deep.image_features import ImageFeatures
 from workbench.deep.networks.images import PIXELS, SIDE
@@ -49,3 +49,34 @@ def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
     X, y = features.read(table)
     here = np.random.default_rng(seed).permutation(np.flatnonzero(y != EMPTY))
     return PublicRows(lambda count: (features.encode(X[here[:count]]), y[here[:count]]), len(here), made_up=False)
+
+
+def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
+    """Return what was found, what it does not tell, and how it was scaled down, if it was."""
+    rows = "made-up rows of this shape" if found.made_up else "the public rows"
+    spread = ""
+    if round(100 * found.lowest) != round(100 * found.highest):
+        spread = f" ({_percent(found.lowest)} to {_percent(found.highest)} in {found.repeats} trainings)"
+    sentences = [
+        f"On {rows} it reaches about {_percent(found.accuracy)} with this privacy{spread}, "
+        f"about {_percent(found.without_privacy)} without, and {_percent(found.chance)} by chance."
+    ]
+    if found.made_up:
+        sentences.append(
+            "This shows what the privacy costs with so many rows, this network and these settings; the real rows may be "
+            "easier or harder to tell apart."
+        )
+    else:
+        sentences.append("The real rows reach as much only as far as the public ones are like them.")
+    if not found.whole:
+        sentences.append(
+            f"Trained on {found.simulated_rows:,} rows in place of {found.rows:,}, about {found.simulated_batch:,.0f} in "
+            f"a step in place of {found.batch:,}, with the same noise in the mean of a step: with all rows it is rather "
+            "a little better."
+        )
+    sentences.append("No row of the table was read and nothing is charged: settings may be chosen by this.")
+    return tuple(sentences)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
