@@ -8,11 +8,14 @@ from PySide6.QtCore import QMarginsF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QPainter, QPen
 
 from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.titled_chart import TitledChart
 from workbench.render.palette import STYLES, Theme
 from workbench.signals.events import Spread
 
-TITLE = "gradient norms, in clipping norms"
+TITLE = "gradients"
+TOLD = "gradient norms, in clipping norms"
+TIP = "How large the gradient of each row of a step is, in clipping norms. What is right of the line is scaled down to it."
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 
@@ -23,6 +26,7 @@ class NormChart(TitledChart):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session, "train_norms", TITLE)
+        named(self, "train_norms", TOLD, TIP)
         self._spread: Spread | None = None
 
     @property
@@ -37,14 +41,14 @@ class NormChart(TitledChart):
     def begin(self, steps: int) -> None:
         """Show nothing."""
         self._spread = None
-        self.setAccessibleName(TITLE)
+        self.setAccessibleName(TOLD)
         self.update()
 
     def take(self, spread: Spread) -> None:
         """Show the newest histogram."""
         self._spread = spread
         if self.clipped is not None:
-            self.setAccessibleName(f"{TITLE}: {100 * self.clipped:.0f} % of the rows clipped at step {spread.step}")
+            self.setAccessibleName(f"{TOLD}: {100 * self.clipped:.0f} % of the rows clipped at step {spread.step}")
         self.update()
 
     def figure(self) -> str:
