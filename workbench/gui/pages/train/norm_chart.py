@@ -15,7 +15,7 @@ from workbench.signals.events import Spread
 
 TITLE = "gradients"
 TOLD = "gradient norms, in clipping norms"
-TIP = "How large the gradient of each row of a step is, in clipping norms. What is right of the line is scaled down to it."
+TIP = "How large the gradient of each row of a step is, in clipping norms. Right of the line they are scaled down."
 LABELS = ("", "1⁄16", "⅛", "¼", "½", "1", "2", "4", "8", "16", "")
 
 
