@@ -71,7 +71,7 @@ class TrainingRows(Protocol):
         """Return what a training would cost and need; reads no row."""
 
     def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network for a process of its own."""
+        """Return a task that trains a network in a separate process."""
 
 
 @dataclass(frozen=True, eq=False)
