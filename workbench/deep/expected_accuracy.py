@@ -256,9 +256,7 @@ class _Simulation:
         # σC on a sum of B rows: on a sum of b rows the mean has the same noise with σC·b/B.
         scale = self.schedule.noise_scale * size.batch / self.schedule.batch
         width, classes = self.features.width, len(self.features.classes)
-        return SeededTraining(
-            self.plan, self.plan.architecture, width, classes, size.batch / size.rows, steps, scale
-        )
+        return SeededTraining(self.plan, self.plan.architecture, width, classes, size.batch / size.rows, steps, scale)
 
     def _seconds_of(self, size: _Size) -> float:
         """Return how long a step takes: a few are taken, until the time for that is over."""

@@ -51,6 +51,15 @@ def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
     return PublicRows(lambda count: (features.encode(X[here[:count]]), y[here[:count]]), len(here), made_up=False)
 
 
+def in_brief(found: ExpectedAccuracy) -> str:
+    """Return what was found in a few words."""
+    rows = "made-up rows of this shape" if found.made_up else "public rows"
+    return (
+        f"About {_percent(found.accuracy)} on {rows}: {_percent(found.without_privacy)} without privacy, "
+        f"{_percent(found.chance)} by chance. No private row was read."
+    )
+
+
 def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
     """Return what was found, what it does not tell, and how it was scaled down, if it was."""
     rows = "made-up rows of this shape" if found.made_up else "the public rows"
@@ -74,7 +83,7 @@ def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
             f"a step in place of {found.batch:,}, with the same noise in the mean of a step: with all rows it is rather "
             "a little better."
         )
-    sentences.append("No row of the table was read and nothing is charged: settings may be chosen by this.")
+    sentences.append("No private row was read and nothing is charged: settings may be chosen by this.")
     return tuple(sentences)
 
 
