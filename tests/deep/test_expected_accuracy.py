@@ -72,7 +72,7 @@ def test_a_share_of_rows_and_batch_has_the_noise_of_the_whole_in_the_mean_of_a_s
     assert not part.whole
     assert whole.without_privacy - whole.accuracy > 0.04, "the noise is felt"
     assert abs(whole.accuracy - part.accuracy) < 0.06
-    assert any("1,000 rows in place of 4,000" in sentence for sentence in in_sentences(part))
+    assert any("1,000 rows, not 4,000" in sentence for sentence in in_sentences(part))
 
 
 def test_the_size_follows_from_the_time_there_is() -> None:

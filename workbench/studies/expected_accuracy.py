@@ -1,4 +1,4 @@
-"""What accuracy to expect of a network: public rows for the simulation, made up from the declarations or from a file."""
+"""What accuracy to expect of a network: rows for the simulation, made up or of a public file, and its result."""
 
 from __future__ import annotations
 
@@ -72,16 +72,15 @@ def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
     ]
     if found.made_up:
         sentences.append(
-            "This shows what the privacy costs with so many rows, this network and these settings; the real rows may be "
-            "easier or harder to tell apart."
+            "This shows what the privacy costs with so many rows, this network and these settings; the real rows may "
+            "be easier or harder to tell apart."
         )
     else:
         sentences.append("The real rows reach as much only as far as the public ones are like them.")
     if not found.whole:
         sentences.append(
-            f"Trained on {found.simulated_rows:,} rows in place of {found.rows:,}, about {found.simulated_batch:,.0f} in "
-            f"a step in place of {found.batch:,}, with the same noise in the mean of a step: with all rows it is rather "
-            "a little better."
+            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and about {found.simulated_batch:,.0f} in a "
+            f"step, not {found.batch:,}, with the same noise in the mean of a step; with all rows it is rather better."
         )
     sentences.append("No private row was read and nothing is charged: settings may be chosen by this.")
     return tuple(sentences)

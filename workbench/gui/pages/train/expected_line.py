@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 WORKING = "training on made-up rows…"
 ON_PUBLIC = "training on the public test images…"
 TIP = (
-    "Train with these settings on made-up rows (or on the public test images): it takes about 20 seconds, reads no private "
-    "row and costs nothing"
+    "Train with these settings on made-up rows (or on the public test images). It takes about 20 seconds, reads no "
+    "private row and costs nothing"
 )
 
 
