@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from workbench.deep.features import Features
 from workbench.deep.memory_phases import PHASES
@@ -135,7 +137,8 @@ class MemoryWatch:
         peak: the most bytes seen so far, above ``before``.
         now: the bytes at the last look, above ``before``.
         phase: the phase of the run that goes on.
-        peaks: the most bytes seen in each phase, above ``before``.
+        peaks: the most bytes seen in each phase, above ``before``. On the processor what a step took stays with the
+            process, so that of a batch the first one counts.
     """
 
     def __init__(self, device: str) -> None:
@@ -143,23 +146,37 @@ class MemoryWatch:
         self.now = self.peak = 0
         self.phase = PHASES[0]
         self.peaks = dict.fromkeys(PHASES, 0)
+        self._kept = False
         self._forget: Callable[[], None] | None = None
         if device == "cpu":
             self._read = _resident()
         else:
             self._read, self._forget = _allocated()
         self.before = self._read()
+        self._highest = _highest() if device == "cpu" else 0
+
+    def look_back(self) -> None:
+        """Count what was in use between two looks to this phase, where the system knows: the process's own record."""
+        self.look()
+        highest = _highest() if self.device == "cpu" else 0
+        if highest > self._highest:  # else the record is older than this run, or nobody keeps one
+            self._highest = highest
+            self.peak = max(self.peak, highest - self.before)
+            self.peaks[self.phase] = max(self.peaks[self.phase], highest - self.before)
 
     def look(self) -> None:
         """Read the present figure; cheap enough for every step."""
         self.now = max(0, self._read() - self.before)
         self.peak = max(self.peak, self.now)
-        self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
+        if not (self._kept and self.phase == "batch"):
+            self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
 
     def begin_anew(self) -> None:
         """Forget what the phases took, though not the whole: what was measured was no step of the run."""
+        if self.device == "cpu":
+            _give_back()
         self.look()
-        self.phase, self.peaks = PHASES[0], dict.fromkeys(PHASES, 0)
+        self.phase, self.peaks, self._kept = PHASES[0], dict.fromkeys(PHASES, 0), False
 
     def enter(self, phase: str, *, look: bool = True) -> None:
         """Begin ``phase``; unless ``look`` is false, the former one ends with a look.
@@ -172,6 +189,7 @@ class MemoryWatch:
             if self._forget is not None:
                 self._forget()
         self.phase = phase
+        self._kept = self._kept or (phase == "backward" and self.device == "cpu")
 
 
 def _resident() -> Callable[[], int]:
@@ -188,6 +206,22 @@ def _resident() -> Callable[[], int]:
 
     weakref.finalize(read, os.close, held)
     return read
+
+
+def _give_back() -> None:
+    """Give the system back what was freed, where the C library can."""
+    if sys.platform.startswith("linux"):
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def _highest() -> int:
+    """Return the most resident memory that this process ever had; 0 where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    words = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").split()
+    return 1024 * int(words[words.index("VmHWM:") + 1]) if "VmHWM:" in words else 0
 
 
 def _allocated() -> tuple[Callable[[], int], Callable[[], None]]:

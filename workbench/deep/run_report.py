@@ -93,16 +93,11 @@ class RunReport:
 
     def enter(self, phase: str) -> None:
         """Take note of the next phase of a step; it is measured, and told of, no more often than an eye can follow."""
-        due = self._early or time.monotonic() - self._told >= _BETWEEN
-        self.watch.enter(phase, look=due)
-        if due and not self._early:
+        due = time.monotonic() - self._told >= _BETWEEN
+        self.watch.enter(phase, look=due or self._steps < _ALWAYS)
+        if due:
             self._told = time.monotonic()
             self._tell_memory()
-
-    @property
-    def _early(self) -> bool:
-        """Whether every step is told of as yet, the run being young."""
-        return self._steps < _ALWAYS
 
     def after(self, step: int, sums: StepSums, epsilon: float) -> None:
         """Take note of a step."""

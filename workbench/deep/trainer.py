@@ -201,6 +201,7 @@ def train(
                 raise
             raise _too_large(plan, data.rows, 1) from None  # nothing was charged
         report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+        report.enter("model")
         mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise, report.enter)
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
@@ -212,7 +213,7 @@ def train(
             inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
             targets = torch.from_numpy(classes).to(device)
             del rows
-            watch.look()
+            watch.look_back()
             every = max(1, schedule.steps // MEASURED)
             started = clock()
             if former is not None:
