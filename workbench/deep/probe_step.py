@@ -62,9 +62,7 @@ def probed(
     return corrected
 
 
-def _with_room(
-    corrected: MemoryForecast, halving: HalvingClippedSum, chunk: int, watch: MemoryWatch
-) -> MemoryForecast:
+def _with_room(corrected: MemoryForecast, halving: HalvingClippedSum, chunk: int, watch: MemoryWatch) -> MemoryForecast:
     """Hold fewer rows at once where a step would need more than is free; what a chunk holds grows with its rows."""
     short = corrected.between_steps + corrected.in_a_step - watch.now - available(watch.device)
     if not 0 < short < corrected.backward:  # it fits, or would not even without a chunk
