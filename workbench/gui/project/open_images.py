@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -34,14 +35,16 @@ def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: C
     """Return the images; runs in a worker."""
     from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
-    declared = options or ImageOptions()
+    declared, stamp = options or ImageOptions(), stamp_of(source)
     images = read_images(source, declared, emit=emit, cancel=cancel)
+    require_unchanged(source, stamp)
     cancel.check()
-    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source))
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp)
 
 
 def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
-    """Show the images that were read."""
-    session.open(opened, DraftPlan())
+    """Show the images that were read; what was planned stays where the same ones were read again."""
+    same = session.images is not None and session.images.source == opened.source
+    session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
     session.tell("info", f"Opened {opened.title}: {opened.told}.")
     read_account(session, jobs)

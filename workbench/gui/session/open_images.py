@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.gui.session.file_stamp import Stamp
+
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
     from workbench.data.images.read import ImageOptions
@@ -23,6 +25,7 @@ class OpenImages:
         options: what the person declared about them.
         folder: whether the source is a folder.
         resizable: whether it holds class folders, whose images may be resized and made grey.
+        stamp: the version of the file or folder that was read.
     """
 
     table: ImageSet
@@ -30,6 +33,7 @@ class OpenImages:
     options: ImageOptions
     folder: bool = False
     resizable: bool = False
+    stamp: Stamp | None = None
 
     @property
     def title(self) -> str:
