@@ -189,6 +189,17 @@ def test_a_folder_is_a_recent_file_that_opens(scans, idle, press) -> None:
     assert reasons([source], CancelToken()) == {source: ""}
 
 
+def test_what_was_found_is_declared_by_one_press(scans, press, idle) -> None:
+    assert "names of the classes and size of the images were taken" in told(scans, "images_taken")
+    press(scans, "images_declare")
+    idle(scans)
+    options = scans.session.images.options
+    assert (options.classes, options.image_size) == (CLASSES, 8)
+    assert scans.session.images.outside == ()
+    assert not scans.findChild(QWidget, "images_declare").isVisible()
+    assert scans.project.unsaved
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,14 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
+    from workbench.data.images.overview import overview
     from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
     declared, stamp = options or ImageOptions(), stamp_of(source)
     images = read_images(source, declared, emit=emit, cancel=cancel)
     require_unchanged(source, stamp)
-    cancel.check()
-    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp)
+    seen = overview(images, cancel.check)
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp, seen)
 
 
 def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
@@ -48,3 +50,12 @@ def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
     session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
     session.tell("info", f"Opened {opened.title}: {opened.told}.")
     read_account(session, jobs)
+
+
+def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool], None]) -> None:
+    """Find out whether the files of ``opened`` are still as they were read; ``show`` gets whether they differ."""
+
+    def work(emit: Emit, cancel: CancelToken) -> bool:
+        return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
+
+    jobs.start(Job("Looking for changes", work), key="image changes", shown=False, on_result=show)

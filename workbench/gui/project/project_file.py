@@ -32,7 +32,7 @@ It holds no value of the table; what is declared below is public. "?" is not dec
 _FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
 PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so values of the table stand here.
 What is declared of the other columns is public. "?" is not declared yet."""
-_IMAGES = """A project of the privacy workbench: where the images are, what is declared of them, and how to train on them.
+_IMAGES = """A project of the privacy workbench: where the images are, what is declared of them, and the training.
 It holds no image and no label; names of classes stand here only if they were declared, and are public then."""
 
 
