@@ -72,7 +72,7 @@ def test_open_images_are_predicted_judged_and_exported(digits, press, idle, qtbo
     press(digits, "predict_run")
     idle(digits)
     found = digits.page._results._found
-    assert text_of(digits, "predict_images_outcome").startswith(f"{found.right} % right: {found.right} of 100. 100 pre")
+    assert text_of(digits, "predict_images_outcome").startswith(f"{found.right} % right: {found.right} of 100. Noth")
     assert found.confusion.sum() == 100
     assert found.confusion.trace() == found.right
     assert digits.findChild(QWidget, "predict_confusion").accessibleName().startswith("Private, not for release. Taken")
@@ -115,7 +115,7 @@ def test_single_images_and_a_folder_without_classes_are_predicted(digits, press,
     assert text_of(digits, "predict_images") == "scan 1.png"
     press(digits, "predict_run")
     idle(digits)
-    assert text_of(digits, "predict_images_outcome").startswith("1 prediction; nothing was charged")
+    assert text_of(digits, "predict_images_outcome").startswith("1 prediction. Nothing was charged.")
     assert cells(digits, 0)[2:4] == ["scan 1.png", wanted[1]]
     assert not digits.findChild(QWidget, "predict_confusion").isVisible()
     assert not digits.findChild(QWidget, "predict_only_wrong").isVisible()

@@ -21,6 +21,9 @@ from workbench.gui.widgets.output_name import release_folder, remember_folder
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
 
+HEIGHT = 470
+"""Pixels in which the figures of ten classes can be read."""
+
 OTHER_CLASSES = "The images have classes that the network does not know, so nothing says how often it is right."
 
 
@@ -40,7 +43,7 @@ class ImageResults(Card):
         )
         self._export.clicked.connect(self._ask_and_export)
         self.table = PredictionTable(session)
-        self.table.setMinimumHeight(190)
+        self.setMinimumHeight(HEIGHT)
         self.matrix = ConfusionMatrix(session)
         self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
         self.body.addLayout(row(label("PREDICTIONS", "caption"), None, badge()))
@@ -64,9 +67,9 @@ class ImageResults(Card):
     def show_predictions(self, found: ImagePredictions, source: ImageSource) -> None:
         """Show what was said of the images of ``source``."""
         self._found, self._title = found, source.title
-        told = f"{count(found.rows, 'prediction')}; nothing was charged, as the network is released."
+        told = f"{count(found.rows, 'prediction')}. Nothing was charged."
         if found.accuracy is not None:
-            told = f"{100 * found.accuracy:.4g} % right: {found.right:,} of {found.rows:,}. {told}"
+            told = f"{100 * found.accuracy:.4g} % right: {found.right:,} of {found.rows:,}. Nothing was charged."
         elif found.images.labelled:
             told = f"{told} {OTHER_CLASSES}"
         self._told.setText(told)

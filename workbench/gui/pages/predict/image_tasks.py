@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.open_images import OpenImages
-from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.formatting import count, listed
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
@@ -17,6 +17,10 @@ from workbench.signals.events import Emit
 if TYPE_CHECKING:
     from workbench.release.model.image_predictions import ImagePredictions
     from workbench.release.model.open_model import OpenModel
+
+
+MOST_NAMED = 12
+"""Classes that are named."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,14 @@ def export_predictions(
         return output
 
     return jobs.start(Job("Exporting predictions", work, about=output.name), on_result=done)
+
+
+def reads_words(model: OpenModel) -> str:
+    """Return which images a network reads, and which classes it tells apart; empty of a model that reads tables."""
+    from workbench.release.model.image_predictions import shape_read
+
+    shape, classes = shape_read(model), model.target.values() if not model.target.numeric else ()
+    return "" if shape is None else f"images of {shape}, {len(classes)} classes: {listed(classes, MOST_NAMED)}"
 
 
 def shape_words(model: OpenModel | None, source: ImageSource | None) -> str:

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 
 from workbench.gui.pages.predict.image_tasks import ImageSource
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, badge, button, label, row
+from workbench.gui.widgets.basic import Card, button, label, row
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_pictures
 
 NONE = "Choose images, or a folder of them; they may have classes or not."
@@ -37,7 +37,7 @@ class ImagesCard(Card):
         folder.clicked.connect(self._ask_for_folder)
         line = row(self._told, self._open, files, folder)
         line.setStretch(0, 1)
-        self.body.addLayout(row(label("IMAGES", "caption"), None, badge()))
+        self.body.addWidget(label("IMAGES", "caption"))
         self.body.addLayout(line)
         session.table_changed.connect(self._new_images)
         self.refresh()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, shape_words
+from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
 from workbench.gui.pages.predict.images_card import ImagesCard
 from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
@@ -18,7 +19,7 @@ from workbench.gui.pages.predict.weights_row import WeightsRow
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import suggest
@@ -82,10 +83,19 @@ class PredictPage(PageFrame):
         self._told.body.addWidget(self._outcome)
         self._told.body.addWidget(self._often)
         self._told.hide()
-        for part in (model, self._training, self._of_table, self._told, self._images):
-            self.body.addWidget(part)
-        self.body.addWidget(self._results, 1000)  # what is left of the page, where there are any
-        self.body.addStretch(1)
+        lines = stack(model, self._training, self._of_table, self._told, self._images, spacing=12)
+        lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
+        lines.addStretch(1)
+        inside = look(QWidget(), "clear")
+        inside.setLayout(lines)
+        self._lines = lines
+        self._area = QScrollArea()
+        self._area.setObjectName("predict_area")
+        self._area.setWidget(inside)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
+        self.body.addWidget(self._area, 1)
         self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
         self._cancel.clicked.connect(self.escape)
         self._cancel.hide()
@@ -118,6 +128,7 @@ class PredictPage(PageFrame):
         opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
         self._of_table.setVisible(not images)
         self._images.setVisible(images)
+        self._learn.setVisible(not images and not self._training.isVisibleTo(self))
         self._images.setEnabled(not running)
         self._rows.setText(
             (NO_TABLE if self.session.images is None else OF_TABLES)
@@ -270,10 +281,14 @@ class PredictPage(PageFrame):
             guarantee = model.card["guarantee"]
             delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
             self._facts.show_line("model", "Model", model.title)
+            reads = reads_words(model)
+            self._facts.show_line("reads", "Reads", reads)
             self._facts.show_line("predicts", verb, said)
             self._facts.show_line(
                 "looks_at", "Looks at", listed(used, MOST_COLUMNS) or "nothing: it always says the same"
             )
+            for key in ("predicts", "looks_at") if reads else ("reads",):
+                self._facts.hide_line(key)
             paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
             made_from = model.card.get("made_from")
             if made_from is None:
@@ -308,6 +323,11 @@ class PredictPage(PageFrame):
         """Show what was said of images, if they are still those that the page names."""
         if source == self._images.source:
             self._results.show_predictions(found, source)
+            QTimer.singleShot(0, self, self._scroll_to_results)
+
+    def _scroll_to_results(self) -> None:
+        self._lines.activate()
+        self._area.ensureWidgetVisible(self._results, 0, 0)
 
     def _ended(self) -> None:
         self._handle = None
