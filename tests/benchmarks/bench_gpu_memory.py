@@ -16,8 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from workbench.deep.device.device_forecast import forecast_of  # noqa: E402
 from workbench.deep.device.device_step import DevicePrivateStep, Way  # noqa: E402
-from workbench.deep.device.forecast import forecast_of  # noqa: E402
 from workbench.deep.device.live_bytes import LiveBytes  # noqa: E402
 from workbench.deep.flat_parameters import flattened  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402

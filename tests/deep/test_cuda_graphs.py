@@ -191,7 +191,7 @@ def test_a_training_on_a_gpu_learns_and_says_how(precision: str) -> None:
     assert (done.device, done.releasable, len(costs)) == ("cuda:0", True, 1)
     assert REPLAYED in [e.text for e in told if isinstance(e, Notice)]
     assert done.records[-1].accuracy is None or done.records[-1].accuracy > 0.6
-    assert done.predicted_peak_bytes == pytest.approx(done.peak_memory_bytes, rel=0.05)
+    assert done.corrected_peak_bytes == pytest.approx(done.peak_memory_bytes, rel=0.05)
 
 
 @pytest.mark.skipif(placing.gpus() < 2, reason="there are not two CUDA devices on this machine")

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.device.device_forecast import device_forecast
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
-from workbench.deep.device.forecast import forecast, measured_peak
 from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
 from workbench.deep.device.precision import full_precision
 from workbench.deep.engines import engine_for
@@ -28,6 +28,7 @@ from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
@@ -37,6 +38,10 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
+
+
+def unheard(phase: str) -> None:
+    """Take no note of a phase."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +60,7 @@ class Training:
         records: the private metrics.
         peak_memory_bytes: measured, above the start.
         predicted_peak_bytes: predicted.
+        corrected_peak_bytes: the same, corrected by what a step on made-up rows and the first step of the run took.
         seconds: of the steps, without reading and accounting.
         device: where it ran.
         releasable: whether all its randomness was cryptographic.
@@ -71,6 +77,7 @@ class Training:
     records: tuple[Record, ...]
     peak_memory_bytes: int
     predicted_peak_bytes: int
+    corrected_peak_bytes: int
     seconds: float
     device: str
     releasable: bool
@@ -84,23 +91,43 @@ class PrivateStep:
     clipped_sum: ClippedSum
     noise: GaussianNoise
     batch: int
+    enter: Callable[[str], None] = unheard
 
     @classmethod
     def of(
-        cls, schedule: Schedule, clipped_sum: Callable[[float], ClippedSum], coins: Entropy, noise: Entropy
+        cls,
+        schedule: Schedule,
+        clipped_sum: Callable[[float], ClippedSum],
+        coins: Entropy,
+        noise: Entropy,
+        enter: Callable[[str], None] = unheard,
     ) -> PrivateStep:
-        """Make the parts of ``schedule``; ``clipped_sum`` makes the engine for a clipping norm."""
+        """Make the parts of ``schedule``.
+
+        Args:
+            schedule: of the run.
+            clipped_sum: makes the engine for a clipping norm.
+            coins: entropy of the sampler.
+            noise: entropy of the noise.
+            enter: hears the name of each phase of a step as it begins.
+        """
         return cls(
             sampler=PoissonSampler(schedule.rows, schedule.event.sample_rate, coins),
             clipped_sum=clipped_sum(schedule.clip),
             noise=GaussianNoise(schedule.noise_scale, noise),
             batch=schedule.batch,
+            enter=enter,
         )
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        self.enter("batch")
         drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        sums = self.clipped_sum(inputs.index_select(0, drawn), targets.index_select(0, drawn), measure=measure)
+        rows = inputs.index_select(0, drawn), targets.index_select(0, drawn)
+        self.enter("backward")
+        sums = self.clipped_sum(*rows, measure=measure)
+        del rows  # the noise may have their room
+        self.enter("step")
         # The numbers are used once, so the sum may be added to them in place.
         noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
         return noise.add_(sums.total).div_(self.batch), sums
@@ -148,14 +175,15 @@ def train(
         BudgetRefusedError: the cap does not allow the run, or not its first step.
         InputError: a value does not fit its column, or the device is not there.
         CancelledError: ``cancel`` was set.
-        WorkbenchError: there is not enough memory; the sentence names what to change.
+        WorkbenchError: there is not enough memory, for a step on made-up rows before the charge or for one of the run;
+            the sentence names what to change.
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
     device = device_of(plan, emit)
     features = data.features
     architecture = plan.architecture
-    predicted = predict(plan, features, data.rows).peak
+    forecast = predict(plan, features, data.rows)
     with _one_thread(), computing_on(device), full_precision():
         engine = _warm_up(architecture, features, plan, device)
         coins = coins or OsEntropy()
@@ -170,15 +198,24 @@ def train(
         mechanism: PrivateStep | DevicePrivateStep
         chunked: HalvingClippedSum | DevicePrivateStep
         if on_device:
+            forecast = corrected = device_forecast(plan, features, data.rows)
+            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
             way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
-            mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit)
-            predicted = forecast(plan, features, data.rows).peak
+            mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit, report.enter)
         else:
             halving = HalvingClippedSum(
                 lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
             )
-            mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy())
+            try:
+                corrected = probed(schedule, architecture, features, halving, watch, forecast)
+            except (MemoryError, RuntimeError) as error:
+                if not out_of_memory(error):
+                    raise
+                raise _too_large(plan, data.rows, 1) from None  # nothing was charged
+            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+            mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy(), report.enter)
             chunked = halving
+        report.enter("model")
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
         begun = 0 if keep is None else keep.counted
@@ -190,8 +227,7 @@ def train(
                 architecture, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
             )
             del rows
-            watch.look()
-            report = RunReport(schedule, whole, emit, watch, predicted)
+            watch.look_back()
             every = max(1, schedule.steps // MEASURED)
             started = clock()
             if former is not None:
@@ -212,8 +248,7 @@ def train(
             with BackgroundCurve(
                 schedule.event, schedule.delta, float(whole.epsilon), schedule.accountant, rows_per_person
             ) as curve:
-                first = begun + 1
-                for step in range(first, schedule.steps + 1):
+                for step in range(begun + 1, schedule.steps + 1):
                     if cancel.cancelled:
                         checkpoints.pause(begun)
                         cancel.check()
@@ -227,8 +262,6 @@ def train(
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
                     update(parameters, gradient.to(parameters.dtype))
-                    if on_device and step == first:
-                        predicted = report.predicted = measured_peak(device, watch)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
@@ -263,7 +296,8 @@ def train(
         cost=schedule.cost(begun),
         records=records,
         peak_memory_bytes=watch.peak,
-        predicted_peak_bytes=predicted,
+        predicted_peak_bytes=forecast.peak,
+        corrected_peak_bytes=report.predicted,
         seconds=seconds,
         device=device,
         releasable=mechanism.sampler.releasable and mechanism.noise.releasable,

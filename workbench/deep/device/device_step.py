@@ -89,6 +89,7 @@ class DevicePrivateStep:
         coins: Entropy | None = None,
         keys: Entropy | None = None,
         emit: Emit = ignore,
+        enter: Callable[[str], None] = lambda phase: None,
     ) -> None:
         """Make the step of ``schedule``.
 
@@ -99,12 +100,14 @@ class DevicePrivateStep:
             coins: entropy of the sampler, the operating system's by default.
             keys: entropy of the keys of the noise, the operating system's by default.
             emit: hears how steps are computed, and a notice at every halving.
+            enter: hears the name of each phase of a step as it begins.
 
         Raises:
             ParameterError: the physical batch or the scale of the noise is not possible.
             WorkbenchError: the device does not compute ChaCha20.
         """
         self._network, self._clip, self._way, self._emit = network, schedule.clip, way, emit
+        self._enter = enter
         self._device = next(network.parameters()).device
         self._record = way.recorder or recorder_for(self._device)
         self.batch = schedule.batch
@@ -134,10 +137,12 @@ class DevicePrivateStep:
             targets: their classes (n,).
             measure: whether rows, loss and accuracy are wanted.
         """
+        self._enter("batch")
         if self._rows is None or self._of is None or self._of[0] is not inputs or self._of[1] is not targets:
             self._rows, self._of = rows_on(self._device, inputs, targets), (inputs, targets)
             self._sum = self._add = self._load = None
         batch = self._ahead.next()
+        self._enter("backward")
         while True:
             try:
                 made = self._made(tuple(inputs.shape[1:]))
@@ -148,6 +153,7 @@ class DevicePrivateStep:
                     raise
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
             batch = self._halve(batch)
+        self._enter("step")
         self.noise.add_to(made.total)
         # The sum is used once, so it may be changed in place.
         rows, loss, correct = made.told.clone().unbind() if measure else (0, 0.0, 0)

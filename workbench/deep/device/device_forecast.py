@@ -1,12 +1,12 @@
 """The memory of a run on a GPU before it starts: its operations on tensors without numbers, whose bytes are counted.
 
-What libraries take inside an operation cannot be known before: the first step is a probe, after which the forecast is
-what that step took. Every later step takes the same, because its shapes are the same.
+What libraries take inside an operation cannot be known before: the first step is a probe, by which the forecast is
+corrected. Every later step takes the same, because its shapes are the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import torch
 from torch import Tensor, nn
@@ -16,46 +16,20 @@ from workbench.deep.device.device_noise import fill_with_gaussians
 from workbench.deep.device.device_step import Way
 from workbench.deep.device.drawn_ahead import chunk_size
 from workbench.deep.device.live_bytes import LiveBytes
-from workbench.deep.device.placing import finish_on
 from workbench.deep.device.precision import FLOAT32
 from workbench.deep.device.static_sum import StaticClippedSum, in_single_precision
 from workbench.deep.features import Features
 from workbench.deep.flat_parameters import flattened
-from workbench.deep.memory import MemoryWatch
+from workbench.deep.memory import MemoryForecast
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.updates import UPDATES, Update
 
+_FLOAT, _INDEX = 4, 8
 _NOWHERE = torch.device("meta")
 _HALF = WORDS_OF_A_BLOCK // 2
 
 
-@dataclass(frozen=True)
-class DeviceForecast:
-    """Bytes on the device by phase; each phase holds what stays of the earlier ones.
-
-    Attributes:
-        model: parameters and the noise that is ready.
-        noise: while noise is made.
-        batch: the rows of the table, and the chunk.
-        backward: while a chunk passes the network and is summed.
-        step: while the parameters are changed; the optimiser's slots included.
-        chunk: rows of a chunk.
-    """
-
-    model: int
-    noise: int
-    batch: int
-    backward: int
-    step: int
-    chunk: int
-
-    @property
-    def peak(self) -> int:
-        """The most bytes at once."""
-        return max(self.model, self.noise, self.batch, self.backward, self.step)
-
-
-def forecast(plan: DpSgdPlan, features: Features, rows: int, *, resident: bool = True) -> DeviceForecast:
+def device_forecast(plan: DpSgdPlan, features: Features, rows: int, *, resident: bool = True) -> MemoryForecast:
     """Return the bytes of a run of ``plan`` over ``rows`` rows; no device is needed, and nothing is allocated.
 
     The figures are those of ``float32``; passes in ``bf16`` take less.
@@ -87,7 +61,7 @@ def forecast_of(
     way: Way,
     update: Update,
     resident: bool = True,
-) -> DeviceForecast:
+) -> MemoryForecast:
     """Return the bytes of steps of ``network``, whose parameters are gone afterwards.
 
     Args:
@@ -112,27 +86,31 @@ def forecast_of(
         key, first, words = (_whole(*shape) for shape in ((WORDS_OF_A_KEY,), (1,), (blocks, WORDS_OF_A_BLOCK)))
         numbers = torch.zeros(way.numbers_at_once, dtype=torch.float64, device=_NOWHERE)
         end("model")
-        words.copy_(keystream(key, first, blocks))
-        fill_with_gaussians(numbers, words, 1.0)
-        end("noise")
         held = rows if resident else 0
         table = (torch.empty(held, *row, device=_NOWHERE), _whole(held, long=True))
         made = StaticClippedSum(network, 1.0, row, chunk, rule=way.rule, precision=FLOAT32, measure=way.measure)
         end("batch")
-        made.begin()
-        made.add()
-        end("backward")
-        update(parameters, in_single_precision(made.total.div_(batch)))
-        end("step")
+        for _ in range(2):  # what the optimiser remembers is there from the second step on
+            made.begin()
+            made.add()
+            end("backward")
+            words.copy_(keystream(key, first, blocks))
+            fill_with_gaussians(numbers, words, 1.0)
+            update(parameters, in_single_precision(made.total.div_(batch)))
+            end("step")
         del table
-    return DeviceForecast(**found, chunk=chunk)
-
-
-def measured_peak(device: str, watch: MemoryWatch) -> int:
-    """Return what the steps so far took: after the first one the forecast for the others."""
-    finish_on(device)
-    watch.look()
-    return watch.peak
+    table_bytes = held * (_FLOAT * math.prod(row) + _INDEX)
+    there = found["model"] + table_bytes
+    batch_bytes = found["batch"] - there  # what a chunk is read into, and the sum, stay
+    return MemoryForecast(
+        beside=0,
+        model=found["model"],
+        reading=0,
+        data=table_bytes,
+        batch=batch_bytes,
+        backward=found["backward"] - there - batch_bytes,
+        step=found["step"] - there,
+    )
 
 
 def _whole(*shape: int, long: bool = False) -> Tensor:
