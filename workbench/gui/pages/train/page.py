@@ -75,8 +75,9 @@ class TrainPage(RunPage):
         self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
+        self._begun: object = None
         self.forms.chosen.connect(self._choose)
-        self.forms.changed.connect(self._edited)
+        self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
         self.expected.follow(lambda: (self._what(), self.forms.value(), self.test.images))
         self.expected.changed.connect(self.refresh)
@@ -109,7 +110,11 @@ class TrainPage(RunPage):
         self.test.setVisible(images is not None)
         self._images.setText("" if images is None else images.told)
         if images is not None:
+            planned, self._begun = self.session.network.plan, None
             self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
+            self._begun = self.forms.value()
+            if planned is not None:
+                self.forms.show_plan(planned)
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
             if self.session.training is not None:
@@ -136,6 +141,13 @@ class TrainPage(RunPage):
         if opened is not None and not folder.isModified() and folder.ending != model:
             folder.setText(str(beside(opened, model)))
         suggest(self.session, self.jobs, folder, model)
+
+    def _form_edited(self) -> None:
+        """Keep what was changed of a network's plan for the project's file, which images have no other plan in."""
+        value = self.forms.value()
+        if self.session.images is not None and self._begun is not None and self.forms.is_network and value is not None:
+            self.session.network.set(None if value == self._begun else value)  # type: ignore[arg-type]
+        self._edited()
 
     def _edited(self) -> None:
         self._preflight = self._failure = None
