@@ -1,4 +1,4 @@
-"""Layers that mix rows are refused with the offer to convert them; what was changed is said on screen and on the card."""
+"""Layers that mix rows are refused with the offer to convert them; screen and card say what was changed."""
 
 from __future__ import annotations
 
@@ -105,9 +105,7 @@ def test_every_layer_that_mixes_is_replaced_and_rows_stay_apart(code: str) -> No
 
 
 @pytest.mark.parametrize(("channels", "groups"), [(2, 1), (7, 1), (8, 2), (64, 16), (96, 24), (512, 32)])
-def test_a_group_has_four_channels_or_more_so_that_a_row_of_a_table_is_not_made_zero(
-    channels: int, groups: int
-) -> None:
+def test_a_group_has_four_channels_or_more_so_that_no_row_is_made_zero(channels: int, groups: int) -> None:
     norm = nn.BatchNorm1d(channels)
     nn.init.constant_(norm.weight, 3.0)
     made = converted(norm)

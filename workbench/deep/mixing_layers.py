@@ -36,7 +36,7 @@ def mixing(network: nn.Module) -> list[tuple[str, nn.Module]]:
 
 def dropouts(network: nn.Module) -> list[tuple[str, nn.Module]]:
     """Return the layers of ``network`` that would drop something in training, each with its name."""
-    found = []
+    found: list[tuple[str, nn.Module]] = []
     for name, layer in network.named_modules():
         share = layer.p if isinstance(layer, nn.modules.dropout._DropoutNd) else getattr(layer, "dropout", 0.0)
         if isinstance(layer, (nn.modules.dropout._DropoutNd, nn.RNNBase)) and share > 0:
