@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, choice, integer, real, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     LEAST_NOISE,
@@ -130,6 +130,12 @@ class DpSgdPlan(Parameters):
         choices=("1", "2", "4"),
         default="1",
         help="by how much the sides of images are reduced before a frozen part",
+        seldom=True,
+    )
+    convert_batchnorm: bool = boolean(
+        default=False,
+        title="convert BatchNorm",
+        help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
         seldom=True,
     )
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)

@@ -30,7 +30,7 @@ HELP_HEIGHT = 54
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
 
-NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1"}
+NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""
 
 

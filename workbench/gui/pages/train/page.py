@@ -222,6 +222,8 @@ class TrainPage(RunPage):
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
         remember_folder(folder.parent)
+        set_first = first.cap()
+        room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
         handle = actions.train_model(
             self.session,
             self.jobs,
@@ -229,12 +231,12 @@ class TrainPage(RunPage):
             parameters,
             folder,
             found.epsilon,
-            first.cap(),
+            set_first,
             quiet=quiet,
             test=test,
             told=self.going.told,
         )
-        self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
+        self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
 
@@ -254,8 +256,10 @@ class TrainPage(RunPage):
         if run.tested and self.test.images is None:
             self.session.tell("warning", "This run is measured on public test images: choose the same ones first.")
             return
+        room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
-        self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, taken=run.taken, spent=float(run.spent))
+        taken, spent = run.taken, float(run.spent)
+        self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, room=room, taken=taken, spent=spent)
         what = self._what()
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
