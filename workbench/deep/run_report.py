@@ -20,7 +20,7 @@ REPORTS = 200
 """Most rows of the metrics table, evenly over the run."""
 
 MEASURED = 10 * REPORTS
-"""Steps whose loss and accuracy are computed, about: more would only cost time."""
+"""About how many steps compute loss and accuracy: more would only cost time."""
 
 NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Edges of the histogram of gradient norms, in units of the clipping norm."""

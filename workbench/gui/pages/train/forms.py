@@ -106,6 +106,11 @@ class ModelForms(Card):
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
 
+    def show_plan(self, plan: DpSgdPlan) -> None:
+        """Choose the network of ``plan`` and show its parameters."""
+        self._forms[plan.network].set_value(plan)
+        self.choose(plan.network)
+
     def offer(self, model: str, epsilon: Decimal) -> None:
         """Choose ``model`` and put ``epsilon`` into its form; what else stands there stays."""
         if model not in self._forms:
