@@ -56,6 +56,10 @@ class TrainPage(RunPage):
         self._rest.timeout.connect(self._forecast)
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
+        tip = "Compare the memory of many batches and networks by phase; nothing is read or charged"
+        self._memory_study = button("Memory study", "train_memory_study", "link", tip=tip)
+        self._memory_study.clicked.connect(lambda: session.go("memory"))
+        self.header.addWidget(self._memory_study)
         self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.paused, self.before, spacing=12)
@@ -318,6 +322,7 @@ class TrainPage(RunPage):
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
+        self._memory_study.setVisible(network)
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)
