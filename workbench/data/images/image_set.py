@@ -52,7 +52,7 @@ class ImageShape:
         return cls(*sides)
 
     def __str__(self) -> str:
-        """Return it as a person reads it: ``28 × 28 grey``."""
+        """Return the shape in words: ``28 × 28 grey``."""
         return f"{self.height} × {self.width} {'grey' if self.channels == 1 else 'colour'}"
 
 

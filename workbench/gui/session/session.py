@@ -196,7 +196,7 @@ class Session(QObject):
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
-        self.run_figures: dict[str, float] | None = None
+        self.run_figures: dict[str, float | str] | None = None
         self._to_learn_from: Path | None = None
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
@@ -285,8 +285,8 @@ class Session(QObject):
         self._training = model, epsilon
         self.training_asked.emit(model, epsilon)
 
-    def ask_for_run(self, figures: Mapping[str, float]) -> None:
-        """Open the Train page with these figures of a network's plan filled in; no training starts."""
+    def ask_for_run(self, figures: Mapping[str, float | str]) -> None:
+        """Open the Train page with these values of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
 

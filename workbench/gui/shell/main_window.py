@@ -269,7 +269,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop(self) -> bool:
-        """Ask before work is stopped that costs privacy budget, and return whether to go on."""
+        """Ask before stopping work that has spent privacy budget; return whether to go on."""
         at_stake = [h for h in self.jobs.running if h.exposed or (h.on_pause is not None and not h.stopping)]
         if not at_stake:
             return True

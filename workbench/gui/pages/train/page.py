@@ -37,6 +37,7 @@ class TrainPage(RunPage):
         super().__init__(session, jobs, PAGE)
         # These know numpy, which the descriptor of the page does not wait for.
         from workbench.gui.pages.train.cost_card import BeforeCard
+        from workbench.gui.pages.train.expected_line import ExpectedLine
         from workbench.gui.pages.train.forms import ModelForms
         from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
@@ -44,7 +45,8 @@ class TrainPage(RunPage):
 
         self.forms = ModelForms()
         self.test = TestImages(session, jobs)
-        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.test)
+        self.expected = ExpectedLine(session, jobs)
+        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
@@ -77,6 +79,8 @@ class TrainPage(RunPage):
         self.forms.chosen.connect(self._choose)
         self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
+        self.expected.follow(lambda: (self._what(), self.forms.value(), self.test.images))
+        self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
         self._study_handle: JobHandle | None = None
@@ -308,6 +312,7 @@ class TrainPage(RunPage):
         beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
+        self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
