@@ -121,10 +121,18 @@ class DpSgdPlan(Parameters):
         seldom=True,
     )
     weights: str | None = text(
-        default=None, help="a file of public weights, for a network with a frozen part", seldom=True
+        default=None,
+        help="a file of public weights, for a network with a frozen part",
+        empty="none yet",
+        file="weights",
+        seldom=True,
     )
     weights_sha256: str | None = text(
-        default=None, title="checksum", help="the SHA-256 that the file of weights must have", seldom=True
+        default=None,
+        title="checksum",
+        help="the SHA-256 that the file of weights must have",
+        empty="any file",
+        seldom=True,
     )
     reduction: str = choice(
         choices=("1", "2", "4"),

@@ -147,7 +147,7 @@ def _form(entry: Learner | Network) -> Form:
     name = f"train_{entry.name.replace('-', '_')}"
     if isinstance(entry, Network):
         unread = {key: value for key, value in NOT_READ.items() if key not in entry.options}
-        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread})
+        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread}, first=entry.options)
     return Form(name, entry.parameters)
 
 
