@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
@@ -52,6 +54,21 @@ class ClippedSum(Protocol):
             measure: whether loss and accuracy are wanted, too.
         """
         ...
+
+
+def sums_of(
+    engine: ClippedSum, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True
+) -> StepSums:
+    """Return the sums of the batch of ``rows`` of a table.
+
+    An engine with a method ``drawn`` takes them out of the table itself, into memory that it keeps.
+    """
+    drawn = getattr(engine, "drawn", None)
+    if drawn is not None:
+        found: StepSums = drawn(inputs, targets, rows, measure=measure)
+        return found
+    there = torch.from_numpy(rows).to(inputs.device)
+    return engine(inputs.index_select(0, there), targets.index_select(0, there), measure=measure)
 
 
 def nothing() -> None:

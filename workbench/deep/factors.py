@@ -21,6 +21,9 @@ import math
 import threading
 from dataclasses import dataclass
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.params import ParameterError
@@ -113,3 +116,22 @@ class Clipping:
             return whole.sqrt_().add_(STABILITY).reciprocal_().mul_(self.bound)
         # max(‖g‖², C²) also serves rows without a gradient, where C/‖g‖ is a division by zero.
         return whole.clamp_min_(self.bound * self.bound).rsqrt_().mul_(self.bound)
+
+    def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what :meth:`factors` returns, turned, of squares (K, b) in NumPy, which starts sooner: (1, b) or (K, b)."""
+        hear = getattr(NORMS, "hear", None)
+        if hear is not None:
+            hear(torch.from_numpy(squares.T))
+        if self.rule == PER_LAYER:
+            bound = self.bound / math.sqrt(len(squares))
+            norms = np.maximum(squares, bound * bound)
+        else:
+            bound = self.bound
+            norms = np.add.reduce(squares, 0, keepdims=True) if len(squares) > 1 else squares.copy()
+            if self.rule == FLAT:
+                np.maximum(norms, bound * bound, out=norms)
+        np.sqrt(norms, out=norms)
+        if self.rule == AUTOMATIC:
+            norms += STABILITY
+        np.divide(bound, norms, out=norms)
+        return norms

@@ -23,6 +23,8 @@ GAUSSIAN_SENTENCE = (
 _BLOCK = 2**15
 """Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
 
+_ELEVEN = np.uint64(11)
+
 _BYTES_OF_A_KEY = 2**30
 """A new key long before the 32-bit block counter (256 GiB) could repeat."""
 
@@ -80,10 +82,11 @@ class GaussianNoise:
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         self.scale = scale
         self._entropy = entropy
-        self._whole = np.empty(_BLOCK, dtype=np.uint64)
+        self._whole = np.empty(_BLOCK, dtype=np.int64)
         self._uniform = np.empty(_BLOCK)
         self._block = np.empty(_BLOCK)
-        self._ready = self._block[:0]
+        self._used = _BLOCK
+        """Numbers of the block that were returned; as many as it has before the first one is made."""
         self._process = os.getpid()
 
     @property
@@ -95,20 +98,24 @@ class GaussianNoise:
         """Return ``count`` independent numbers, none of which was returned before; they are the caller's to change."""
         if os.getpid() != self._process:
             # A forked process must not use the numbers that its parent has made and not yet used.
-            self._process, self._ready = os.getpid(), self._block[:0]
+            self._process, self._used = os.getpid(), _BLOCK
+        start, end = self._used, self._used + count
+        if end <= _BLOCK:
+            self._used = end
+            return self._block[start:end].copy()
         drawn = np.empty(count)
         filled = 0
         while filled < count:
-            if count - filled >= _BLOCK:
-                taken = _BLOCK
-                self._make(drawn[filled : filled + taken])
-            else:
-                if not len(self._ready):
-                    self._make(self._block)
-                    self._ready = self._block
-                taken = min(len(self._ready), count - filled)
-                drawn[filled : filled + taken] = self._ready[:taken]
-                self._ready = self._ready[taken:]
+            if self._used == _BLOCK:
+                if count - filled >= _BLOCK:
+                    self._make(drawn[filled : filled + _BLOCK])
+                    filled += _BLOCK
+                    continue
+                self._make(self._block)
+                self._used = 0
+            start, taken = self._used, min(_BLOCK - self._used, count - filled)
+            self._used += taken
+            drawn[filled : filled + taken] = self._block[start : start + taken]
             filled += taken
         return drawn
 
@@ -117,11 +124,17 @@ class GaussianNoise:
         import torch  # its functions of arrays are several times as fast as those of NumPy
 
         # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
-        np.right_shift(self._entropy.words(_BLOCK), np.uint64(11), out=self._whole)
-        self._uniform[:] = self._whole.view(np.int64)
-        radius, angle = torch.from_numpy(self._uniform).view(2, -1)
-        cosines, sines = torch.from_numpy(block).view(2, -1)
-        radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
-        angle.mul_(2 * np.pi * 2.0**-53)
-        torch.cos(angle, out=cosines).mul_(radius)
-        torch.sin(angle, out=sines).mul_(radius)
+        np.right_shift(self._entropy.words(_BLOCK), _ELEVEN, out=self._whole.view(np.uint64))
+        (radius, angle), (first, second) = self._uniform.reshape(2, -1), self._whole.reshape(2, -1)
+        cosines, sines = block.reshape(2, -1)
+        np.add(first, 1.0, out=radius)
+        radius *= 2.0**-53
+        np.multiply(second, 2 * np.pi * 2.0**-53, out=angle)
+        torch.log(torch.from_numpy(radius), out=torch.from_numpy(radius))
+        radius *= -2
+        np.sqrt(radius, out=radius)
+        radius *= self.scale
+        torch.cos(torch.from_numpy(angle), out=torch.from_numpy(cosines))
+        torch.sin(torch.from_numpy(angle), out=torch.from_numpy(sines))
+        cosines *= radius
+        sines *= radius

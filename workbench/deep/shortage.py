@@ -5,9 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.clipping import ClippedSum, StepSums, sums_of
 from workbench.deep.memory import out_of_memory
 from workbench.params import ParameterError
 from workbench.signals.events import Emit, Notice
@@ -46,12 +48,23 @@ class HalvingClippedSum:
         Raises:
             MemoryError, RuntimeError: memory did not suffice for one row.
         """
+        return self._halving(lambda engine: engine(inputs, targets, measure=measure), len(targets))
+
+    def drawn(self, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True) -> StepSums:
+        """Return the sums of the batch of ``rows`` of a table.
+
+        Raises:
+            MemoryError, RuntimeError: memory did not suffice for one row.
+        """
+        return self._halving(lambda engine: sums_of(engine, inputs, targets, rows, measure=measure), len(rows))
+
+    def _halving(self, sums: Callable[[ClippedSum], StepSums], rows: int) -> StepSums:
         while True:
             try:
-                return self._engine(inputs, targets, measure=measure)
+                return sums(self._engine)
             except (MemoryError, RuntimeError) as error:
                 # More rows than the batch has are no fewer when halved.
-                fewer = min(self.physical_batch, len(targets)) // 2
+                fewer = min(self.physical_batch, rows) // 2
                 if not out_of_memory(error) or fewer < 1:
                     raise
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.clipping import ClippedSum, StepSums, sums_of
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
@@ -96,11 +96,15 @@ class PrivateStep:
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
-        drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        sums = self.clipped_sum(inputs.index_select(0, drawn), targets.index_select(0, drawn), measure=measure)
-        # The numbers are used once, so the sum may be added to them in place.
-        noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
-        return noise.add_(sums.total).div_(self.batch), sums
+        sums = sums_of(self.clipped_sum, inputs, targets, self.sampler.draw(), measure=measure)
+        total = sums.total
+        noise = self.noise.draw(len(total))
+        if total.device.type == "cpu":
+            # The numbers are used once, so the sum may be added to them in place.
+            noise += total.numpy()
+            noise /= self.batch
+            return torch.from_numpy(noise.astype(np.float32) if total.dtype == torch.float32 else noise), sums
+        return torch.from_numpy(noise).to(total.device).add_(total).div_(self.batch), sums
 
 
 def train(
