@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,12 @@ _UNIT = 2.0**-24
 
 NORMS = threading.local()
 """Its ``hear``, where it has one, is called in this thread with the squared norms (b, K) of rows being clipped."""
+
+
+def heard() -> Callable[[Tensor], None] | None:
+    """Return who hears the squared norms in this thread, if anybody does."""
+    found: Callable[[Tensor], None] | None = getattr(NORMS, "hear", None)
+    return found
 
 
 def gamma(terms: int) -> float:
@@ -105,7 +112,7 @@ class Clipping:
             squares: squared norms (b, K) of the rows' gradients in each layer. A row whose norm is infinite gets 0,
                 one whose norm is undefined gets NaN: its gradient has to be left out by whoever sums.
         """
-        hear = getattr(NORMS, "hear", None)
+        hear = heard()
         if hear is not None:
             hear(squares)
         if self.rule == PER_LAYER:
@@ -119,7 +126,7 @@ class Clipping:
 
     def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what :meth:`factors` returns, turned, of squares (K, b) in NumPy, which starts sooner: (1, b) or (K, b)."""
-        hear = getattr(NORMS, "hear", None)
+        hear = heard()
         if hear is not None:
             hear(torch.from_numpy(squares.T))
         if self.rule == PER_LAYER:

@@ -8,6 +8,7 @@ Every model card says so (:data:`GAUSSIAN_SENTENCE`).
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +119,14 @@ class GaussianNoise:
             drawn[filled : filled + taken] = self._block[start : start + taken]
             filled += taken
         return drawn
+
+    def added(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums of ``values`` (P,) and as many numbers of :meth:`draw`, in the precision of ``values``."""
+        start, end = self._used, self._used + len(values)
+        if end > _BLOCK or os.getpid() != self._process:
+            return np.add(self.draw(len(values)), values).astype(values.dtype, copy=False)
+        self._used = end
+        return np.add(self._block[start:end], values).astype(values.dtype, copy=False)
 
     def _make(self, block: NDArray[np.float64]) -> None:
         """Fill ``block`` with new numbers: the cosines of all pairs, then their sines."""

@@ -98,13 +98,12 @@ class PrivateStep:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
         sums = sums_of(self.clipped_sum, inputs, targets, self.sampler.draw(), measure=measure)
         total = sums.total
-        noise = self.noise.draw(len(total))
-        if total.device.type == "cpu":
-            # The numbers are used once, so the sum may be added to them in place.
-            noise += total.numpy()
-            noise /= self.batch
-            return torch.from_numpy(noise.astype(np.float32) if total.dtype == torch.float32 else noise), sums
-        return torch.from_numpy(noise).to(total.device).add_(total).div_(self.batch), sums
+        if total.device.type != "cpu":
+            noise = torch.from_numpy(self.noise.draw(len(total))).to(total.device)
+            return noise.add_(total).div_(self.batch), sums
+        noisy = self.noise.added(total.numpy())
+        noisy /= self.batch
+        return torch.from_numpy(noisy), sums
 
 
 def train(
