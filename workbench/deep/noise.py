@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.deep.ziggurat import PART, Ziggurat
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 
@@ -21,10 +22,8 @@ GAUSSIAN_SENTENCE = (
     "is that of the real-valued Gaussian and does not cover the lowest bits of floating-point arithmetic."
 )
 
-_BLOCK = 2**15
-"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
-
-_ELEVEN = np.uint64(11)
+_BLOCK = 8 * PART
+"""Numbers that are made ahead: what is rare in making them is done once for all."""
 
 _BYTES_OF_A_KEY = 2**30
 """A new key long before the 32-bit block counter (256 GiB) could repeat."""
@@ -36,7 +35,7 @@ class ChaCha20Entropy:
     releasable = True
 
     def __init__(self) -> None:
-        self._zeros = b""
+        self._zeros = memoryview(b"")
         self._key()
 
     def _key(self) -> None:
@@ -59,15 +58,15 @@ class ChaCha20Entropy:
         if size > self._left or os.getpid() != self._process:
             self._key()
         self._left -= size
-        if len(self._zeros) != size:
-            self._zeros = bytes(size)  # kept: most draws are of one size
-        return np.frombuffer(self._stream.update(self._zeros), dtype=np.uint64)
+        if len(self._zeros) < size:
+            self._zeros = memoryview(bytes(size))  # kept, to be the input of every draw
+        return np.frombuffer(self._stream.update(self._zeros[:size]), dtype=np.uint64)
 
 
 class GaussianNoise:
-    """Independent N(0, scale²) numbers by the Box–Muller transform of 53-bit uniforms.
+    """Independent N(0, scale²) numbers from 53 random bits and more each, by rejection (:class:`Ziggurat`).
 
-    The radius √(−2 ln u), u a multiple of 2⁻⁵³ in (0, 1], ends at 8.57 standard deviations (mass beyond: 1e-17).
+    They end at 12.5 standard deviations (mass beyond: 1e-35).
 
     Attributes:
         scale: standard deviation, the noise multiplier times the clipping norm: σC.
@@ -83,8 +82,7 @@ class GaussianNoise:
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         self.scale = scale
         self._entropy = entropy
-        self._whole = np.empty(_BLOCK, dtype=np.int64)
-        self._uniform = np.empty(_BLOCK)
+        self._source = Ziggurat(scale, entropy)
         self._block = np.empty(_BLOCK)
         self._used = _BLOCK
         """Numbers of the block that were returned; as many as it has before the first one is made."""
@@ -109,10 +107,10 @@ class GaussianNoise:
         while filled < count:
             if self._used == _BLOCK:
                 if count - filled >= _BLOCK:
-                    self._make(drawn[filled : filled + _BLOCK])
+                    self._source.fill(drawn[filled : filled + _BLOCK])
                     filled += _BLOCK
                     continue
-                self._make(self._block)
+                self._source.fill(self._block)
                 self._used = 0
             start, taken = self._used, min(_BLOCK - self._used, count - filled)
             self._used += taken
@@ -127,23 +125,3 @@ class GaussianNoise:
             return np.add(self.draw(len(values)), values).astype(values.dtype, copy=False)
         self._used = end
         return np.add(self._block[start:end], values).astype(values.dtype, copy=False)
-
-    def _make(self, block: NDArray[np.float64]) -> None:
-        """Fill ``block`` with new numbers: the cosines of all pairs, then their sines."""
-        import torch  # its functions of arrays are several times as fast as those of NumPy
-
-        # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
-        np.right_shift(self._entropy.words(_BLOCK), _ELEVEN, out=self._whole.view(np.uint64))
-        (radius, angle), (first, second) = self._uniform.reshape(2, -1), self._whole.reshape(2, -1)
-        cosines, sines = block.reshape(2, -1)
-        np.add(first, 1.0, out=radius)
-        radius *= 2.0**-53
-        np.multiply(second, 2 * np.pi * 2.0**-53, out=angle)
-        torch.log(torch.from_numpy(radius), out=torch.from_numpy(radius))
-        radius *= -2
-        np.sqrt(radius, out=radius)
-        radius *= self.scale
-        torch.cos(torch.from_numpy(angle), out=torch.from_numpy(cosines))
-        torch.sin(torch.from_numpy(angle), out=torch.from_numpy(sines))
-        cosines *= radius
-        sines *= radius
