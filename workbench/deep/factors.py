@@ -129,16 +129,21 @@ class Clipping:
         hear = heard()
         if hear is not None:
             hear(torch.from_numpy(squares.T))
+        bound = self.bound
         if self.rule == PER_LAYER:
-            bound = self.bound / math.sqrt(len(squares))
-            norms = np.maximum(squares, bound * bound)
+            bound /= math.sqrt(len(squares))
+            norms = squares.copy()
+        elif len(squares) == 1:
+            norms = squares.copy()
         else:
-            bound = self.bound
-            norms = np.add.reduce(squares, 0, keepdims=True) if len(squares) > 1 else squares.copy()
-            if self.rule == FLAT:
-                np.maximum(norms, bound * bound, out=norms)
-        np.sqrt(norms, out=norms)
+            norms = squares[:1] + squares[1:2]
+            for more in squares[2:]:
+                norms += more
         if self.rule == AUTOMATIC:
+            np.sqrt(norms, out=norms)
             norms += STABILITY
+        else:
+            np.maximum(norms, bound * bound, out=norms)
+            np.sqrt(norms, out=norms)
         np.divide(bound, norms, out=norms)
         return norms

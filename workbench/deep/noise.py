@@ -118,10 +118,13 @@ class GaussianNoise:
             filled += taken
         return drawn
 
-    def added(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of ``values`` (P,) and as many numbers of :meth:`draw`, in the precision of ``values``."""
+    def add_to(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sums of ``values`` (P,) and as many numbers of :meth:`draw` into ``out``, rounded once."""
         start, end = self._used, self._used + len(values)
         if end > _BLOCK or os.getpid() != self._process:
-            return np.add(self.draw(len(values)), values).astype(values.dtype, copy=False)
-        self._used = end
-        return np.add(self._block[start:end], values).astype(values.dtype, copy=False)
+            drawn = self.draw(len(values))
+        else:
+            self._used = end
+            drawn = self._block[start:end]  # nobody reads these numbers again
+        np.add(drawn, values, out=drawn)
+        np.copyto(out, drawn, casting="same_kind")

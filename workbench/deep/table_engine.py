@@ -21,6 +21,12 @@ Floats = NDArray[np.float32]
 FEW = 8192
 """Numbers of a matrix up to which NumPy multiplies it with a vector in one thread, and sooner than PyTorch does."""
 
+PIECES = 4
+"""Pieces of so many numbers in which a larger matrix is still multiplied sooner."""
+
+FEW_PRODUCTS, NARROW = 2**18, 32
+"""The same of two matrices: their products, and columns of the second, of which PyTorch needs many to be fast."""
+
 SIGNS = np.array([-1, 1, 0], dtype=np.float32)
 """m of two classes by the class: the last one is also that of −1, an empty row."""
 
@@ -38,6 +44,7 @@ class TableEngine(ABC):
         """Bind the engine to a network; the arguments are those of the other engines."""
         assert isinstance(network, nn.Sequential)
         self._linear = [layer for layer in network if isinstance(layer, nn.Linear)]
+        self._weights = [layer.weight for layer in self._linear]
         self._rows = min(physical_batch, TABLE_ROWS)
         self._watch = watch
         self._widths = [layer.in_features for layer in self._linear] + [self._linear[-1].out_features]
@@ -61,7 +68,7 @@ class TableEngine(ABC):
                 raise RuntimeError(f"rows of {self._widths[0]} numbers are wanted, not of shape {inputs.shape[1:]}")
             self._given = (inputs, targets)
             self._x, self._y = inputs.detach().float().numpy(), targets.numpy()
-        at = [layer.weight.data_ptr() for layer in self._linear]
+        at = [weight.data_ptr() for weight in self._weights]
         if at != self._at:
             self._at = at
             self._find()
@@ -109,12 +116,18 @@ class Block:
     def __init__(self, array: Floats) -> None:
         self.array, self.tensor = array, torch.from_numpy(array)
         self.turned = self.tensor.t()
+        rows = max(1, FEW // array.shape[1])
+        pieces = range(0, len(array), rows)
+        self._pieces = [slice(start, start + rows) for start in pieces] if len(pieces) <= PIECES else []
         self._few = array.size <= FEW
 
     def times(self, vector: Floats, out: Floats) -> None:
         """Write the product with ``vector`` (width,) into ``out`` (b,)."""
         if self._few:
             np.dot(self.array, vector, out=out)
+        elif self._pieces:
+            for piece in self._pieces:
+                np.dot(self.array[piece], vector, out=out[piece])
         else:
             torch.mv(self.tensor, torch.from_numpy(vector), out=torch.from_numpy(out))
 
@@ -122,8 +135,20 @@ class Block:
         """Write the sum of the rows, each times its weight (b,), into ``out`` (width,)."""
         if self._few:
             np.dot(weights, self.array, out=out)
+        elif self._pieces:
+            first, *others = self._pieces
+            np.dot(weights[first], self.array[first], out=out)
+            for piece in others:
+                out += np.dot(weights[piece], self.array[piece])
         else:
             torch.mv(self.turned, torch.from_numpy(weights), out=torch.from_numpy(out))
+
+    def by(self, other: Block, out: Tensor, array: Floats) -> None:
+        """Write the transpose's product with ``other`` (b, w) into ``out`` (width, w), which ``array`` is for NumPy."""
+        if other.array.shape[1] < NARROW and self.array.size * other.array.shape[1] < FEW_PRODUCTS:
+            np.dot(self.array.T, other.array, out=array)
+        else:
+            torch.mm(self.turned, other.tensor, out=out)
 
 
 class Difference:

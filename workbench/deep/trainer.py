@@ -6,7 +6,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
 
@@ -81,6 +82,8 @@ class PrivateStep:
     clipped_sum: ClippedSum
     noise: GaussianNoise
     batch: int
+    _kept: dict[int, tuple[Tensor, Any, Tensor, Any]] = field(default_factory=dict, init=False, repr=False)
+    """A total, its gradient, and both as arrays."""
 
     @classmethod
     def of(
@@ -95,15 +98,24 @@ class PrivateStep:
         )
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
-        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
+
+        Both are overwritten by the next step.
+        """
         sums = sums_of(self.clipped_sum, inputs, targets, self.sampler.draw(), measure=measure)
         total = sums.total
         if total.device.type != "cpu":
             noise = torch.from_numpy(self.noise.draw(len(total))).to(total.device)
             return noise.add_(total).div_(self.batch), sums
-        noisy = self.noise.added(total.numpy())
-        noisy /= self.batch
-        return torch.from_numpy(noisy), sums
+        kept = self._kept.get(id(total))
+        if kept is None or kept[0] is not total:
+            self._kept.clear()  # an engine has one total, or a new one for each step
+            noisy = torch.empty_like(total)
+            kept = self._kept[id(total)] = (total, total.numpy(), noisy, noisy.numpy())
+        _, values, noisy, written = kept
+        self.noise.add_to(values, written)
+        written /= self.batch
+        return noisy, sums
 
 
 def train(
@@ -136,8 +148,8 @@ def train(
         rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
-        coins: entropy of the sampler, the operating system's by default.
-        noise: entropy of the noise, a ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        coins: entropy of the sampler, a ChaCha20 stream by default.
+        noise: entropy of the noise, another ChaCha20 stream by default. A seeded one makes a run that cannot be released.
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
@@ -158,7 +170,7 @@ def train(
     predicted = predict(plan, features, data.rows).peak
     with _one_thread():
         _warm_up(architecture, features, plan, device)
-        coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
+        coins, noise = coins or ChaCha20Entropy(), noise or ChaCha20Entropy()
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
@@ -215,7 +227,7 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(parameters, gradient.to(parameters.dtype))
+                    update(parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype))
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
