@@ -20,7 +20,7 @@ from workbench.deep.engines import engine_for
 from workbench.deep.noise import ChaCha20Entropy
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import PrivateStep
-from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.entropy import Entropy
 from workbench.privacy.one_run import epsilon_of_guesses, right_guesses, scale_bounds
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -73,7 +73,7 @@ class CanaryAudit:
 
 
 def step_of(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
-    """Return the step that training takes, on the canaries' network: one linear layer, its weights zero."""
+    """Return a training step for the canaries' network: one linear layer with zero weights."""
     linear = nn.Linear(IN_ONE_RUN, 2)
     nn.init.zeros_(linear.weight)
     nn.init.zeros_(linear.bias)

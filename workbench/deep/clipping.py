@@ -56,19 +56,31 @@ class ClippedSum(Protocol):
         ...
 
 
-def sums_of(
-    engine: ClippedSum, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True
-) -> StepSums:
-    """Return the sums of the batch of ``rows`` of a table.
+def unheard(phase: str) -> None:
+    """Take no note of a phase."""
 
-    An engine with a method ``drawn`` takes them out of the table itself, into memory that it keeps.
+
+def sums_of(
+    engine: ClippedSum,
+    inputs: Tensor,
+    targets: Tensor,
+    rows: NDArray[np.int64],
+    *,
+    measure: bool = True,
+    enter: Callable[[str], None] = unheard,
+) -> StepSums:
+    """Return the sums of the batch of ``rows`` of a table; ``enter`` hears when the batch is there.
+
+    An engine with a method ``drawn`` takes the rows out of the table itself, into memory that it keeps.
     """
-    drawn = getattr(engine, "drawn", None)
+    drawn: Callable[..., StepSums] | None = getattr(engine, "drawn", None)
     if drawn is not None:
-        found: StepSums = drawn(inputs, targets, rows, measure=measure)
-        return found
+        enter("backward")
+        return drawn(inputs, targets, rows, measure=measure)
     there = torch.from_numpy(rows).to(inputs.device)
-    return engine(inputs.index_select(0, there), targets.index_select(0, there), measure=measure)
+    batch = inputs.index_select(0, there), targets.index_select(0, there)
+    enter("backward")
+    return engine(*batch, measure=measure)
 
 
 def nothing() -> None:
@@ -115,7 +127,7 @@ class PerRowClippedSum:
         self._gradients = _in_turn(of_row) if recurrent else vmap(of_row, in_dims=(None, 0, 0), randomness="different")
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
-        """Return the sums of a batch; loss and accuracy cost nothing more here."""
+        """Return the sums of a batch; loss and accuracy come at no extra cost."""
         parameters = {name: p.detach() for name, p in self._network.named_parameters()}
         size = sum(p.numel() for p in parameters.values())
         total = torch.zeros(size, dtype=torch.float64, device=inputs.device)

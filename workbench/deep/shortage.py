@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from workbench.deep.clipping import ClippedSum, StepSums, sums_of
+from workbench.deep.clipping import ClippedSum, StepSums
 from workbench.deep.memory import out_of_memory
 from workbench.params import ParameterError
 from workbench.signals.events import Emit, Notice
@@ -50,13 +51,17 @@ class HalvingClippedSum:
         """
         return self._halving(lambda engine: engine(inputs, targets, measure=measure), len(targets))
 
-    def drawn(self, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True) -> StepSums:
-        """Return the sums of the batch of ``rows`` of a table.
+    @property
+    def drawn(self) -> Callable[..., StepSums] | None:
+        """What returns the sums of the batch of some rows of a table, if the engine takes them out of it itself."""
+        return self._drawn if hasattr(self._engine, "drawn") else None
 
-        Raises:
-            MemoryError, RuntimeError: memory did not suffice for one row.
-        """
-        return self._halving(lambda engine: sums_of(engine, inputs, targets, rows, measure=measure), len(rows))
+    def _drawn(self, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True) -> StepSums:
+        def sums(engine: Any) -> StepSums:
+            found: StepSums = engine.drawn(inputs, targets, rows, measure=measure)
+            return found
+
+        return self._halving(sums, len(rows))
 
     def _halving(self, sums: Callable[[ClippedSum], StepSums], rows: int) -> StepSums:
         while True:
@@ -68,7 +73,15 @@ class HalvingClippedSum:
                 if not out_of_memory(error) or fewer < 1:
                     raise
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
-            self.physical_batch = fewer
-            self._engine = self._make(fewer)
-            told = f"memory was short: {fewer:,} rows at once from now on; the result and its cost are the same"
-            self._emit(Notice("warning", told))
+            self.lower(fewer, "memory was short")
+
+    def renew(self) -> None:
+        """Give back the memory that the engine keeps, by making it anew."""
+        self._engine = self._make(self.physical_batch)
+
+    def lower(self, rows: int, why: str) -> None:
+        """Hold at most ``rows`` rows at once from now on, and say ``why``."""
+        self.physical_batch = rows
+        self.renew()
+        told = f"{why}: {rows:,} rows at once from now on; the result and its cost are the same"
+        self._emit(Notice("warning", told))
