@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -148,6 +149,10 @@ def most_drawn(rows: int, batch: int) -> int:
     return min(rows, batch + 6 * int(batch**0.5) + 1)
 
 
+_FIRST_LOOKS, _APART = 200, 0.005
+"""Glances that are all looks; later ones are, at this distance in seconds. A look takes as long as a step of a table."""
+
+
 class MemoryWatch:
     """Measures what a run takes above what the process had before: resident memory, or the GPU's allocator.
 
@@ -167,6 +172,7 @@ class MemoryWatch:
         self.phase = PHASES[0]
         self.peaks = dict.fromkeys(PHASES, 0)
         self._kept = False
+        self._glances, self._looked = 0, 0.0
         self._forget: Callable[[], None] | None = None
         if device == "cpu":
             self._read = _resident()
@@ -190,6 +196,14 @@ class MemoryWatch:
         self.peak = max(self.peak, self.now)
         if not (self._kept and self.phase == "batch"):
             self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
+
+    def glance(self) -> None:
+        """Look, unless it was done just now: what is in use changes little from one step to the next."""
+        now = time.monotonic()
+        self._glances += 1
+        if self._glances <= _FIRST_LOOKS or now - self._looked >= _APART:
+            self._looked = now
+            self.look()
 
     def begin_anew(self) -> None:
         """Forget what the phases took, though not the whole: what was measured was no step of the run."""
