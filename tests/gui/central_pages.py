@@ -70,9 +70,7 @@ def locked_by_the_budget(window: MainWindow, page: str, press: Press, idle: Idle
     assert not target.exists()
 
 
-def refused_where_it_was_spent_meanwhile(
-    window: MainWindow, page: str, press: Press, qtbot: QtBot, target: Path
-) -> None:
+def refused_if_spent_meanwhile(window: MainWindow, page: str, press: Press, qtbot: QtBot, target: Path) -> None:
     """What another program spent since the window read the ledger refuses the release, with both numbers."""
     cap(window, "0.25")
     press(window, f"{page}_release")
