@@ -1,6 +1,7 @@
 """Accuracy of DP-SGD on the test images of MNIST at a stated ε, through the engine of the command.
 
 Run with ``pytest -m benchmark tests/benchmarks/bench_mnist.py -s``; ``MNIST`` names the folder with the four IDX files.
+``ONLY``, where it is set, names the one network that is measured: the rows of the others stay in the result.
 The noise is the released one (ChaCha20), so figures differ from run to run by some hundredths of a per cent.
 """
 
@@ -55,8 +56,9 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     monkeypatch.setattr(scatter_linear.ScatterLinear, "prepared", timed)
-    lines = []
-    for repeats, given in RUNS:
+    only, results = os.environ.get("ONLY"), RESULTS / "mnist.md"
+    lines = {} if only is None else rows_of(results.read_text("utf-8"))
+    for repeats, given in [run for run in RUNS if only in (None, run[1]["network"])]:
         found, features, seconds = [], [], []
         for _ in range(repeats):
             spent.clear()
@@ -67,12 +69,18 @@ def test_accuracy_on_mnist(monkeypatch: pytest.MonkeyPatch) -> None:
             found.append(100 * TrainedModel.of(run).accuracy(held_out))
         spread = f" ± {statistics.stdev(found) / repeats**0.5:.2f}" if repeats > 1 else ""
         made = f"{max(features):.0f}" if max(features) > 1 else "kept"
-        lines.append(
+        lines[given["network"], f"{float(run.cost.epsilon):.3f}"] = (
             f"| {given['network']} | {float(run.cost.epsilon):.3f} | {run.plan.epochs} | {run.steps} | "
             f"{run.plan.lr:g} | {run.schedule.event.noise_multiplier:.3f} | {statistics.mean(found):.2f}{spread} % | "
             f"{repeats} | {made} | {min(seconds):.0f} | {os.getloadavg()[0]:.0f} |"
         )
-        RESULTS.joinpath("mnist.md").write_text(HEAD + "\n".join(lines) + "\n" + TRIED, "utf-8")
+        results.write_text(HEAD + "\n".join(lines.values()) + "\n" + TRIED, "utf-8")
+
+
+def rows_of(text: str) -> dict[tuple[str, str], str]:
+    """Return the measured lines of a result by network and ε."""
+    lines = [line for line in text.splitlines() if line.startswith(("| mnist-", "| scatter-"))]
+    return {(line.split(" | ")[0][2:], line.split(" | ")[1]): line for line in lines}
 
 
 @pytest.mark.benchmark

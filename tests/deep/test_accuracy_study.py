@@ -11,12 +11,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import accuracy_study  # noqa: E402
-from workbench.deep.accuracy_study import STAGES, where_it_went  # noqa: E402
+from workbench.deep import seeded_training  # noqa: E402
+from workbench.deep.accuracy_study import where_it_went  # noqa: E402
 from workbench.deep.factors import NORMS  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.run_report import NORM_EDGES  # noqa: E402
+from workbench.deep.seeded_training import STAGES  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
 from workbench.params import CancelledError, InputError  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
@@ -55,7 +56,7 @@ def test_without_clipping_that_bites_and_without_noise_all_three_are_alike(monke
         def draw(self, count: int) -> np.ndarray:
             return np.zeros(count)
 
-    monkeypatch.setattr(accuracy_study, "GaussianNoise", Silent)
+    monkeypatch.setattr(seeded_training, "GaussianNoise", Silent)
     found = where_it_went(replace(PLAN, clip=100.0), data())
     assert len({s.accuracy for s in found}) == 1
 

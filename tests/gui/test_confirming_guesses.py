@@ -11,7 +11,7 @@ from hands import CTRL, SHIFT, Hands
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
-from workbench.gui.project.project_tasks import project_text, read_project
+from workbench.gui.project.project_file import project_text, read_project
 from workbench.gui.session.draft import DraftPlan
 from workbench.params import InputError
 from workbench.release.ledger.ledger import Ledger

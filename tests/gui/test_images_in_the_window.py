@@ -113,9 +113,37 @@ def says_for_tables(window: QWidget, name: str) -> bool:
 
 
 def test_pages_for_tables_say_so(images, press) -> None:
-    for name in ("protect", "release", "utility"):
+    for name in ("protect", "synthetic", "utility"):
         images.show_page(name)
         assert says_for_tables(images, name), name
+
+
+def test_release_says_that_networks_alone_leave(images, press) -> None:
+    press(images, "rail_release")
+    assert "Of images, only a trained network can be released." in text_of(images, "release_leaves")
+    assert text_of(images, "fact_release_images_left") == "the first network that is released sets its cap"
+    for name in ("release_ways", "release_now", "release_target", "release_account", "release_to_ways", "to_ledger"):
+        assert not images.findChild(QWidget, name).isVisible(), name
+    assert images.page.primary.objectName() == "release_to_train"
+    press(images, "release_to_train")
+    assert images.page.objectName() == "page_train"
+
+
+def test_counts_of_classes_are_shown_as_private(images, press, idle) -> None:
+    sheet = images.findChild(QWidget, "images_sheet")
+    assert sheet.isVisible()
+    assert sheet.accessibleName().startswith("Private, not for release. Images of each class: 0: 24 images, 1: 24")
+    assert not images.findChild(QWidget, "images_changed").isVisible()
+    source = Path(images.session.images.source)
+    write_idx(source.parent, "train", ROWS + 20, 1)
+    press(images, "rail_train")
+    press(images, "rail_data")
+    idle(images)
+    assert images.findChild(QWidget, "images_changed").isVisible()
+    press(images, "images_reload")
+    idle(images)
+    assert images.session.images.table.rows == ROWS + 20
+    assert not images.findChild(QWidget, "images_changed").isVisible()
 
 
 @pytest.mark.slow  # it waits for what every page works out of a table
@@ -134,7 +162,7 @@ def test_every_page_bears_images_after_a_table_and_those_for_tables_say_so(windo
         idle(window)
         if says_for_tables(window, name):
             said.add(name)
-    assert said >= {"ways", "protect", "preview", "utility", "release", "synthetic", "statistics", "why"}
+    assert said >= {"ways", "protect", "preview", "utility", "synthetic", "statistics", "why"}
 
 
 def test_a_folder_is_opened_by_its_button_and_a_file_by_a_drop(window, press, idle, digits, monkeypatch) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from workbench.data.csv.options import ReadOptions
 from workbench.gui.project.open_table import open_table
-from workbench.gui.project.project_tasks import project_text, read_project
+from workbench.gui.project.project_file import project_text, read_project
 from workbench.params import InputError, ParameterError, WorkbenchError
 from workbench.release import atomic
 
@@ -190,15 +190,24 @@ def test_a_column_that_is_gone_is_told_of(town, project, tmp_path, qtbot, idle):
     assert town.session.plan.column("age").upper == 120
 
 
-def test_a_project_whose_table_is_gone_is_told_of_and_changes_nothing(town, project, tmp_path, qtbot, idle):
+def test_a_project_whose_table_is_gone_is_told_of_and_can_be_pointed_to(
+    town, project, tmp_path, qtbot, idle, press, monkeypatch
+):
     save(town, qtbot, idle)
     before = town.session.opened
     (tmp_path / "town.csv").unlink()
     town.open(str(project))
     idle(town)
-    assert town.findChild(QLabel, "banner_text").isVisible()
-    assert "town.csv" in town.findChild(QLabel, "banner_text").text()
+    assert town.findChild(QLabel, "missing_text").isVisible()
+    assert "its table is not there any more" in town.findChild(QLabel, "missing_text").text()
     assert town.session.opened is before
+    (tmp_path / "moved.csv").write_text(ROWS, "utf-8")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "moved.csv"), ""))
+    press(town, "missing_file")
+    idle(town)
+    assert town.session.opened.source == str(tmp_path / "moved.csv")
+    assert town.session.plan.column("age").upper == 120
+    assert town.project.unsaved
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from workbench.gui.pages.utility.messages import crossings, in_words, worth_taking
+from decimal import Decimal
+
+from workbench.gui.pages.utility.messages import better_as_model, crossings, in_words, worth_taking
 from workbench.render.values import Baseline, CurveFigure, Series
 
 
@@ -47,3 +49,11 @@ def test_lines_that_cross_for_good_are_told_of_with_the_place():
     assert crossings(made) in in_words(made, 1)
     assert crossings(figure(0.9, 0.5, (0.5, 0.8, 0.7), (0.6, 0.7, 0.79))) == "", "they lie at the end as at the start"
     assert crossings(figure(0.9, 0.5, (0.5, 0.6, 0.7), (0.6, 0.7, 0.79))) == ""
+
+
+def test_a_model_is_the_better_release_where_no_sanitised_table_beats_one_answer():
+    made = figure(0.9, 0.5, (0.45, 0.48, 0.7), (0.49, 0.8, 0.9))
+    assert better_as_model(made, Decimal(1))
+    assert not better_as_model(made, Decimal(10)), "the table is of use there"
+    assert not better_as_model(made, Decimal("0.1")), "neither is of use"
+    assert not better_as_model(made, Decimal(50)), "nothing was tested there"

@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "why",
     "fit",
     "dpsgd",
+    "accuracy",
     "grid",
     "predict",
     "cache",

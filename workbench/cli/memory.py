@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.tables import columns_text
-from workbench.deep.memory_phases import PHASES, Setting, largest_batch, phases
+from workbench.deep.memory_phases import Setting, largest_batch, phases
+from workbench.deep.memory_study import (
+    MB,
+    NO,
+    SEGMENTS,
+    SLOTS,
+    YES,
+    StudyRow,
+    csv_bytes,
+    listed_numbers,
+    pixels,
+    setting_of,
+    study_lines,
+)
 from workbench.deep.networks import NETWORKS, Network, network
 from workbench.deep.networks.images import Pixels
 from workbench.params import ParameterError, Parameters, choice, integer, text
-from workbench.params.field import IntegerField
 from workbench.release.atomic import write_output
 
-_YES, _NO = "yes", "no"
 _IMAGE = 28 * 28
 _COLUMNS = 8
-_SIDES = 3
-_MB = 1e6
-_LISTED = IntegerField(help="whole numbers with commas between them", at_least=1, upto=10**6)
-
-SEGMENTS = (
-    "On a GPU the figures are what PyTorch reserves: it asks the driver for segments of 2 and 20 MiB, and for whole "
-    "multiples of 2 MiB beyond, and keeps them. So the curve jumps where a tensor outgrows a segment, which with "
-    "doubled sizes happens at powers of two."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class MemoryOptions(Parameters):
     network: str = text(help="one of " + ", ".join(n.name for n in NETWORKS))
     batch: int = integer(at_least=1, upto=10**8, help="rows in memory at once")
     device: str = choice(choices=("cpu", "cuda"), default="cpu", help="where it is trained")
-    private: str = choice(choices=(_YES, _NO), default=_YES, help="with clipping and noise, or without")
+    private: str = choice(choices=(YES, NO), default=YES, help="with clipping and noise, or without")
     optimizer: str = choice(choices=("sgd", "momentum", "adam"), default="sgd", help="what the optimiser keeps")
     columns: int | None = integer(
         default=None, at_least=1, upto=10**7, help="numbers of a row", empty=f"{_COLUMNS}, or {_IMAGE} for images"
@@ -52,9 +52,6 @@ class MemoryOptions(Parameters):
     fit: int | None = integer(
         default=None, at_least=1, upto=2**60, unit="bytes", help="find the most rows within so much", empty="not asked"
     )
-
-
-_SLOTS = {"sgd": 0, "momentum": 1, "adam": 2}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +69,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     inputs = asked.columns or (_COLUMNS if type(chosen) is Network else _IMAGE)
     if asked.shape is not None:
         inputs = _pixels(asked.shape)
-    setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == _YES, slots=_SLOTS[asked.optimizer])
+    setting = Setting(chosen, inputs, asked.classes, asked.batch, asked.private == YES, slots=SLOTS[asked.optimizer])
     found = phases(setting, asked.device)
     told: dict[str, Any] = {
         "network": chosen.name,
@@ -88,80 +85,42 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             raise ParameterError("a study has no place to be written to", "-o", "give -o FILE.csv")
         return told
     rows = _study(options, setting, asked.device)
-    write_output(options.output, _csv(rows))
+    write_output(options.output, csv_bytes(rows))
     return {**told, "output": str(options.output), "rows": len(rows)}
 
 
-def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[dict[str, Any]]:
+def _study(options: argparse.Namespace, setting: Setting, device: str) -> list[StudyRow]:
     """Return one row for every combination."""
-    own = setting.network.hidden
-    hidden = [(h,) * max(1, len(own)) for h in _numbers(options.hidden, "--hidden")] or [own]
-    if options.hidden and not own:
+    if options.hidden and not setting.network.hidden:
         raise ParameterError(
             f"the network {setting.network.name!r} has no hidden units to vary", "--hidden", "use --network mlp"
         )
-    found = []
-    for units in hidden:
-        for reduction in _numbers(options.reductions, "--reductions") or [1]:
-            for batch in _numbers(options.batches, "--batches") or [setting.batch]:
-                for private in (False, True):
-                    case = replace(
-                        setting,
-                        network=replace(setting.network, hidden=units),
-                        inputs=_reduced(setting.inputs, reduction),
-                        batch=batch,
-                        private=private,
-                    )
-                    sizes = phases(case, device)
-                    found.append(
-                        {
-                            "network": setting.network.name,
-                            "hidden": "-".join(map(str, units)),
-                            "reduction": reduction,
-                            "batch": batch,
-                            "private": _YES if private else _NO,
-                            "device": device,
-                            **{f"{name}_bytes": sizes[name] for name in PHASES},
-                            "peak_bytes": max(sizes.values()),
-                        }
-                    )
-    return found
+    hidden, reductions = _numbers(options.hidden, "--hidden"), _numbers(options.reductions, "--reductions")
+    batches = _numbers(options.batches, "--batches") or [setting.batch]
+    return [
+        StudyRow(
+            line, batch, device, phases(setting_of(line, setting.inputs, setting.classes, batch, setting.slots), device)
+        )
+        for line in study_lines(setting.network, hidden, reductions, (False, True))
+        for batch in batches
+    ]
 
 
 def _pixels(given: str) -> Pixels:
-    sides = _numbers(given, "--shape")
-    if len(sides) != _SIDES:
-        raise ParameterError(f"{given!r} is not the shape of an image", "--shape", "give channels,height,width")
-    return Pixels(*sides)
-
-
-def _reduced(inputs: int, reduction: int) -> int:
-    """Return the numbers of an image whose sides were divided by ``reduction``."""
-    if isinstance(inputs, Pixels):
-        channels, height, width = inputs.shape
-        return Pixels(channels, max(1, height // reduction), max(1, width // reduction))
-    return max(1, inputs // reduction**2)
+    return pixels(listed_numbers(given, "--shape"), given, "--shape")
 
 
 def _numbers(given: str | None, flag: str) -> list[int]:
-    return [] if given is None else [_LISTED.parse(part.strip(), flag) for part in given.split(",")]
-
-
-def _csv(rows: list[dict[str, Any]]) -> bytes:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().encode()
+    return [] if given is None else listed_numbers(given, flag)
 
 
 def _text(result: Mapping[str, Any]) -> str:
     way = "with" if result["private"] else "without"
     lines = [
         f"{result['network']}, {result['batch']:,} rows at once, {way} privacy, on {result['device']}: "
-        f"{result['peak_bytes'] / _MB:.1f} MB at most, beside the data and PyTorch itself",
+        f"{result['peak_bytes'] / MB:.1f} MB at most, beside the data and PyTorch itself",
         columns_text(
-            ["phase", "MB in use"], [[n, f"{size / _MB:.2f}"] for n, size in result["phases"].items()], right=[1]
+            ["phase", "MB in use"], [[n, f"{size / MB:.2f}"] for n, size in result["phases"].items()], right=[1]
         ),
     ]
     if result["largest_batch"] is not None:

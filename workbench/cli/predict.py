@@ -9,17 +9,22 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
 from workbench.cli.tables import add_data, add_output, keep_inputs
-from workbench.cli.training_data import images_for, let_run
+from workbench.cli.training_data import let_run
+from workbench.data.images.image_set import CLASS, ImageSet
+from workbench.data.images.loose import is_picture
 from workbench.data.images.read import is_image_set
 from workbench.data.read import ReadOptions, read_table
 from workbench.data.table import Table
 from workbench.release.model.card import read_card
+from workbench.release.model.image_predictions import images_to_predict
 from workbench.release.model.open_model import OpenModel, open_model, write_predictions
 from workbench.signals import Notice
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, more=", or images for a network that was trained on images")
+    add_data(
+        parser, more=", or images for a network that was trained on images: a set, one PNG or JPEG, or a folder of them"
+    )
     parser.add_argument("--model", required=True, type=Path, metavar="DIR", help="the folder of a released model")
     parser.add_argument("--weights", type=Path, metavar="FILE", help="the public weights of a network's frozen part")
     parser.add_argument("--trust-code", action="store_true", help="run the code that the card names as its network")
@@ -36,14 +41,21 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.trust_code:
         let_run(read_card(options.model)["model"], trusted=True)
     opened = open_model(options.model, options.weights)
-    table = images_for(opened, options, context) if is_image_set(options.data) else _table(opened, options, context)
+    table: Table
+    if is_image_set(options.data) or is_picture(options.data):
+        table = images_to_predict(opened, [options.data], emit=context.emit, cancel=context.cancel)
+    else:
+        table = _table(opened, options, context)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
     if options.replace_invalid:
         table = table.with_invalid_replaced()
-    rows = write_predictions(opened, table, options.output, context.emit, context.cancel)
+    guesses: list[str] | None = [] if isinstance(table, ImageSet) and table.labelled else None
+    rows = write_predictions(opened, table, options.output, context.emit, context.cancel, guesses=guesses)
+    right = None if guesses is None else sum(a == b for a, b in zip(guesses, table.frame[CLASS], strict=True))
     return {
         "rows": rows,
+        **({} if right is None else {"accuracy": right / rows}),
         "model": opened.card["model"],
         "target": opened.target.name,
         "columns": list(opened.header),
@@ -63,8 +75,9 @@ def _table(opened: OpenModel, options: argparse.Namespace, context: Context) -> 
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    accuracy = f"{100 * result['accuracy']:.4g} % of them are right\n" if "accuracy" in result else ""
     return (
-        f"{result['rows']} predictions in {result['output']}: {', '.join(result['columns'])}\n"
+        f"{result['rows']} predictions in {result['output']}: {', '.join(result['columns'])}\n{accuracy}"
         "nothing is charged, as the model is released; each line follows from one row of DATA (private – not for "
         "release)"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.cli.command import Context, read_options
 from workbench.cli.tables import load_confirmed, read_as, read_data
 from workbench.data.images.arrays import TEST
-from workbench.data.images.image_set import ImageSet, ImageShape
+from workbench.data.images.image_set import ImageSet
 from workbench.data.images.read import ImageOptions, is_image_set, of_class_folders, read_images
 from workbench.data.table import Table
 from workbench.deep.networks import network
@@ -21,7 +21,6 @@ from workbench.signals import Notice
 
 if TYPE_CHECKING:
     from workbench.deep.features import Features
-    from workbench.release.model.open_model import OpenModel
 
 
 def let_run(name: str, *, trusted: bool) -> None:
@@ -134,19 +133,3 @@ def _warnings(images: ImageSet) -> tuple[str, ...]:
     if not images.taken:
         return ()
     return (f"the {images.taken} were taken from the image files and not declared (--classes, --image-size)",)
-
-
-def images_for(opened: OpenModel, options: argparse.Namespace, context: Context) -> ImageSet:
-    """Return the images that DATA names, read as the model ``opened`` reads its own.
-
-    Raises:
-        InputError: the images cannot be read, or the model reads tables.
-    """
-    told = opened.card["training"].get("images")
-    if told is None:
-        raise InputError("the model reads tables, and these are images", options.data, "give a table")
-    shape = ImageShape.from_plain(told, str(options.model))
-    declared = ImageOptions(classes=opened.target.values())
-    if of_class_folders(options.data):
-        declared = replace(declared, grey=shape.channels == 1, image_size=shape.height if shape.square else None)
-    return read_images(options.data, declared, emit=context.emit, cancel=context.cancel)

@@ -73,7 +73,7 @@ class CanaryAudit:
 
 
 def step_of(schedule: Schedule, coins: Entropy, noise: Entropy) -> PrivateStep:
-    """Return the step that training takes, on the canaries' network: one linear layer, its weights zero."""
+    """Return a training step for the canaries' network: one linear layer with zero weights."""
     linear = nn.Linear(IN_ONE_RUN, 2)
     nn.init.zeros_(linear.weight)
     nn.init.zeros_(linear.bias)

@@ -98,7 +98,7 @@ class PerRowClippedSum:
         self._gradients = _in_turn(of_row) if recurrent else vmap(of_row, in_dims=(None, 0, 0), randomness="different")
 
     def __call__(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> StepSums:
-        """Return the sums of a batch; loss and accuracy cost nothing more here."""
+        """Return the sums of a batch; loss and accuracy come at no extra cost."""
         parameters = {name: p.detach() for name, p in self._network.named_parameters()}
         size = sum(p.numel() for p in parameters.values())
         total = torch.zeros(size, dtype=torch.float64, device=inputs.device)

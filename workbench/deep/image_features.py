@@ -37,7 +37,7 @@ class ImageFeatures(Features):
         return Pixels(self.shape.channels, self.shape.height, self.shape.width)
 
     def reading_bytes(self, rows: int) -> int:
-        """Return 0: the pixels are scaled into what is read."""
+        """Return 0: pixels are scaled in place while they are read."""
         return 0
 
     def facts(self) -> dict[str, Any]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from workbench.deep.features import Features
+from workbench.deep.memory_phases import PHASES
 from workbench.deep.plan import DpSgdPlan
 
 _FLOAT, _DOUBLE, _INDEX = 4, 8, 8
@@ -62,23 +67,42 @@ class MemoryForecast:
     @property
     def peak(self) -> int:
         """The most bytes of the run in use at once, the libraries not counted."""
-        return (
-            self.beside
-            + self.model
-            + self.data
-            + max(self.reading, self.preparing, self.batch + self.backward, self.step)
-        )
+        return self.between_steps + max(self.reading, self.preparing, self.in_a_step)
+
+    @property
+    def between_steps(self) -> int:
+        """The bytes that are there throughout, once the rows were read."""
+        return self.beside + self.model + self.data
+
+    @property
+    def in_a_step(self) -> int:
+        """The most bytes that a step takes on top of what is there between two steps."""
+        return max(self.batch + self.backward, self.step)
+
+    def phases(self) -> dict[str, int]:
+        """Return the bytes in use in each phase of a run; reading the rows counts to the first one.
+
+        What the layers held is kept for the next step, so that the resident memory does not shrink after ``backward``.
+        """
+        held = self.between_steps
+        return {
+            "model": held + max(self.reading, self.preparing),
+            "batch": held + self.batch,
+            "backward": held + self.batch + self.backward,
+            "step": held + self.in_a_step,
+        }
+
+    def with_step(self, batch: int, backward: int, step: int) -> MemoryForecast:
+        """Return the forecast with what the phases of a step were measured to add to what is there between steps."""
+        return replace(self, batch=batch, backward=max(0, backward - batch), step=step)
 
 
 def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
-    """Return the bytes of a run of ``plan`` over ``rows`` rows.
-
-    A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps: that many rows are counted.
-    """
+    """Return the bytes of a run of ``plan`` over ``rows`` rows, with the largest batch that is to be expected."""
     architecture = plan.architecture
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
-    drawn = min(rows, plan.batch + 6 * int(plan.batch**0.5) + 1)
+    drawn = most_drawn(rows, plan.batch)
     chunk = min(plan.physical_batch, drawn, architecture.rows_at_once())
     slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
     row = _FLOAT * architecture.prepared_width(inputs) + _INDEX
@@ -96,6 +120,14 @@ def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
     )
 
 
+def most_drawn(rows: int, batch: int) -> int:
+    """Return the rows of the largest batch that is to be expected.
+
+    A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps.
+    """
+    return min(rows, batch + 6 * int(batch**0.5) + 1)
+
+
 class MemoryWatch:
     """Measures what a run takes above what the process had before: resident memory, or the GPU's allocator.
 
@@ -104,33 +136,112 @@ class MemoryWatch:
         before: bytes in use when it was made.
         peak: the most bytes seen so far, above ``before``.
         now: the bytes at the last look, above ``before``.
+        phase: the phase of the run that goes on.
+        peaks: the most bytes seen in each phase, above ``before``. On the processor what a step took stays with the
+            process, so that of a batch the first one counts.
     """
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.now = self.peak = 0
-        self._read: Callable[[], int] = _resident() if device == "cpu" else _allocated()
+        self.phase = PHASES[0]
+        self.peaks = dict.fromkeys(PHASES, 0)
+        self._kept = False
+        self._forget: Callable[[], None] | None = None
+        if device == "cpu":
+            self._read = _resident()
+        else:
+            self._read, self._forget = _allocated()
         self.before = self._read()
+        self._highest = _highest() if device == "cpu" else 0
+
+    def look_back(self) -> None:
+        """Count what was in use between two looks to this phase, where the system knows: the process's own record."""
+        self.look()
+        highest = _highest() if self.device == "cpu" else 0
+        if highest > self._highest:  # else the record is older than this run, or nobody keeps one
+            self._highest = highest
+            self.peak = max(self.peak, highest - self.before)
+            self.peaks[self.phase] = max(self.peaks[self.phase], highest - self.before)
 
     def look(self) -> None:
         """Read the present figure; cheap enough for every step."""
         self.now = max(0, self._read() - self.before)
         self.peak = max(self.peak, self.now)
+        if not (self._kept and self.phase == "batch"):
+            self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
+
+    def begin_anew(self) -> None:
+        """Forget what the phases took, though not the whole: what was measured was no step of the run."""
+        if self.device == "cpu":
+            _give_back()
+        self.look()
+        self.phase, self.peaks, self._kept = PHASES[0], dict.fromkeys(PHASES, 0), False
+
+    def enter(self, phase: str, *, look: bool = True) -> None:
+        """Begin ``phase``; unless ``look`` is false, the former one ends with a look.
+
+        The allocator of a GPU keeps the most that was in use since it was told to forget; a phase that nobody looked
+        at is counted with the next one that is.
+        """
+        if look:
+            self.look()
+            if self._forget is not None:
+                self._forget()
+        self.phase = phase
+        self._kept = self._kept or (phase == "backward" and self.device == "cpu")
 
 
 def _resident() -> Callable[[], int]:
-    import psutil
+    """Return what reads the resident memory: a file that stays open, as a look at every step must cost nothing."""
+    if not sys.platform.startswith("linux"):
+        import psutil
 
-    process = psutil.Process()
-    return lambda: int(process.memory_info().rss)
+        process = psutil.Process()
+        return lambda: int(process.memory_info().rss)
+    held, page = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC), os.sysconf("SC_PAGE_SIZE")
+
+    def read() -> int:
+        return int(os.pread(held, 128, 0).split()[1]) * page
+
+    weakref.finalize(read, os.close, held)
+    return read
 
 
-def _allocated() -> Callable[[], int]:
+def _give_back() -> None:
+    """Give the system back what was freed, where the C library can."""
+    if sys.platform.startswith("linux"):
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+def _highest() -> int:
+    """Return the most resident memory that this process ever had; 0 where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    words = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").split()
+    return 1024 * int(words[words.index("VmHWM:") + 1]) if "VmHWM:" in words else 0
+
+
+def _allocated() -> tuple[Callable[[], int], Callable[[], None]]:
     import torch
 
     torch.cuda.reset_peak_memory_stats()
     # The allocator keeps the peak itself, between two looks as well.
-    return lambda: int(torch.cuda.max_memory_allocated())
+    return lambda: int(torch.cuda.max_memory_allocated()), torch.cuda.reset_peak_memory_stats
+
+
+def available(device: str) -> int:
+    """Return the bytes that the system, or the GPU, can still give."""
+    if device == "cpu":
+        import psutil
+
+        return int(psutil.virtual_memory().available)
+    import torch
+
+    free, _ = torch.cuda.mem_get_info()
+    return int(free) + int(torch.cuda.memory_reserved() - torch.cuda.memory_allocated())
 
 
 def out_of_memory(error: BaseException) -> bool:

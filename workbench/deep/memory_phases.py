@@ -25,6 +25,12 @@ _ROUND = 2 * 2**20
 """Of PyTorch's allocator on a GPU: tensors up to 1 MiB share segments of 2, those up to 10 MiB segments of 20, and
 larger ones take whole multiples of 2 MiB."""
 
+_OUTGROWN = (
+    (_MIDDLE, "10 MiB and takes memory of its own"),
+    (_SMALL, "1 MiB and takes a segment of 20 MiB in place of one of 2"),
+)
+"""What a tensor outgrows at a size, the largest first."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -123,6 +129,18 @@ def largest_batch(setting: Setting, fit: int, device: str = "cpu") -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def crossed_pool(fewer: Setting, more: Setting) -> str | None:
+    """Return, in words, what the largest tensor outgrows on a GPU from one batch to another; ``None`` for nothing."""
+    found: tuple[int, str] | None = None
+    before, after = tensors(fewer, "cuda"), tensors(more, "cuda")
+    for name in PHASES:
+        for small, large in zip(before[name], after[name], strict=True):
+            told = next((words for size, words in _OUTGROWN if small <= size < large), None)
+            if told is not None and (found is None or large > found[0]):
+                found = large, f"a tensor of the phase {name} outgrows {told}"
+    return None if found is None else found[1]
 
 
 def _with_batch(setting: Setting, rows: int) -> Setting:

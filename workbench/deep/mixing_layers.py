@@ -43,7 +43,7 @@ def converted(network: nn.Module) -> nn.Module:
 
 
 def require_rows_for_themselves(network: nn.Module, inputs: Tensor) -> None:
-    """Try ``network`` on generated rows, in the mode in which it stands, which must be the mode that trains.
+    """Check on generated rows that ``network`` treats each row alone; set it to its training mode first.
 
     Raises:
         ParameterError: the output of a row changes with the other rows, or with what passed the network before.

@@ -10,16 +10,17 @@ import torch
 from torch import Tensor
 
 from workbench.deep.clipping import StepSums
-from workbench.deep.memory import MemoryWatch
+from workbench.deep.memory import MemoryForecast, MemoryWatch
+from workbench.deep.memory_phases import PHASES
 from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
-from workbench.signals.events import Budget, Emit, Memory, Metric, Progress, Spread
+from workbench.signals.events import Budget, Emit, Memory, Metric, PhaseMemory, Progress, Spread
 
 REPORTS = 200
 """Most rows of the metrics table, evenly over the run."""
 
 MEASURED = 10 * REPORTS
-"""Steps whose loss and accuracy are computed, about: more would only cost time."""
+"""About how many steps compute loss and accuracy: more would only cost time."""
 
 NORM_EDGES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Edges of the histogram of gradient norms, in units of the clipping norm."""
@@ -45,18 +46,31 @@ class Record:
 
 @dataclass(eq=False)
 class RunReport:
-    """Says how a run goes, and keeps its metrics."""
+    """Says how a run goes, and keeps its metrics.
+
+    Attributes:
+        schedule: of the run.
+        whole: its cost.
+        emit: hears of it.
+        watch: measures its memory.
+        forecast: what was predicted of its memory before it began.
+        corrected: the same with what a step on made-up rows took.
+        first_step: the measured peak when the first step was done; ``None`` before that.
+    """
 
     schedule: Schedule
     whole: Cost
     emit: Emit
     watch: MemoryWatch
-    predicted: int
+    forecast: MemoryForecast
+    corrected: MemoryForecast
+    first_step: int | None = None
     _records: list[Record] = field(default_factory=list)
     _rows: int = 0
     _loss: float = 0.0
     _correct: int = 0
     _told: float = 0.0
+    _steps: int = 0
     _norms: list[Tensor] = field(default_factory=list)
 
     def hear_norms(self, squares: Tensor) -> None:
@@ -72,8 +86,25 @@ class RunReport:
         """Begin with what an earlier part of the run has recorded."""
         self._records = list(former)
 
+    @property
+    def predicted(self) -> int:
+        """The peak that is to be expected, as far as is known by now."""
+        return max(self.corrected.peak, self.first_step or 0)
+
+    def enter(self, phase: str) -> None:
+        """Take note of the next phase of a step; it is measured, and told of, no more often than an eye can follow."""
+        due = time.monotonic() - self._told >= _BETWEEN
+        self.watch.enter(phase, look=due or self._steps < _ALWAYS)
+        if due:
+            self._told = time.monotonic()
+            self._tell_memory()
+
     def after(self, step: int, sums: StepSums, epsilon: float) -> None:
         """Take note of a step."""
+        self._steps += 1
+        if self.first_step is None:
+            self.watch.look()
+            self.first_step = self.watch.peak
         self._rows, self._loss, self._correct = (
             self._rows + sums.rows,
             self._loss + sums.loss,
@@ -95,9 +126,24 @@ class RunReport:
         self.emit(Progress(step, steps, "training steps"))
         cap = self.schedule.cap or self.whole.epsilon
         self.emit(Budget(epsilon, float(self.whole.delta), float(cap), step, steps))
-        before = self.watch.before
-        now, peak, predicted = (before + size for size in (self.watch.now, self.watch.peak, self.predicted))
-        self.emit(Memory(now, peak, predicted, device=self.watch.device, before=before))
+        self._tell_memory()
+
+    def _tell_memory(self) -> None:
+        watch, expected = self.watch, self.corrected.phases()
+        now, peak, predicted = (watch.before + size for size in (watch.now, watch.peak, self.predicted))
+        self.emit(
+            Memory(
+                now,
+                peak,
+                predicted,
+                device=watch.device,
+                before=watch.before,
+                phases=tuple(PhaseMemory(name, expected[name], watch.peaks[name]) for name in PHASES),
+                phase=watch.phase,
+                forecast=self.forecast.peak,
+                first_step=self.first_step,
+            )
+        )
 
     def _record(self, step: int, epsilon: float) -> None:
         loss = accuracy = None

@@ -55,7 +55,15 @@ class HalvingClippedSum:
                 if not out_of_memory(error) or fewer < 1:
                     raise
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
-            self.physical_batch = fewer
-            self._engine = self._make(fewer)
-            told = f"memory was short: {fewer:,} rows at once from now on; the result and its cost are the same"
-            self._emit(Notice("warning", told))
+            self.lower(fewer, "memory was short")
+
+    def renew(self) -> None:
+        """Give back the memory that the engine keeps, by making it anew."""
+        self._engine = self._make(self.physical_batch)
+
+    def lower(self, rows: int, why: str) -> None:
+        """Hold at most ``rows`` rows at once from now on, and say ``why``."""
+        self.physical_batch = rows
+        self.renew()
+        told = f"{why}: {rows:,} rows at once from now on; the result and its cost are the same"
+        self._emit(Notice("warning", told))

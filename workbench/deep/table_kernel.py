@@ -26,7 +26,7 @@ _TANH_BACKWARD = torch.ops.aten.tanh_backward.grad_input
 
 
 def fits(network: nn.Module) -> bool:
-    """Return whether ``network`` is linear layers with bias, with one activation between any two."""
+    """Return whether ``network`` is linear layers with bias, with one activation between each two."""
     if type(network) is not nn.Sequential or len(network) % 2 == 0:
         return False
     return all(

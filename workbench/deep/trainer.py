@@ -25,6 +25,7 @@ from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.deep.preparation import prepared_rows
+from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.updates import UPDATES, Update
@@ -34,6 +35,10 @@ from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
+
+
+def unheard(phase: str) -> None:
+    """Take no note of a phase."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +57,7 @@ class Training:
         records: the private metrics.
         peak_memory_bytes: measured, above the start.
         predicted_peak_bytes: predicted.
+        corrected_peak_bytes: the same, corrected by what a step on made-up rows and the first step of the run took.
         seconds: of the steps, without reading and accounting.
         device: where it ran.
         releasable: whether all its randomness was cryptographic.
@@ -68,6 +74,7 @@ class Training:
     records: tuple[Record, ...]
     peak_memory_bytes: int
     predicted_peak_bytes: int
+    corrected_peak_bytes: int
     seconds: float
     device: str
     releasable: bool
@@ -81,23 +88,43 @@ class PrivateStep:
     clipped_sum: ClippedSum
     noise: GaussianNoise
     batch: int
+    enter: Callable[[str], None] = unheard
 
     @classmethod
     def of(
-        cls, schedule: Schedule, clipped_sum: Callable[[float], ClippedSum], coins: Entropy, noise: Entropy
+        cls,
+        schedule: Schedule,
+        clipped_sum: Callable[[float], ClippedSum],
+        coins: Entropy,
+        noise: Entropy,
+        enter: Callable[[str], None] = unheard,
     ) -> PrivateStep:
-        """Make the parts of ``schedule``; ``clipped_sum`` makes the engine for a clipping norm."""
+        """Make the parts of ``schedule``.
+
+        Args:
+            schedule: of the run.
+            clipped_sum: makes the engine for a clipping norm.
+            coins: entropy of the sampler.
+            noise: entropy of the noise.
+            enter: hears the name of each phase of a step as it begins.
+        """
         return cls(
             sampler=PoissonSampler(schedule.rows, schedule.event.sample_rate, coins),
             clipped_sum=clipped_sum(schedule.clip),
             noise=GaussianNoise(schedule.noise_scale, noise),
             batch=schedule.batch,
+            enter=enter,
         )
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
         """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        self.enter("batch")
         drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        sums = self.clipped_sum(inputs.index_select(0, drawn), targets.index_select(0, drawn), measure=measure)
+        rows = inputs.index_select(0, drawn), targets.index_select(0, drawn)
+        self.enter("backward")
+        sums = self.clipped_sum(*rows, measure=measure)
+        del rows  # the noise may have their room
+        self.enter("step")
         # The numbers are used once, so the sum may be added to them in place.
         noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
         return noise.add_(sums.total).div_(self.batch), sums
@@ -145,14 +172,15 @@ def train(
         BudgetRefusedError: the cap does not allow the run, or not its first step.
         InputError: a value does not fit its column, or the device is not there.
         CancelledError: ``cancel`` was set.
-        WorkbenchError: there is not enough memory; the sentence names what to change.
+        WorkbenchError: there is not enough memory, for a step on made-up rows before the charge or for one of the run;
+            the sentence names what to change.
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
     device = _device(plan.device, emit)
     features = data.features
     architecture = plan.architecture
-    predicted = predict(plan, features, data.rows).peak
+    forecast = predict(plan, features, data.rows)
     with _one_thread():
         _warm_up(architecture, features, plan, device)
         coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
@@ -166,7 +194,15 @@ def train(
         halving = HalvingClippedSum(
             lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
         )
-        mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise)
+        try:
+            corrected = probed(schedule, architecture, features, halving, watch, forecast)
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            raise _too_large(plan, data.rows, 1) from None  # nothing was charged
+        report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+        report.enter("model")
+        mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise, report.enter)
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
         begun = 0 if keep is None else keep.counted
@@ -177,8 +213,7 @@ def train(
             inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
             targets = torch.from_numpy(classes).to(device)
             del rows
-            watch.look()
-            report = RunReport(schedule, whole, emit, watch, predicted)
+            watch.look_back()
             every = max(1, schedule.steps // MEASURED)
             started = clock()
             if former is not None:
@@ -246,7 +281,8 @@ def train(
         cost=schedule.cost(begun),
         records=records,
         peak_memory_bytes=watch.peak,
-        predicted_peak_bytes=predicted,
+        predicted_peak_bytes=forecast.peak,
+        corrected_peak_bytes=report.predicted,
         seconds=seconds,
         device=device,
         releasable=mechanism.sampler.releasable and mechanism.noise.releasable,

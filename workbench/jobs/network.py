@@ -48,6 +48,25 @@ class NetworkTask:
     test: Table | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ExpectationTask:
+    """What accuracy is expected of; no private row is in it.
+
+    Attributes:
+        plan: what is to be done.
+        features: the public map from rows to inputs.
+        rows: the public number of rows.
+        rows_per_person: maximum rows per person.
+        public: public rows to train on; ``None`` for rows that are made up from ``features``.
+    """
+
+    plan: DpSgdPlan
+    features: Features
+    rows: int
+    rows_per_person: int = 1
+    public: Table | None = None
+
+
 @dataclass(frozen=True)
 class NetworkOutcome:
     """The result of a training run, without the weights, which are in the folder.
@@ -102,6 +121,31 @@ def study_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tupl
     data = TableData(task.features, table)
     stages = where_it_went(task.plan, data, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel)
     return tuple((stage.name, stage.accuracy, stage.measured) for stage in stages)
+
+
+def expect_accuracy(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
+    """Train ``task`` on made-up or public rows in a process of its own; nothing is read, charged or released.
+
+    Returns:
+        what was found in a few words, and then in sentences.
+
+    Raises:
+        WorkbenchError: as :func:`workbench.deep.expected_accuracy.expected_accuracy`, or its process died.
+        MemoryError: there was not enough memory.
+    """
+    return apart(expect_here, task, emit, cancel)
+
+
+def expect_here(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple[str, ...]:
+    """Do the simulation of ``task`` in this process."""
+    from workbench.deep.expected_accuracy import expected_accuracy
+    from workbench.studies.expected_accuracy import in_brief, in_sentences, made_up_rows, public_rows
+
+    public = made_up_rows(task.features) if task.public is None else public_rows(task.features, task.public)
+    found = expected_accuracy(
+        task.plan, task.features, public, task.rows, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel
+    )
+    return in_brief(found), *in_sentences(found)
 
 
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:

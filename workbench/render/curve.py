@@ -179,11 +179,12 @@ def _extent(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _surroundings(figure: CurveFigure) -> Surroundings:
+    digits = figure.decimals
     ends = [
-        EndLabel(series.name, f"{series.mean[-1]:.3f}", STYLES[series.style], series.mean[-1], series.x[-1])
+        EndLabel(series.name, f"{series.mean[-1]:.{digits}f}", STYLES[series.style], series.mean[-1], series.x[-1])
         for series in figure.series
     ]
-    levels = [EndLabel(b.name, f"{b.value:.3f}", STYLES[b.style], b.value) for b in figure.baselines]
+    levels = [EndLabel(b.name, f"{b.value:.{digits}f}", STYLES[b.style], b.value) for b in figure.baselines]
     return Surroundings(
         title=figure.title,
         subtitle=figure.subtitle,

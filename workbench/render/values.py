@@ -106,6 +106,7 @@ class CurveFigure:
         badge: the provenance, top right; empty for public figures.
         span: ends of the horizontal axis if wider than the points, for a figure that is still being filled.
         against: the parameter that the horizontal axis has in place of ε; empty where it is ε.
+        decimals: digits behind the point of the values that are written out.
     """
 
     title: str
@@ -117,6 +118,7 @@ class CurveFigure:
     badge: str = PRIVATE_BADGE
     span: tuple[float, float] | None = None
     against: str = ""
+    decimals: int = 3
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn."""

@@ -56,10 +56,31 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseMemory:
+    """The memory of one phase of a training, in bytes of the training alone.
+
+    Attributes:
+        name: of the phase.
+        predicted: the most that it should have in use.
+        peak: the most that it had so far; 0 before it began.
+    """
+
+    name: str
+    predicted: int
+    peak: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Bytes in use by the process or the GPU. ``predicted`` and ``limit`` are ``None`` where unknown.
 
     ``before`` is what was in use when the reporting job began; its own use is the difference.
+
+    Attributes:
+        phases: of a training, in their order; bytes of the training alone.
+        phase: the one that goes on.
+        forecast: of a training, what was predicted before it began, in bytes of the training alone.
+        first_step: its measured peak when the first step was done, likewise; ``None`` before that.
     """
 
     now: int
@@ -68,6 +89,10 @@ class Memory:
     limit: int | None = None
     device: str = "cpu"
     before: int = 0
+    phases: tuple[PhaseMemory, ...] = ()
+    phase: str = ""
+    forecast: int | None = None
+    first_step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

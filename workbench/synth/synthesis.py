@@ -117,7 +117,7 @@ def fitted_model(
     on_round: Callable[[int], None] = lambda done: None,
     rounds: int | None = None,
 ) -> Drawable:
-    """Return the fitted model: a tree, or cliques where pairs close circles or something cannot occur.
+    """Return the fitted model: a tree, or cliques if the measured pairs form a cycle or some rows are impossible.
 
     Args:
         setting: the public facts.

@@ -52,7 +52,7 @@ class ImageShape:
         return cls(*sides)
 
     def __str__(self) -> str:
-        """Return it as a person reads it: ``28 × 28 grey``."""
+        """Return the shape in words: ``28 × 28 grey``."""
         return f"{self.height} × {self.width} {'grey' if self.channels == 1 else 'colour'}"
 
 
@@ -68,11 +68,19 @@ class ImageSet(Table):
         images: the pixels.
         classes: the public names of the classes.
         taken: public facts that nobody declared and that were taken from the files, in words; often empty.
+        files: names of the files of images without classes, which are to be predicted for; private.
     """
 
     images: Images = field(default_factory=lambda: np.empty((0, 1, 1, 1), np.uint8))
     classes: tuple[str, ...] = ()
     taken: str = ""
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def unlabelled(cls, images: Images, source: str, files: Sequence[str]) -> Self:
+        """Return images without classes: nothing can be learned from them, and no ledger knows them."""
+        frame = pl.DataFrame({IMAGE: [mark(image)[0] for image in images]}, schema={IMAGE: pl.String})
+        return cls(frame, source, images=images, files=tuple(files))
 
     @classmethod
     def of(
@@ -110,6 +118,11 @@ class ImageSet(Table):
         halves = {name: [both[k] for both in told] for k, name in enumerate((IMAGE, _REST))}
         frame = pl.DataFrame({**halves, CLASS: names}, schema=dict.fromkeys((IMAGE, _REST, CLASS), pl.String))
         return cls(frame, source, images=images, classes=tuple(classes), taken=taken)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether each image has a class."""
+        return CLASS in self.frame.columns
 
     @property
     def shape(self) -> ImageShape:

@@ -14,6 +14,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
 ENDINGS = (*idx.ENDINGS, *cifar.ENDINGS, *arrays.ENDINGS, class_folders.ENDING)
+PACKED_OR_PICTURES = (*ENDINGS, *class_folders.PICTURES)
+"""How the files end that a set of images is read from."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -109,7 +109,7 @@ class VggHead(Network):
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return the features, the hidden units and the classes."""
-        return (self.prepared_width(inputs), HIDDEN, classes)
+        return (self.prepared_width(inputs), *self.hidden, classes)
 
     def preparing(self) -> int:
         """Return the bytes of the frozen weights and of what a convolution reads and writes, twice over."""
@@ -140,7 +140,8 @@ class VggHead(Network):
         from torch import nn
 
         with torch.device("meta"):
-            head = nn.Sequential(nn.Linear(self.prepared_width(inputs), HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, classes))
+            features, hidden = self.prepared_width(inputs), self.hidden[0]
+            head = nn.Sequential(nn.Linear(features, hidden), nn.Tanh(), nn.Linear(hidden, classes))
         return begun(head)
 
     def _reduced(self, shape: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QSize
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from workbench.gui.gauges.memory_phases import PhaseBars
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.bar import Bar, Part
@@ -77,6 +78,7 @@ class MemoryGauge(Card):
         self._bar = Bar(session, "memory_bar")
         self._trace = Trace(session)
         self._facts = Facts()
+        self.phases = PhaseBars(session)
         self._device = "cpu"
         self._predicted: int | None = None
         self._limit: int | None = None
@@ -86,7 +88,7 @@ class MemoryGauge(Card):
             self._facts.hide_line(key)
         head = QWidget()
         head.setLayout(row(self._figure, label("now", "muted"), None))
-        for part in (self._caption, head, self._bar, self._facts, self._trace):
+        for part in (self._caption, head, self._bar, self._facts, self.phases, self._trace):
             self.body.addWidget(part)
         jobs.memory.connect(self.show_sample)
         jobs.idle.connect(self._back_to_process)
@@ -101,6 +103,8 @@ class MemoryGauge(Card):
         self._predicted = sample.predicted or self._predicted
         self._limit = sample.limit or self._limit
         self._peak = max(self._peak, sample.peak)
+        if sample.phases:  # of a training; the window's own samples have none
+            self.phases.show_phases(sample.phases, sample.phase)
         self._caption.setText("MEMORY" if self._device == "cpu" else f"MEMORY OF {self._device.upper()}")
         self._figure.setText(memory(sample.now))
         self._facts.show_line("peak", "peak", memory(self._peak))
@@ -122,6 +126,7 @@ class MemoryGauge(Card):
         self._trace.clear()
 
     def _back_to_process(self) -> None:
+        self.phases.show_phases((), "")
         if self._device != "cpu":
             self._begin("cpu")
         if self._predicted is not None:

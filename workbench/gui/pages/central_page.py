@@ -142,7 +142,7 @@ class CentralPage(PageFrame):
         suggest(self.session, self.jobs, self._target, what.ending, what.suffix)
 
     def _show_release(self, *, ready: bool) -> None:
-        """Show Release, or the button that leads on where just this has been released."""
+        """Enable Release where it can be paid for; offer the next page once these settings are released."""
         running = self._flow.job is not None
         done = self._done
         short = certainly_refused(self.session, *self._cost) if ready and self._cost is not None else ""

@@ -100,22 +100,25 @@ class RunPage(PageFrame):
             former.pause()  # where it can go on later, nothing of it is lost
             former.cancel()
 
-    def show_buttons(self, missing: str, *, ready: bool, done: bool) -> None:
+    def show_buttons(self, missing: str, *, ready: bool, done: bool, way: bool = False) -> None:
         """Show the button to run, to stop, or to go where something is missing; where all is done, those that lead on.
 
         Args:
             missing: what stands in the way; empty where nothing does.
             ready: whether it can be run.
             done: whether just this has been run.
+            way: whether the first other way leads on better than the usual one, and is highlighted in its place.
         """
         pressed = (self._run_button, self._cancel_button, *self._ways, self._onward)
         had_keys = self.has_keys(*pressed)
         stopping = self._handle is not None and self._handle.stopping
         done = done and not missing and not self.running
         assert self._onward is not None
-        for way in (*self._ways, self._onward):
-            way.setVisible(done)
-        self.primary = self._onward if done else self._run_button
+        best = self._ways[0] if way else self._onward
+        for leading in (*self._ways, self._onward):
+            leading.setVisible(done)
+            look(leading, "primary" if leading is best else "")
+        self.primary = best if done else self._run_button
         look(self._run_button, "" if done else "primary")
         self._run_button.setVisible(not self.running)
         self._run_button.setText(TO_DATA if missing else f"{self._verb} again" if done else self._verb)

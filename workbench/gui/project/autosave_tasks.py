@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.gui.project.project_tasks import SUFFIX, Saved, holds_values, open_as, project_of, project_raw
+from workbench.gui.project.project_file import SUFFIX, ProjectFile, holds_values, project_of, project_raw
+from workbench.gui.project.project_tasks import Missing, Saved, open_as
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs import Job
 from workbench.params import InputError
@@ -25,9 +27,14 @@ from workbench.paths import user_data, user_state
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
+if TYPE_CHECKING:
+    from workbench.deep.plan import DpSgdPlan
+
 KEY = "autosave"
 _COMMENT = """Unsaved work of a window of the privacy workbench, kept against a crash.
 It holds no value of the table and is removed when the window is closed."""
+_IMAGES = """Unsaved work of a window of the privacy workbench, kept against a crash.
+It holds no image and no label, and is removed when the window is closed."""
 _FROM_DATA = """Unsaved work of a window of the privacy workbench, kept against a crash.
 It is removed when the window is closed. PRIVATE: what has bounds_origin = "data" was read off the rows."""
 _NAME = re.compile(r"[0-9a-f]{8}-(?P<pid>\d+)-(?P<started>\d+)-[0-9a-f]{8}" + re.escape(SUFFIX))
@@ -93,11 +100,11 @@ def keep_unsaved(
     on_failure: Callable[[BaseException], None],
 ) -> JobHandle:
     """Write the present plan into ``slot``; ``project`` is the file it would be saved into, if any."""
-    opened, plan, turn = session.opened, session.plan, slot.turn()
+    opened, plan, network, turn = session.open_data, session.plan, session.network.plan, slot.turn()
     assert opened is not None
 
     def work(emit: Emit, cancel: CancelToken) -> None:
-        slot.keep(turn, _text(opened, plan.writable(), project, digest))
+        slot.keep(turn, _text(opened, plan.writable(), network, project, digest))
 
     job = Job("Keeping unsaved work", work)
     return jobs.start(job, key=KEY, shown=False, on_result=lambda _: done(), on_failure=on_failure)
@@ -109,12 +116,14 @@ def clear_unsaved(jobs: JobCenter, slot: Slot) -> JobHandle:
     return jobs.start(Job("Keeping nothing", lambda emit, cancel: slot.clear(turn)), key=KEY, shown=False)
 
 
-def _text(opened: OpenTable, plan: DraftPlan, project: Path | None, digest: str) -> str:
+def _text(
+    opened: OpenTable | OpenImages, plan: DraftPlan, network: DpSgdPlan | None, project: Path | None, digest: str
+) -> str:
     from workbench.params.codec import write_toml
 
     raw: dict[str, Any] = {} if project is None else {"saved_as": str(project), "saved_digest": digest}
-    comment = _FROM_DATA if holds_values(plan) else _COMMENT
-    return write_toml(raw | project_raw(opened, plan, _folder()), comment)
+    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
+    return write_toml(raw | project_raw(opened, plan, _folder(), network), comment)
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,7 @@ class Unsaved:
         raw: the project as the file says it.
         project: the file it was to be saved into, ``None`` where it had none.
         digest: that file's digest when it was last read or written.
-        title: what a person calls the table.
+        title: what a person calls the table or the images.
         time: when it was last changed, in local time.
     """
 
@@ -166,7 +175,7 @@ def claim() -> Unsaved | None:
             continue
         try:
             raw = read_toml(mine, "unsaved work")
-            title = Path(str(raw["table"])).name.removeprefix("sample:")
+            title = Path(str(raw.get("images") or raw["table"])).name.removeprefix("sample:")
         except (InputError, KeyError) as error:
             mine = mine.replace(mine.with_suffix(".damaged"))
             raise InputError("the unsaved work of an earlier window is damaged", str(mine), "plan anew") from error
@@ -176,9 +185,13 @@ def claim() -> Unsaved | None:
     return None
 
 
-def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None]) -> None:
-    """Open the table and the plan of ``found``; where that fails the window tells why, and nothing is lost."""
-    open_as(session, jobs, found.title, lambda: (project_of(dict(found.raw), found.file), found.digest), done)
+def restore(session: Session, jobs: JobCenter, found: Unsaved, done: Callable[[Saved], None], missing: Missing) -> None:
+    """Open what ``found`` was of, and its plan; where that fails the window tells why, and nothing is lost."""
+
+    def read() -> tuple[ProjectFile, str]:
+        return project_of(dict(found.raw), found.file), found.digest
+
+    open_as(session, jobs, found.title, read, done, missing)
 
 
 def drop(found: Unsaved) -> None:

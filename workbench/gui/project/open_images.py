@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.gui.project.source_stamp import require_unchanged, stamp_of
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -32,16 +34,28 @@ def open_images(session: Session, jobs: JobCenter, source: str, options: ImageOp
 
 def load_images(source: str, options: ImageOptions | None, emit: Emit, cancel: CancelToken) -> OpenImages:
     """Return the images; runs in a worker."""
+    from workbench.data.images.overview import overview
     from workbench.data.images.read import ImageOptions, of_class_folders, read_images
 
-    declared = options or ImageOptions()
+    declared, stamp = options or ImageOptions(), stamp_of(source)
     images = read_images(source, declared, emit=emit, cancel=cancel)
-    cancel.check()
-    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source))
+    require_unchanged(source, stamp)
+    seen = overview(images, cancel.check)
+    return OpenImages(images, source, declared, Path(source).is_dir(), of_class_folders(source), stamp, seen)
 
 
 def take_images(session: Session, jobs: JobCenter, opened: OpenImages) -> None:
-    """Show the images that were read."""
-    session.open(opened, DraftPlan())
+    """Show the images that were read; what was planned stays where the same ones were read again."""
+    same = session.images is not None and session.images.source == opened.source
+    session.open(opened, session.plan if same else DraftPlan(), session.network.plan if same else None)
     session.tell("info", f"Opened {opened.title}: {opened.told}.")
     read_account(session, jobs)
+
+
+def look_for_changes(jobs: JobCenter, opened: OpenImages, show: Callable[[bool], None]) -> None:
+    """Find out whether the files of ``opened`` are still as they were read; ``show`` gets whether they differ."""
+
+    def work(emit: Emit, cancel: CancelToken) -> bool:
+        return opened.stamp is not None and stamp_of(opened.source) != opened.stamp
+
+    jobs.start(Job("Looking for changes", work), key="image changes", shown=False, on_result=show)

@@ -71,11 +71,12 @@ def open_table(
     def again() -> None:
         open_table(session, jobs, source, options, replace_invalid=replace_invalid)
 
-    former = session.opened
+    former = session.open_data
     same = former is not None and former.source == source
     if not same and not session.may_leave(again):
         return None
     kept = session.plan if same else None
+    declared = former.options if same and isinstance(former, OpenImages) else None
 
     def apply(result: tuple[OpenTable, DraftPlan] | OpenImages) -> None:
         if isinstance(result, OpenImages):
@@ -91,7 +92,7 @@ def open_table(
 
     def work(emit: Emit, cancel: CancelToken) -> tuple[OpenTable, DraftPlan] | OpenImages:
         if _holds_images(source):
-            return load_images(source, None, emit, cancel)
+            return load_images(source, declared, emit, cancel)
         return load(source, options, kept, emit, cancel, replace_invalid=replace_invalid)
 
     job = Job("Opening", work, about=name)

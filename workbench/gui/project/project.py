@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from workbench.gui.project.project_tasks import SUFFIX, Saved, open_project, save_project
-from workbench.gui.session.draft import DraftPlan
+from workbench.gui.project.project_file import SUFFIX, Planned
+from workbench.gui.project.project_tasks import Saved, SourceMissingError, open_as, open_project, save_project
 from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.gui.widgets.dialogs import PROJECTS, ask_for_project, ask_where_to_save, choose
 
@@ -25,27 +27,33 @@ class Project(QObject):
     Signals:
         changed: the path or :attr:`unsaved` may differ.
         kept: (path) the project was saved into or opened from that file.
+        missing: (SourceMissingError, path) what the project in that file was made of is not there any more.
     """
 
     changed = Signal()
     kept = Signal(str)
+    missing = Signal(object, object)
 
     def __init__(self, session: Session, jobs: JobCenter, window: QWidget) -> None:
         super().__init__(window)
         self.path: Path | None = None
         self._session, self._jobs, self._window = session, jobs, window
         self._source = ""
-        self._saved: DraftPlan | None = session.plan
+        self._saved: Planned | None = self._planned()
         self._digest = ""
         self._next: Callable[[], object] | None = None
         session.table_changed.connect(self._table_changed)
         session.plan_changed.connect(self.changed)
+        session.network.changed.connect(self.changed)
         session.may_leave = self.may_leave
 
     @property
     def unsaved(self) -> bool:
-        """Whether the plan differs from the file, or from what opening the table gave."""
-        return self._session.opened is not None and self._session.plan != self._saved
+        """Whether what is planned differs from the file, or from what opening the table or the images gave."""
+        return self._session.open_data is not None and self._planned() != self._saved
+
+    def _planned(self) -> Planned:
+        return Planned.of(self._session.open_data, self._session.plan, self._session.network.plan)
 
     def save(self, then: Callable[[], object] | None = None) -> None:
         """Save into the project's file, asking for one where it has none; ``then`` follows a save that succeeded."""
@@ -56,9 +64,9 @@ class Project(QObject):
 
     def save_as(self, then: Callable[[], object] | None = None) -> None:
         """Ask for a file and save into it."""
-        opened = self._session.opened
+        opened = self._session.open_data
         if opened is None:
-            self._session.tell("info", "There is nothing to save yet: open a table first.")
+            self._session.tell("info", "There is nothing to save yet: open a table or images first.")
             return
         folder = Path.home() if opened.is_sample else Path(opened.source).absolute().parent
         suggested = self.path or folder / f"{Path(opened.title).stem}{SUFFIX}"
@@ -75,7 +83,25 @@ class Project(QObject):
     def open(self, path: Path) -> None:
         """Open the project in ``path``, unless the person wants to keep what is not saved."""
         if self.may_leave(lambda: self.open(path)):
-            open_project(self._session, self._jobs, path, lambda saved: self._keep(path, saved))
+            gone = partial(self._gone, path)
+            open_project(self._session, self._jobs, path, lambda saved: self._keep(path, saved), gone)
+
+    def find(self, gone: SourceMissingError, path: Path | None, source: str) -> None:
+        """Open a project whose table or images are in ``source`` by now; its file is to be saved anew."""
+
+        def done(saved: Saved) -> None:
+            self.restored(path, saved.digest)
+            if path is not None:
+                self.kept.emit(str(path))
+
+        project = dataclasses.replace(gone.project, source=source)
+        name = Path(source).name if path is None else path.name
+        if self.may_leave(lambda: self.find(gone, path, source)):
+            again = partial(self._gone, path)
+            open_as(self._session, self._jobs, name, lambda: (project, gone.digest), done, again)
+
+    def _gone(self, path: Path | None, gone: SourceMissingError) -> None:
+        self.missing.emit(gone, path)
 
     def may_leave(self, then: Callable[[], object]) -> bool:
         """Ask about unsaved work, where there is any; return whether to go on at once.
@@ -85,7 +111,7 @@ class Project(QObject):
         self._next = then
         if not self.unsaved:
             return True
-        opened = self._session.opened
+        opened = self._session.open_data
         assert opened is not None
         answer = choose(
             self._window,
@@ -110,7 +136,7 @@ class Project(QObject):
 
     def _save_into(self, path: Path, then: Callable[[], object] | None) -> None:
         def done(saved: Saved) -> None:
-            if self._session.opened is saved.opened:
+            if self._session.open_data is saved.opened:
                 self._keep(path, saved)
             if then is not None:  # whatever was opened meanwhile: it asks again, where there is work to lose
                 then()
@@ -121,7 +147,7 @@ class Project(QObject):
 
     def _ask_to_replace(self, path: Path, then: Callable[[], object] | None) -> None:
         """Ask what to do about a file that somebody else has changed since it was read."""
-        opened = self._session.opened
+        opened = self._session.open_data
         answer = choose(
             self._window,
             "Replace the changed file?",
@@ -137,24 +163,24 @@ class Project(QObject):
         elif answer == "as":
             self.save_as(then)
 
-    def _still(self, opened: OpenTable | None) -> bool:
+    def _still(self, opened: OpenTable | OpenImages | None) -> bool:
         """Return whether ``opened``, which a question was about, is still open; say so where it is not."""
-        if self._session.opened is opened:
+        if self._session.open_data is opened:
             return True
         self._session.tell("warning", "Another table was opened while the question stood: nothing was saved.")
         return False
 
     def _keep(self, path: Path, saved: Saved) -> None:
-        self.path, self._saved, self._digest = path, saved.plan, saved.digest
+        self.path, self._saved, self._digest = path, saved.planned, saved.digest
         self.kept.emit(str(path))
         self.changed.emit()
 
     def _table_changed(self) -> None:
         """Begin anew with another table; the same one, read again in another way, stays in its project."""
-        opened = self._session.opened
+        opened = self._session.open_data
         source = opened.source if opened is not None else ""
         if source != self._source or not source:
             self.path, self._digest = None, ""
-            self._saved = self._session.plan
+            self._saved = self._planned()
         self._source = source
         self.changed.emit()

@@ -24,8 +24,8 @@ def reasons(paths: Sequence[str], cancel: CancelToken) -> dict[str, str]:
     out = {}
     for path in paths:
         cancel.check()
-        if not Path(path).is_file():
-            out[path] = "is not there any more" if not Path(path).exists() else "is no file"
+        if not Path(path).exists():
+            out[path] = "is not there any more"
         else:
             out[path] = "" if os.access(path, os.R_OK) else "may not be read"
     return out

@@ -66,7 +66,14 @@ class RestorePanel(QWidget):
     def _ask_and_take(self) -> None:
         if self._found is not None and self._session.may_leave(self._ask_and_take):
             found = self._found
-            restore(self._session, self._jobs, found, lambda saved: self._taken(found, saved))
+            missing = self._project.missing
+            restore(
+                self._session,
+                self._jobs,
+                found,
+                lambda saved: self._taken(found, saved),
+                lambda gone: missing.emit(gone, found.project),
+            )
 
     def _taken(self, found: Unsaved, saved: Saved) -> None:
         self.hide()

@@ -1,7 +1,8 @@
-"""Whether the file that was opened is still as it was read; the table in memory does not follow it."""
+"""Whether what was opened, a file or a folder, is still as it was read; what is in memory does not follow it."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from workbench.gui.session.file_stamp import Stamp
@@ -9,14 +10,27 @@ from workbench.params import InputError
 
 
 def stamp_of(source: str) -> Stamp | None:
-    """Return what tells one version of a file from another; ``None`` of a sample and of a file that is gone."""
+    """Return what tells one version of a file or folder from another; ``None`` of a sample and of what is gone."""
     if source.startswith("sample:"):
         return None
     try:
         found = os.stat(source)
+        if not os.path.isdir(source):
+            return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+        below = [(path, os.stat(os.path.join(source, path))) for path in _images_below(source)]
     except OSError:
         return None
-    return Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
+    told = "".join(f"{path}\0{one.st_size}\0{one.st_mtime_ns}\0" for path, one in below)
+    digest = hashlib.sha256(os.fsencode(told)).digest()
+    return Stamp(found.st_ino, sum(one.st_size for _, one in below), int.from_bytes(digest[:8], "big"))
+
+
+def _images_below(folder: str) -> list[str]:
+    """Return the relative paths of the images in a folder: what else lies there, such as a project, is none of them."""
+    from workbench.data.images.read import PACKED_OR_PICTURES
+
+    found = [os.path.join(inside, name) for inside, _, names in os.walk(folder) for name in names]
+    return sorted(os.path.relpath(path, folder) for path in found if path.lower().endswith(PACKED_OR_PICTURES))
 
 
 def require_unchanged(source: str, before: Stamp | None) -> None:

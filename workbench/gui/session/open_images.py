@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.gui.session.file_stamp import Stamp
+
 if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
+    from workbench.data.images.overview import ClassSeen
     from workbench.data.images.read import ImageOptions
 
 FOR_TABLES = "A set of images is open, and this page is for tables: networks learn from images on the Train page."
@@ -23,6 +26,8 @@ class OpenImages:
         options: what the person declared about them.
         folder: whether the source is a folder.
         resizable: whether it holds class folders, whose images may be resized and made grey.
+        stamp: the version of the file or folder that was read.
+        seen: how many images each class has, and some of them: private.
     """
 
     table: ImageSet
@@ -30,6 +35,8 @@ class OpenImages:
     options: ImageOptions
     folder: bool = False
     resizable: bool = False
+    stamp: Stamp | None = None
+    seen: tuple[ClassSeen, ...] = ()
 
     @property
     def title(self) -> str:

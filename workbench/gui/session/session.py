@@ -18,6 +18,7 @@ from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.draft_edits import in_step
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.file_stamp import Stamp
+from workbench.gui.session.network_draft import NetworkDraft
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.recent_files import RecentFiles
 from workbench.gui.session.undo import PlanEdit
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # these load polars, which the first paint does not wait for
     from workbench.data.columns.profile import ColumnProfile
     from workbench.data.csv.options import ReadOptions
     from workbench.data.table import Table
+    from workbench.deep.plan import DpSgdPlan
 
 Level = Literal["info", "warning", "error"]
 State = Literal["empty", "needs", "ready"]
@@ -141,6 +143,7 @@ class Session(QObject):
         may_leave: asks the person whether unsaved work may go, where there is any, and returns whether to go on at
             once; it calls its argument later where the work is saved first. The window sets it.
         recent: the files that were opened last; ``None`` outside a window.
+        network: the training that is planned for the images that are open.
 
     Signals:
         table_changed: another table or set of images is open, or none.
@@ -184,6 +187,7 @@ class Session(QObject):
         self.undo_stack = QUndoStack(self)
         self.may_leave: Callable[[Callable[[], object]], bool] = lambda then: True
         self.recent: RecentFiles | None = None
+        self.network = NetworkDraft(self)
         self._opened: OpenTable | None = None
         self._images: OpenImages | None = None
         self._plan = DraftPlan()
@@ -192,7 +196,7 @@ class Session(QObject):
         self._released: tuple[ReleasedStep, ...] = ()
         self._theme = LIGHT
         self._training: tuple[str, Decimal] | None = None
-        self.run_figures: dict[str, float] | None = None
+        self.run_figures: dict[str, float | str] | None = None
         self._to_learn_from: Path | None = None
         self.paused: tuple[Any, ...] = ()
         self._to_estimate_from: Path | None = None
@@ -215,11 +219,12 @@ class Session(QObject):
         """The table or the set of images that is open: what the account is of."""
         return self._opened or self._images
 
-    def open(self, opened: OpenTable | OpenImages, plan: DraftPlan) -> None:
-        """Replace the table or images and the plan; what belonged to the former ones goes."""
+    def open(self, opened: OpenTable | OpenImages, plan: DraftPlan, network: DpSgdPlan | None = None) -> None:
+        """Replace the table or images and the plans; what belonged to the former ones goes."""
         self._opened = opened if isinstance(opened, OpenTable) else None
         self._images = opened if isinstance(opened, OpenImages) else None
         self._plan = plan
+        self.network.set(network)
         self._account = AccountView()
         self._runs, self._released = (), ()
         self._training = self.run_figures = self._to_learn_from = self._to_estimate_from = None
@@ -280,8 +285,8 @@ class Session(QObject):
         self._training = model, epsilon
         self.training_asked.emit(model, epsilon)
 
-    def ask_for_run(self, figures: Mapping[str, float]) -> None:
-        """Open the Train page with these figures of a network's plan filled in; no training starts."""
+    def ask_for_run(self, figures: Mapping[str, float | str]) -> None:
+        """Open the Train page with these values of a network's plan filled in; no training starts."""
         self.run_figures = dict(figures)
         self.run_asked.emit(self.run_figures)
 

@@ -13,6 +13,7 @@ from workbench.gui.gauges.budget import BudgetGauge
 from workbench.gui.gauges.memory import MemoryGauge
 from workbench.gui.pages.base import Page, PageFrame
 from workbench.gui.project.autosave import Autosave
+from workbench.gui.project.missing_panel import MissingPanel
 from workbench.gui.project.open_table import open_table
 from workbench.gui.project.project import Project
 from workbench.gui.project.restore_panel import RestorePanel
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
         self._banner = Banner()
         self.messages = Messages(self.session, self._banner, self.statusBar())
         self.restore_panel = RestorePanel(self.session, self.jobs, self.project)
+        self.missing_panel = MissingPanel(self.session, self.project)
         self.budget_gauge = BudgetGauge(self.session)
         self.memory_gauge = MemoryGauge(self.session, self.jobs)
         self.explain_panel = ExplainPanel(self.session)
@@ -165,6 +167,7 @@ class MainWindow(QMainWindow):
         centre.setSpacing(0)
         centre.addWidget(self._banner)
         centre.addWidget(self.restore_panel)
+        centre.addWidget(self.missing_panel)
         centre.addWidget(self._stack, 1)
         upper = QHBoxLayout()
         upper.setContentsMargins(0, 0, 0, 0)
@@ -266,7 +269,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _may_stop(self) -> bool:
-        """Ask before work is stopped that costs privacy budget, and return whether to go on."""
+        """Ask before stopping work that has spent privacy budget; return whether to go on."""
         at_stake = [h for h in self.jobs.running if h.exposed or (h.on_pause is not None and not h.stopping)]
         if not at_stake:
             return True
@@ -291,7 +294,7 @@ class MainWindow(QMainWindow):
     def _stop_jobs(self) -> None:
         """Ask every job to stop, say what is waited for, and close when the last has ended."""
         self._closing = True
-        for part in (self.rail, self._stack, self.restore_panel, self.menuBar()):
+        for part in (self.rail, self._stack, self.restore_panel, self.missing_panel, self.menuBar()):
             part.setEnabled(False)
         self.setAcceptDrops(False)
         names = ", ".join(f"“{handle.title}”" for handle in self.jobs.running if handle.shown) or "the running work"

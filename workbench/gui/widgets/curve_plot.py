@@ -216,10 +216,12 @@ class CurvePlot(QWidget):
             return
         line, index = self._view.figure.series[point[0]], point[1]
         spread = line.high[index] - line.mean[index]
-        band = f" ± {spread:.3f}" if spread else ""
+        digits = self._view.figure.decimals
+        band = f" ± {spread:.{digits}f}" if spread else ""
         marker = SIGNS[STYLES[line.style].marker]
         of = self._view.figure.against or "ε"
-        self._callout.setText(f"{marker} {line.name}\n{of} = {at_most(line.x[index])}:  {line.mean[index]:.3f}{band}")
+        value = f"{line.mean[index]:.{digits}f}{band}"
+        self._callout.setText(f"{marker} {line.name}\n{of} = {at_most(line.x[index])}:  {value}")
         self._callout.setAccessibleName(self._callout.text().replace("\n", ", "))
         self._place_callout(self._view.place(*point))
 

@@ -11,6 +11,8 @@ from workbench.gui.widgets.formatting import unbroken
 TABLES = "Tables (*.csv *.tsv *.txt *.parquet *.pq *.feather *.arrow *.ipc);;All files (*)"
 IMAGES = "Images (*-ubyte *-ubyte.gz *.bin *.bin.gz *.npz *.zip)"
 DATA = f"Tables and images ({TABLES.partition('(')[2].partition(')')[0]} {IMAGES.partition('(')[2]}"
+PICTURES = "PNG and JPEG images (*.png *.jpg *.jpeg *.PNG *.JPG *.JPEG)"
+WEIGHTS = "Weights (*.safetensors *.pt *.pth *.bin)"
 FOLDER_OF_IMAGES = "Open a folder of images"
 DICTIONARIES = "Data dictionaries (*.csv);;All files (*)"
 CERTIFICATES = "Certificates (*.certificate.json *.json);;All files (*)"
@@ -30,6 +32,17 @@ def ask_for_data(parent: QWidget) -> str:
 def ask_for_images(parent: QWidget, title: str) -> str:
     """Ask for a file of images; empty where the person thought better of it."""
     return QFileDialog.getOpenFileName(parent, title, "", f"{IMAGES};;All files (*)")[0]
+
+
+def ask_for_pictures(parent: QWidget, title: str) -> tuple[str, ...]:
+    """Ask for single images, or for a file of them; empty where the person thought better of it."""
+    kinds = f"{PICTURES};;{IMAGES};;All files (*)"
+    return tuple(QFileDialog.getOpenFileNames(parent, title, "", kinds)[0])
+
+
+def ask_for_weights(parent: QWidget, title: str) -> str:
+    """Ask for a file of public weights; empty where the person thought better of it."""
+    return QFileDialog.getOpenFileName(parent, title, "", f"{WEIGHTS};;All files (*)")[0]
 
 
 def ask_for_project(parent: QWidget) -> str:

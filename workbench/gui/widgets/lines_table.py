@@ -109,6 +109,7 @@ class LinesTable(QTableView):
         self.setObjectName(name)
         self.setAccessibleName(accessible)
         self._widths: tuple[int, ...] = ()
+        self._least_share = LEAST_SHARE
         self.lines = LinesModel(session, headings, right)
         self.setModel(self.lines)
         self.lines.modelReset.connect(self._share_out)
@@ -127,9 +128,14 @@ class LinesTable(QTableView):
         # Words take what is left over; a figure on the right would be torn from its line.
         self.horizontalHeader().setStretchLastSection(not self.lines.is_figure(len(headings) - 1))
 
-    def set_widths(self, widths: Sequence[int]) -> None:
-        """Give every column its least width; a wider table gives each its part of the rest."""
-        self._widths = tuple(widths)
+    def set_widths(self, widths: Sequence[int], *, least_share: float = LEAST_SHARE) -> None:
+        """Give every column its least width; a wider table gives each its part of the rest.
+
+        Args:
+            widths: in points.
+            least_share: how far a column of words gives way to figures before the table is scrolled.
+        """
+        self._widths, self._least_share = tuple(widths), least_share
         self._share_out()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -155,7 +161,7 @@ class LinesTable(QTableView):
         more = max(1.0, min(self.viewport().width() / max(figures + words, 1), MOST_SPREAD))
         stretched = self.horizontalHeader().stretchLastSection()
         for column, width in enumerate(least[:-1] if stretched else least):
-            factor = more if more > 1 or self.lines.is_figure(column) else max(min(share, 1.0), LEAST_SHARE)
+            factor = more if more > 1 or self.lines.is_figure(column) else max(min(share, 1.0), self._least_share)
             self.setColumnWidth(column, int(width * factor))
 
     def _fitting(self, column: int) -> int:

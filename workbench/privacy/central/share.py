@@ -101,12 +101,12 @@ class Share:
 
     @property
     def choice_epsilon(self) -> float:
-        """The ε of an exponential mechanism that this share pays for: ε itself, or √(8ρ), rounded down."""
+        """The largest ε of an exponential mechanism within this share: ε itself, or √(8ρ), rounded down."""
         return math.sqrt(8 * self.loss) * (1 - 2.0**-50) if self.gaussian else self.loss
 
     @property
     def pure_epsilon(self) -> float:
-        """The ε of any ε-private mechanism that this share pays for: ε itself, or √(2ρ), rounded down.
+        """The largest ε of any pure mechanism within this share: ε itself, or √(2ρ), rounded down.
 
         It costs ρ = ε²/2 (Bun & Steinke 2016, Proposition 1.4).
         """

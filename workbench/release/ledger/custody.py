@@ -115,7 +115,7 @@ class LedgerCustody(LedgerBook):
         return mark
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the file or the chain, and whether entries that were seen are missing."""
+        """Return the faults of the file and the chain; a missing entry that was once seen is one."""
         problems = super().verify()
         older = "" if problems else self.older()
         return [older] if older else problems

@@ -35,12 +35,12 @@ def goes_on(release: Release) -> bool:
 
 
 def begin_part(run: str) -> None:
-    """Take note that a part of a run goes on in this process."""
+    """Record that this process is continuing a run."""
     _going.add(run)
 
 
 def end_part(run: str) -> None:
-    """Take note that it does so no longer."""
+    """Record that this process no longer continues it."""
     _going.discard(run)
 
 

@@ -145,7 +145,7 @@ class KeptRun:
         begin_part(self._run)
 
     def leave(self) -> None:
-        """Take note that this process takes no more steps of the run."""
+        """Record that this process takes no more steps of the run."""
         end_part(self._run)
 
     def claim(self, steps: int) -> None:

@@ -52,7 +52,7 @@ class SweepLine:
 
     @property
     def best(self) -> float:
-        """The mean accuracy over its points: what lines are ranked by."""
+        """The mean accuracy over its points; lines are ranked by it."""
         return statistics.fmean(p.mean for p in self.points)
 
 

@@ -51,7 +51,9 @@ class Rows:
         return cls(tuple(c.facts() for c in data.columns), data.target.facts(), data.X, data.y)
 
 
-def generate(attributes: Sequence[Attribute], target: Attribute, task: str, rows: int, seed: int) -> Rows:
+def generate(
+    attributes: Sequence[Attribute], target: Attribute, task: str, rows: int, seed: int, apart: float | None = None
+) -> Rows:
     """Return rows that follow from public facts alone: every column tells a little about the target.
 
     A number is Gaussian about a place in its declared range that depends on the row's class (or, of a number that is
@@ -65,6 +67,7 @@ def generate(attributes: Sequence[Attribute], target: Attribute, task: str, rows
         task: the name of the task.
         rows: how many, at least 5.
         seed: repeats them.
+        apart: how far two classes lie apart on average, in deviations; by default as chance has it, about 1.7.
     """
     draw = np.random.Generator(np.random.PCG64(seed_of(seed, "generated", len(attributes), rows)))
     numeric = task == REGRESSION or target.numeric
@@ -76,6 +79,10 @@ def generate(attributes: Sequence[Attribute], target: Attribute, task: str, rows
         kinds = draw.integers(0, classes, rows)
         # The distance between two classes is a length over all columns: many columns tell a little each.
         middles = draw.standard_normal((classes, len(attributes))) * _APART / math.sqrt(len(attributes))
+        if apart is not None and classes > 1:
+            middles -= middles.mean(axis=0)
+            # The mean square of the distance of two is 2k/(k − 1) times that of one from the middle of all.
+            middles *= apart / math.sqrt(2 * float((middles**2).sum()) / (classes - 1))
         hidden = middles[kinds] + draw.standard_normal((rows, len(attributes)))
     X = np.empty((rows, len(attributes)))
     for j, attribute in enumerate(attributes):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMarginsF, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPen, QPolygonF
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.render.fonts import font
+from workbench.gui.widgets.titled_chart import HEAD, TitledChart
 from workbench.render.palette import STYLES, Theme
 
 if TYPE_CHECKING:  # they load numpy
@@ -29,45 +27,19 @@ _TALLEST = math.log(200.0)
 """A line that goes up further is cut: the rest would be pressed to the floor."""
 
 
-class _Chart(QWidget):
-    """A titled box with a frame; what is in it is painted by a subclass."""
-
-    def __init__(self, session: Session, name: str, title: str) -> None:
-        super().__init__()
-        named(self, name, title)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._session, self._title = session, title
-        session.theme_changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size that a line can be read at."""
-        return QSize(230, 160)
-
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the least such size."""
-        return QSize(140, 108)
-
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw title and content."""
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setFont(font(12))
-            painter.setPen(QColor(theme.text))
-            head = QRectF(0, 0, self.width(), 18)
-            painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
-            self.draw(painter, QRectF(36, 24, self.width() - 46, self.height() - 44), theme)
-
-    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
-        """Draw the content into ``box``, with its figures around it."""
-        raise NotImplementedError
-
-
 SCALE = 72
 """Points that the scale of colours takes beside the title."""
 
 
-class EpsilonChart(_Chart):
+class _CalculatorChart(TitledChart):
+    """A chart that is one of a row on a whole page."""
+
+    usual: ClassVar[QSize] = QSize(230, 160)
+    least: ClassVar[QSize] = QSize(140, 108)
+    margins: ClassVar[QMarginsF] = QMarginsF(36, 26, 10, 20)
+
+
+class EpsilonChart(_CalculatorChart):
     """ε on a log scale against one figure on a log scale, one line for each accountant."""
 
     def __init__(self, session: Session, name: str, title: str) -> None:
@@ -94,7 +66,6 @@ class EpsilonChart(_Chart):
     def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
         """Draw grid, marker and lines."""
         points = [(x, e) for c in self._curves.values() for x, e in zip(c.x, c.epsilons, strict=True) if e > 0]
-        painter.setFont(font(11))
         painter.setPen(QPen(QColor(theme.line), 1))
         painter.drawRect(box)
         if not points:
@@ -138,7 +109,7 @@ class EpsilonChart(_Chart):
             )
 
 
-class HeatChart(_Chart):
+class HeatChart(_CalculatorChart):
     """ε over σ (upwards) and batch (to the right), the darker the larger."""
 
     def __init__(self, session: Session, name: str, title: str) -> None:
@@ -180,7 +151,6 @@ class HeatChart(_Chart):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.text), 2))
         painter.drawRect(QRectF(box.left() + j * wide, box.bottom() - (i + 1) * tall, wide, tall))
-        painter.setFont(font(11))
         painter.setPen(QColor(theme.muted))
         side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(QRectF(0, box.top() - 8, 32, 16), side, f"{found.sigmas[-1]:.2g}")
@@ -192,13 +162,13 @@ class HeatChart(_Chart):
         painter.drawText(under, Qt.AlignmentFlag.AlignRight, _short(found.batches[-1]))
         least, most = _short(math.exp(low)), f"ε {_short(math.exp(high))}"
         wide_most = painter.fontMetrics().horizontalAdvance(most)
-        bar = QRectF(box.right() - wide_most - 6 - SCALE, 4, SCALE, 10)
+        bar = QRectF(box.right() - wide_most - 6 - SCALE, 5, SCALE, 10)
         shades = QLinearGradient(bar.topLeft(), bar.topRight())
         shades.setColorAt(0, _mixed(ground, ink, 0.08))
         shades.setColorAt(1, ink)
         painter.fillRect(bar, shades)
-        painter.drawText(QRectF(bar.left() - 66, 0, 60, 18), side, least)
-        painter.drawText(QRectF(bar.right() + 6, 0, wide_most, 18), Qt.AlignmentFlag.AlignVCenter, most)
+        painter.drawText(QRectF(bar.left() - 66, 0, 60, HEAD), side, least)
+        painter.drawText(QRectF(bar.right() + 6, 0, wide_most, HEAD), Qt.AlignmentFlag.AlignVCenter, most)
 
 
 def _nearest(values: Sequence[float], value: float) -> int:

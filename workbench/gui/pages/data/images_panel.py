@@ -1,34 +1,39 @@
-"""The set of images that is open: what is public of it, and what the person declares."""
+"""The set of images that is open: what is public of it, what the person declares, and what is in it."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+import dataclasses
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from workbench.data.images.read import ImageOptions
+from workbench.gui.pages.data.class_sheet import ClassSheet
+from workbench.gui.project.open_images import look_for_changes
+from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import Session
 from workbench.gui.style.stylesheet import ROW
-from workbench.gui.widgets.basic import Card, Facts, button, label, row, stack
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row, stack
 from workbench.gui.widgets.formatting import listed
+from workbench.gui.widgets.kept_features import ABOUT as KEPT
+from workbench.gui.widgets.kept_features import KeptFeatures
 from workbench.gui.widgets.parameter_form import Form
 
-WIDEST = 860
-ABOUT = (
-    "Networks on the Train page learn from images; the other steps are for tables. What stands here is public: a "
-    "network's card tells it. The images and their labels are private."
-)
-TAKEN = (
-    "⚠ The {taken} were taken from the files, which ε does not cover, and the card will say so. Declare them below if "
-    "they are public knowledge."
-)
+WIDEST = 1500
+TAKEN = "⚠ The {taken} were taken from the files, which ε does not cover: the card of a network will say so."
+PUBLIC = "A network’s card tells what stands here. The images and their labels are private."
+DECLARE_TIP = "Declare what was found in the files as public knowledge, and read them again by it"
 TITLES = {"classes": "names of the classes", "rows_per_person": "images per person, at most"}
 WAITS = "⚠ Not in effect yet: press Read again."
+CHANGED = "⚠ The files have changed on the disk since they were opened. What is open here is what was read then."
 FEW = 12
 """Names of classes that are shown."""
 
 
 class ImagesPanel(QWidget):
-    """Facts of the images, and a form of what is declared of them.
+    """Facts of the images and a form of what is declared of them; below, how many each class has, and some of them.
 
     Signals:
         read_again: (ImageOptions) read the files again by what is declared.
@@ -36,24 +41,59 @@ class ImagesPanel(QWidget):
 
     read_again = Signal(object)
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__()
+        self._session, self._jobs = session, jobs
         self._facts = Facts()
         self._taken = label("", "warn", wrap=True, name="images_taken")
+        self._declare = button("They are public knowledge", "images_declare", "link", tip=DECLARE_TIP)
+        self._declare.clicked.connect(self._declare_found)
+        self._changed = label(CHANGED, "warn", wrap=True, name="images_changed")
+        self._again = button("Read the files again", "images_reload", tip="Read them as they are now")
+        self._again.clicked.connect(self._reload)
         self._form = Form("images", ImageOptions, titles=TITLES)
         self._read = button("Read again", "images_read", tip="Read the files by what is declared here")
         self._read.clicked.connect(lambda: self.read_again.emit(self._form.value()))
         self._form.changed.connect(self._edited)
         self._waits = label(WAITS, "warn", name="images_waits")
         self._shown: ImageOptions | None = None
-        about = label(ABOUT, "muted", wrap=True, name="images_about")
-        public = Card(label("PUBLIC FACTS", "caption"), self._facts, self._taken, about)
+        self._sheet = ClassSheet(session)
+        self._arrange()
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        application.applicationStateChanged.connect(self._looked_at)
+
+    def _arrange(self) -> None:
+        public = Card(label("PUBLIC FACTS", "caption"), self._facts, self._taken)
+        public.body.addLayout(row(self._declare, None))
+        public.body.addWidget(label(PUBLIC, "muted", wrap=True, name="images_about"))
+        public.body.addStretch(1)
         declared = Card(label("WHAT YOU DECLARE", "caption"), self._form)
+        declared.body.addStretch(1)
         declared.body.addLayout(row(self._waits, None, self._read))
         self._read.setMinimumHeight(ROW)
+        self._stale = Card()
+        line = row(self._changed, self._again)
+        line.setStretch(0, 1)
+        self._stale.body.addLayout(line)
+        self._stale.hide()
+        upper = row(spacing=12)
+        upper.addWidget(public, 1)
+        upper.addWidget(declared, 1)
+        inside = Card()
+        inside.body.addLayout(row(label("IMAGES OF EACH CLASS", "caption"), None, badge()))
+        inside.body.addWidget(self._sheet)
+        caption = label("KEPT FEATURES", "caption")
+        caption.setToolTip(KEPT)
+        kept = Card(caption, KeptFeatures(self._session, self._jobs), spacing=4)
         column = QWidget()
         column.setMaximumWidth(WIDEST)
-        column.setLayout(stack(public, declared, None, spacing=12))
+        lines = stack(self._stale, spacing=12)
+        lines.addLayout(upper)
+        for part in (inside, kept):
+            lines.addWidget(part)
+        lines.addStretch(1)
+        column.setLayout(lines)
         self.setLayout(row(column))
 
     def show_images(self, opened: OpenImages) -> None:
@@ -61,7 +101,7 @@ class ImagesPanel(QWidget):
         images = opened.table
         names = listed(images.classes, FEW)
         for key, name, value in (
-            ("images_file", "file", opened.title),
+            ("images_file", "folder" if opened.folder else "file", opened.title),
             ("images_count", "images", f"{images.rows:,}"),
             ("images_size", "height × width", f"{images.shape.height} × {images.shape.width} pixels"),
             ("images_channels", "channels", "1, grey" if images.shape.channels == 1 else "3, red, green and blue"),
@@ -70,13 +110,55 @@ class ImagesPanel(QWidget):
             self._facts.show_line(key, name, value)
         self._taken.setText(TAKEN.format(taken=images.taken))
         self._taken.setVisible(bool(images.taken))
+        self._declare.setVisible(self._as_found(opened) != opened.options)
         for key in ("image_size", "grey"):
             self._form.field(key).setEnabled(opened.resizable)
         self._shown = opened.options
         self._form.set_value(opened.options)
+        self._sheet.show_classes(opened.seen)
+        self._stale.hide()
         self._edited()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Look whether the files are still as they were read."""
+        super().showEvent(event)
+        self._look()
+
+    def _looked_at(self, state: Qt.ApplicationState) -> None:
+        if state == Qt.ApplicationState.ApplicationActive and self.isVisible():
+            self._look()
+
+    def _look(self) -> None:
+        opened = self._session.images
+        if opened is not None:
+
+            def show(changed: bool) -> None:
+                if self._session.images is opened:
+                    self._stale.setVisible(changed)
+
+            look_for_changes(self._jobs, opened, show)
 
     def _edited(self) -> None:
         value = self._form.value()
         self._read.setEnabled(value is not None and value != self._shown)
         self._waits.setVisible(value != self._shown)
+
+    @staticmethod
+    def _as_found(opened: OpenImages) -> ImageOptions:
+        """Return what is declared once the person has said that what was taken from the files is public."""
+        images, given = opened.table, opened.options
+        if not images.taken:
+            return given
+        square = images.shape.square and opened.resizable
+        size = images.shape.height if square and images.shape.height >= 4 else None
+        return dataclasses.replace(given, classes=given.classes or images.classes, image_size=given.image_size or size)
+
+    def _declare_found(self) -> None:
+        opened = self._session.images
+        if opened is not None:
+            self.read_again.emit(self._as_found(opened))
+
+    def _reload(self) -> None:
+        opened = self._session.images
+        if opened is not None:
+            self.read_again.emit(opened.options)

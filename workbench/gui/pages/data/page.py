@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.data import PAGE
 from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.pages.data.next_step import ONWARD_TIP, guessed_in_words, next_step
 from workbench.gui.project.open_images import open_images
 from workbench.gui.project.open_table import open_table
-from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter
 from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
@@ -28,21 +28,12 @@ from workbench.gui.style.stylesheet import ROW
 from workbench.gui.widgets.basic import Card, Elided, badge, button, look, row
 from workbench.gui.widgets.copy_rows import CopyRows
 from workbench.gui.widgets.dialogs import FOLDER_OF_IMAGES, ask_for_data, ask_for_folder
-from workbench.gui.widgets.formatting import count, listed
+from workbench.gui.widgets.formatting import count
 from workbench.gui.widgets.master_detail import MasterDetail
 
 if TYPE_CHECKING:
     from workbench.data.csv.options import ReadOptions
     from workbench.data.images.read import ImageOptions
-
-EVERY = "Every public fact is declared."
-ONWARD_TIP = "Choose what is released: noisy rows, synthetic rows, statistics or a model"
-CONFIRM = "These are right, and they are public knowledge"
-CONFIRM_TIP = (
-    "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
-    "of the columns, at the kinds marked ? and at what a missing value means, and correct what is wrong. Then confirm "
-    "the rest; Ctrl+Z takes it back"
-)
 
 
 class DataPage(PageFrame):
@@ -252,7 +243,7 @@ class DataPage(PageFrame):
         if "images" not in self._places:  # its form knows numpy, which the first paint does not wait for
             from workbench.gui.pages.data.images_panel import ImagesPanel
 
-            self.images = ImagesPanel()
+            self.images = ImagesPanel(self.session, self.jobs)
             self.images.read_again.connect(self._read_images_again)
             self._places["images"] = _scrolled(self.images)
             self._views.addWidget(self._places["images"])
@@ -263,49 +254,16 @@ class DataPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what is still open, and what the highlighted button does about it."""
-        plan, opened = self.session.plan, self.session.opened
-        shown = self.session.open_data is not None
-        self._next.setVisible(shown and self._views.currentWidget() is not self.values)
-        if self.session.images is not None:
-            self._next.setText("Train a network →")
-            self._next.setAccessibleName(self._next.text())
-            self._next.setToolTip("Choose a network, see what it costs, and train it on these images")
-        if opened is None:
+        at_dialect = self._views.currentWidget() is self._places["dialect"]
+        step = next_step(self.session, at_dialect=at_dialect)
+        self._next.setVisible(step is not None and self._views.currentWidget() is not self.values)
+        if step is None:
             self.set_note("")
             return
-        open_facts = [p for p in plan.problems() if p.open]
-        wrong = [p for p in plan.problems() if not p.open and p.column]
-        if opened.table.doubts:
-            from workbench.gui.pages.data.dialect import doubts_in_words
-
-            self.set_note(f"How the file is written was guessed: {doubts_in_words(opened.table)}.")
-            confirming = self._views.currentWidget() is self._places["dialect"]
-            self._next.setText("That is right →" if confirming else "Confirm how it is read →")
-        elif open_facts:
-            names = list(dict.fromkeys(p.column for p in open_facts))
-            needs = count(len(names), "column still needs its", "columns still need their")
-            self.set_note(f"{needs} public bounds or values: {listed(names)}.")
-            self._next.setText("Fill the next →")
-        elif wrong:
-            self.set_note(f"{wrong[0].column}: {wrong[0].text}.")
-            self._next.setText("Correct it →")
-        elif plan.guesses():
-            self.set_note(f"Guessed from the rows: {_guessed_in_words(plan)}.", wrapped=True)
-            self._next.setText(CONFIRM)
-        elif refused := FOUND.columns(opened, plan):
-            why = FOUND.why(opened, plan, refused[0])
-            more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
-            self.set_note(f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}", wrapped=True)
-            self._next.setText("Correct it →")
-        else:
-            dropped = [c.name for c in plan.columns if c.action == "drop"]
-            told = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
-            taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
-            said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
-            self.set_note(f"{said}{told}")
-            self._next.setText("What to release →")
-        self._next.setAccessibleName(self._next.text())
-        self._next.setToolTip(CONFIRM_TIP if self._next.text() == CONFIRM else ONWARD_TIP)
+        self.set_note(step.note, wrapped=step.wrapped)
+        self._next.setText(step.verb)
+        self._next.setAccessibleName(step.verb)
+        self._next.setToolTip(step.tip)
 
     def _choose_row(self, now: QModelIndex, before: QModelIndex) -> None:
         self.table.attributes.leave(before.row())
@@ -360,7 +318,7 @@ class DataPage(PageFrame):
     def _confirm(self) -> None:
         """Take the person's word that what was guessed is right and public."""
         plan = self.session.plan
-        told = _guessed_in_words(plan)
+        told = guessed_in_words(plan)
         self.session.edit("confirm what was guessed", plan.confirmed())
         self.session.tell("info", f"Confirmed as right and public knowledge: {told}.")
 
@@ -373,13 +331,6 @@ class DataPage(PageFrame):
             return QModelIndex()
         at = [c.name for c in self.session.plan.columns].index(wrong)
         return self.table.attributes.index(at, 3)
-
-
-def _guessed_in_words(plan: DraftPlan) -> str:
-    from workbench.gui.session.draft_edits import GUESSED_FACTS
-    from workbench.sanitize.origin import listed
-
-    return listed(plan.guesses(), GUESSED_FACTS)
 
 
 def _scrolled(widget: QWidget) -> QScrollArea:

@@ -78,7 +78,7 @@ class StartPanel(QWidget):
         super().__init__()
         self.setObjectName("data_start")
         drop = DropHere(session)
-        title = label("Open a table", "heading")
+        title = label("Open a table or images", "heading")
         title.setStyleSheet("font-size: 18px; font-weight: 600;")
         text = label(
             "Drop a CSV, TSV, Parquet or Feather file here, or a set of images for a network, or choose one.", "muted"

@@ -31,7 +31,7 @@ ASK_FILTER = (
     "and certificates of this account name it from then on."
 )
 ASK_SUM = (
-    "Every release then counts with its whole ε again, those that were made before too. If their sum is above the cap, "
+    "Every release, earlier ones included, then counts with its full ε again. If their sum is above the cap, "
     "nothing more can be released until the cap is raised. The ledger records the choice for good."
 )
 NEEDS_CAPS = "Set a cap of ε and of δ first: a Rényi filter is chosen for both."

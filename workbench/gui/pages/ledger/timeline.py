@@ -47,7 +47,7 @@ class Spending:
 
 
 class Timeline(QWidget):
-    """Steps of ε over time, one line for each account; the cap of the only one; a cross for each refusal."""
+    """Spent ε over time: a line per account, the cap if there is one account, and a cross per refusal."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__()

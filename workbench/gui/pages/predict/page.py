@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.predict import PAGE
-from workbench.gui.pages.predict.tasks import Predicted, open_released, predict
+from workbench.gui.pages.predict.image_tasks import ImageSource, predict_for, reads_words, shape_words
+from workbench.gui.pages.predict.images_card import ImagesCard
+from workbench.gui.pages.predict.tasks import Predicted, WeightsNeededError, open_released, predict
 from workbench.gui.pages.predict.train_card import TrainCard
+from workbench.gui.pages.predict.weights_row import WeightsRow
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Card, Facts, badge, button, label, row
+from workbench.gui.widgets.basic import Card, Facts, badge, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save
 from workbench.gui.widgets.formatting import at_most, count, listed
 from workbench.gui.widgets.output_name import suggest
@@ -23,11 +27,14 @@ from workbench.gui.widgets.path_field import PathField
 from workbench.params import WorkbenchError
 
 if TYPE_CHECKING:
+    from workbench.release.model.image_predictions import ImagePredictions
     from workbench.release.model.open_model import OpenModel
 
 MOST_COLUMNS = 12
 MOST_SHOWN = 6
 NO_MODEL = "Choose the folder of a model that was released: the Train page writes one."
+NO_TABLE = "No table is open: open one on the Data page."
+OF_TABLES = "Images are open, and this model reads tables: open a table, or choose a network that learned from images."
 LEARN = "Or train one on a released table: costs nothing"
 
 
@@ -36,6 +43,8 @@ class PredictPage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
+        from workbench.gui.pages.predict.image_results import ImageResults  # it knows numpy
+
         self._model: OpenModel | None = None
         self._handle: JobHandle | None = None
         self._folder = PathField("predict_model", "Folder of the model", "The folder of a released model")
@@ -44,6 +53,8 @@ class PredictPage(PageFrame):
         browse.clicked.connect(self._browse)
         self._facts = Facts()
         self._problem = label(NO_MODEL, "muted", wrap=True, name="predict_problem")
+        self._weights = WeightsRow()
+        self._weights.chosen.connect(self._open_with_weights)
         model = Card(label("MODEL", "caption"))
         model.body.addLayout(row(self._folder, browse))
         self._learn = button(
@@ -53,24 +64,38 @@ class PredictPage(PageFrame):
         self._training = TrainCard(session, jobs)
         self._training.hide()
         model.body.addWidget(self._problem)
+        model.body.addWidget(self._weights)
         model.body.addWidget(self._facts)
         model.body.addLayout(row(self._learn, None))
         self._rows = label("", wrap=True, name="predict_rows")
         self._target = PathField("predict_output", "File for the predictions", "A CSV file; only you can read it")
         save = button("Browse…", "predict_output_browse", tip="Choose a file for the predictions")
         save.clicked.connect(self._save)
-        rows = Card(row_of("ROWS AND FILE"))
-        rows.body.addWidget(self._rows)
-        rows.body.addLayout(row(self._target, save))
+        self._of_table = Card(row_of("ROWS AND FILE"))
+        self._of_table.body.addWidget(self._rows)
+        self._of_table.body.addLayout(row(self._target, save))
+        self._images = ImagesCard(session)
+        self._images.changed.connect(self._other_images)
+        self._results = ImageResults(session, jobs)
         self._outcome = label("", wrap=True, name="predict_outcome")
         self._often = Facts()
         self._told = Card(row_of("PREDICTIONS"))
         self._told.body.addWidget(self._outcome)
         self._told.body.addWidget(self._often)
         self._told.hide()
-        for part in (model, self._training, rows, self._told):
-            self.body.addWidget(part)
-        self.body.addStretch(1)
+        lines = stack(model, self._training, self._of_table, self._told, self._images, spacing=12)
+        lines.addWidget(self._results, 1000)  # what is left of the page, where there are any
+        lines.addStretch(1)
+        inside = look(QWidget(), "clear")
+        inside.setLayout(lines)
+        self._lines = lines
+        self._area = QScrollArea()
+        self._area.setObjectName("predict_area")
+        self._area.setWidget(inside)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
+        self.body.addWidget(self._area, 1)
         self._cancel = button("Cancel", "predict_cancel", tip="Stop; no file is written")
         self._cancel.clicked.connect(self.escape)
         self._cancel.hide()
@@ -100,18 +125,26 @@ class PredictPage(PageFrame):
 
     def refresh(self) -> None:
         """Show what can be done, and what stands in the way."""
-        opened, running = self.session.opened, self._handle is not None
+        opened, running, images = self.session.opened, self._handle is not None, self._predicts_images
+        self._of_table.setVisible(not images)
+        self._images.setVisible(images)
+        self._learn.setVisible(not images and not self._training.isVisibleTo(self))
+        self._images.setEnabled(not running)
         self._rows.setText(
-            "No table is open: open one on the Data page."
+            (NO_TABLE if self.session.images is None else OF_TABLES)
             if opened is None
             else f"{opened.title}: {count(opened.rows_under(self.session.plan), 'row')}. "
             "The predictions are as private as the table."
         )
-        lacking = self._lacking()
-        self.set_note(
-            f"The open table has no column {listed(lacking)}, which the model reads." if lacking else "", wrapped=True
-        )
-        ready = self._model is not None and opened is not None and not lacking and bool(self._target.text().strip())
+        lacking = "" if images else self._lacking_words()
+        if images:
+            lacking = shape_words(self._model, self._images.source)
+        self.set_note(lacking, wrapped=True)
+        ready = self._model is not None and not lacking
+        if images:
+            ready = ready and self._images.source is not None
+        else:
+            ready = ready and opened is not None and bool(self._target.text().strip())
         stopping = self._handle is not None and self._handle.stopping
         assert self.primary is not None
         keys = self.has_keys(self.primary, self._cancel)
@@ -138,8 +171,24 @@ class PredictPage(PageFrame):
             return []
         return [a.name for a in self._model.attributes if a.name not in opened.table.names]
 
+    def _lacking_words(self) -> str:
+        lacking = self._lacking()
+        return f"The open table has no column {listed(lacking)}, which the model reads." if lacking else ""
+
+    @property
+    def _predicts_images(self) -> bool:
+        """Whether images are predicted for: the model says so, or what is open while there is none."""
+        if self._model is None:
+            return self.session.images is not None
+        return "images" in self._model.card["training"]
+
+    def _other_images(self) -> None:
+        self._results.clear()
+        self.refresh()
+
     def _new_table(self) -> None:
         self._told.hide()
+        self._results.clear()
         if self.session.opened is not None and self.isVisible():
             suggest(self.session, self.jobs, self._target, "predicted", ".csv")
         self.refresh()
@@ -193,18 +242,28 @@ class PredictPage(PageFrame):
         if self._model is not None and str(self._model.folder) == text:
             return
         self._model = None
+        self._weights.hide()
+        self._results.clear()
         self._show_model()
         if text:
             open_released(self.jobs, Path(text), self._opened, self._refused)
 
+    def _open_with_weights(self, weights: Path) -> None:
+        """Open the model that the field names with the public weights of its frozen part."""
+        self._show_model()
+        open_released(self.jobs, Path(self._folder.text().strip()), self._opened, self._refused, weights)
+
     def _opened(self, model: OpenModel) -> None:
         if str(model.folder) == self._folder.text().strip():
             self._model = model
+            self._weights.hide()
             self._told.hide()
             self._show_model()
 
     def _refused(self, error: BaseException) -> None:
         self._show_model()
+        if isinstance(error, WeightsNeededError):
+            self._weights.ask(error.checksum)
         if isinstance(error, WorkbenchError):
             self._problem.setText(sentence(error))
         else:
@@ -222,10 +281,14 @@ class PredictPage(PageFrame):
             guarantee = model.card["guarantee"]
             delta = f", δ = {float(guarantee['delta']):.3g}" if float(guarantee["delta"]) else ""
             self._facts.show_line("model", "Model", model.title)
+            reads = reads_words(model)
+            self._facts.show_line("reads", "Reads", reads)
             self._facts.show_line("predicts", verb, said)
             self._facts.show_line(
                 "looks_at", "Looks at", listed(used, MOST_COLUMNS) or "nothing: it always says the same"
             )
+            for key in ("predicts", "looks_at") if reads else ("reads",):
+                self._facts.hide_line(key)
             paid = f"ε = {at_most(float(guarantee['epsilon']))}{delta}, {model.card['time'][:10]}"
             made_from = model.card.get("made_from")
             if made_from is None:
@@ -242,11 +305,29 @@ class PredictPage(PageFrame):
     def _predict(self) -> None:
         if self._model is None or self._handle is not None:
             return
-        output = Path(self._target.text().strip())
+        source = self._images.source
         self._told.hide()
-        self._handle = predict(self.session, self.jobs, self._model, output, self._done, self._failed)
-        self._handle.ended.connect(self._ended)
+        self._results.clear()
+        if not self._predicts_images:
+            output = Path(self._target.text().strip())
+            self._handle = predict(self.session, self.jobs, self._model, output, self._done, self._failed)
+        elif source is not None:
+            self._handle = predict_for(
+                self.jobs, self._model, source, lambda found: self._show_images(source, found), self._failed
+            )
+        if self._handle is not None:
+            self._handle.ended.connect(self._ended)
         self.refresh()
+
+    def _show_images(self, source: ImageSource, found: ImagePredictions) -> None:
+        """Show what was said of images, if they are still those that the page names."""
+        if source == self._images.source:
+            self._results.show_predictions(found, source)
+            QTimer.singleShot(0, self, self._scroll_to_results)
+
+    def _scroll_to_results(self) -> None:
+        self._lines.activate()
+        self._area.ensureWidgetVisible(self._results, 0, 0)
 
     def _ended(self) -> None:
         self._handle = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.jobs import Job
+from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
@@ -40,15 +41,40 @@ class Predicted:
     often: tuple[tuple[str, int], ...]
 
 
+class WeightsNeededError(InputError):
+    """A network can be opened with the public weights of its frozen part alone.
+
+    Attributes:
+        checksum: their SHA-256, as its card tells it.
+    """
+
+    def __init__(self, folder: Path, checksum: str) -> None:
+        super().__init__(
+            "the network needs the public weights that it was trained on", str(folder), "choose their file"
+        )
+        self.checksum = checksum
+
+
 def open_released(
-    jobs: JobCenter, folder: Path, show: Callable[[OpenModel], None], refuse: Callable[[BaseException], None]
+    jobs: JobCenter,
+    folder: Path,
+    show: Callable[[OpenModel], None],
+    refuse: Callable[[BaseException], None],
+    weights: Path | None = None,
 ) -> JobHandle:
-    """Open the model in ``folder``, checked against its card; only the newest request counts."""
+    """Open the model in ``folder``, checked against its card; only the newest request counts.
+
+    ``weights`` is the file of a frozen part; ``refuse`` gets a :class:`WeightsNeededError` where it is needed.
+    """
 
     def work(emit: Emit, cancel: CancelToken) -> OpenModel:
+        from workbench.release.model.card import read_card
         from workbench.release.model.open_model import open_model
 
-        return open_model(folder)
+        told = read_card(folder).get("training", {}).get("architecture") or {}
+        if weights is None and told.get("weights_sha256"):
+            raise WeightsNeededError(folder, str(told["weights_sha256"]))
+        return open_model(folder, weights)
 
     return jobs.start(Job("Opening a model", work), key=KEY_OPEN, shown=False, on_result=show, on_failure=refuse)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.gui.session.open_images import FOR_TABLES
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.formatting import listed, plain
 from workbench.sanitize.forecast import Forecast
@@ -14,14 +13,8 @@ WAYS_OUT = "Drop columns, round numbers to fewer steps, or release synthetic row
 
 LITTLE = "Most of these columns would be noise: see what the same ε gives in another way"
 RELEASE_TIP = "Charge the budget, draw the table, certify and write it"
+NO_TABLE = "Open a table and declare its public facts; then it can be released here."
 REFUSED_TIP = "The cap does not pay for this plan: use what remains, or raise the cap on the Ledger page first"
-
-
-def no_table(session: Session) -> str:
-    """Return why there is no table to release."""
-    if session.images is not None:
-        return FOR_TABLES
-    return "Open a table and declare its public facts; then it can be released here."
 
 
 def noise_words(forecast: Forecast, rows: int) -> str:

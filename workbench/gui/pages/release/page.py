@@ -10,14 +10,15 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
-from workbench.gui.gauges.budget import HIGH, first_words, high_words
 from workbench.gui.gauges.first_cap import FirstCap
 from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.refusals import table_refusal
 from workbench.gui.pages.release import PAGE, standing
 from workbench.gui.pages.release import messages as words
 from workbench.gui.pages.release.account_card import AccountName, VersionCard
-from workbench.gui.pages.release.messages import outside_words, says_little, worth_words
+from workbench.gui.pages.release.messages import says_little
+from workbench.gui.pages.release.only_models import OnlyModelsCard
+from workbench.gui.pages.release.questions import again_question, release_question, waiting_question, worth_of
 from workbench.gui.pages.release.sections import Sections
 from workbench.gui.pages.release.summary import CostCard, OutsideCard, PublishedCard
 from workbench.gui.pages.release.tasks import (
@@ -34,7 +35,7 @@ from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, button, label, look, row, stack
 from workbench.gui.widgets.dialogs import ask_for_folder, ask_where_to_save, choose, confirm
-from workbench.gui.widgets.formatting import at_most, exactly
+from workbench.gui.widgets.formatting import at_most
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest, written_words
 from workbench.gui.widgets.path_field import PathField
 from workbench.gui.widgets.release_card import ReleasedCard
@@ -60,7 +61,8 @@ class ReleasePage(PageFrame):
 
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         super().__init__(session, jobs, PAGE)
-        self.header.addWidget(WayBar(session, PAGE.name))
+        self._ways = WayBar(session, PAGE.name)
+        self.header.addWidget(self._ways)
         self._forecast: Forecast | None = None
         self._failure: WorkbenchError | None = None
         self._running: JobHandle | None = None
@@ -85,7 +87,9 @@ class ReleasePage(PageFrame):
         self._onward.clicked.connect(lambda: session.go("ledger"))
         self._better = button("What to release →", "release_to_ways", "primary", tip=words.LITTLE)
         self._better.clicked.connect(lambda: session.go("ways"))
-        for way in (self._onward, self._better):
+        self._train = button("Train a network →", "release_to_train", "primary", tip="Networks are released on Train")
+        self._train.clicked.connect(lambda: session.go("train"))
+        for way in (self._onward, self._better, self._train):
             self.foot.addWidget(way)
         self._cancel = button("Cancel the release", "release_cancel", tip="Stop before anything is published")
         self._cancel.clicked.connect(self._stop)
@@ -101,11 +105,12 @@ class ReleasePage(PageFrame):
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
-        self._why = label("", "muted", wrap=True, name="release_no_table")
-        self._empty = Card(label("No table to release", "heading"), self._why)
+        why = label(words.NO_TABLE, "muted", wrap=True, name="release_no_table")
+        self._empty = Card(label("No table to release", "heading"), why)
         to_data = button("Go to Data", "release_to_data", "link")
         to_data.clicked.connect(lambda: self.session.go("data"))
         self._empty.body.addWidget(to_data)
+        self._of_images = OnlyModelsCard(self.session)
         self._choose = button("Choose…", "release_choose", tip="Choose the file to release into")
         self._choose.clicked.connect(self._choose_target)
         line = row(label("Release into"))
@@ -129,6 +134,7 @@ class ReleasePage(PageFrame):
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body.addWidget(self._empty)
+        self.body.addWidget(self._of_images)
         self.body.addWidget(self._area, 1)
         self.body.addWidget(self._account)
         self.body.addWidget(self._into)  # in sight however long what is above it grows
@@ -138,8 +144,8 @@ class ReleasePage(PageFrame):
 
     def _show_table(self) -> None:
         opened, rows = self.session.opened, self.session.open_data
-        self._empty.setVisible(opened is None)
-        self._why.setText(words.no_table(self.session))
+        self._empty.setVisible(rows is None)
+        self._ways.setVisible(self.session.images is None)
         self._gap.setVisible(rows is None)
         self._area.setVisible(rows is not None)
         self._sections.show_only_past(only=opened is None)
@@ -229,10 +235,13 @@ class ReleasePage(PageFrame):
         self._cost.show_cost(self._forecast)
         self._outside.show_forecast(self._forecast)
         running = self._running is not None
-        had_keys = self.has_keys(self._release, self._cancel, self._onward, self._better)
+        had_keys = self.has_keys(self._release, self._cancel, self._onward, self._better, self._train)
         # What is highlighted, and what Ctrl+Return presses, must not be to pay twice, nor to pay for noise.
         better = self._better if says_little(self.session, self._forecast) else self._release
         self.primary = self._release if running else self._onward if released or short or model else better
+        if self.session.images is not None:
+            self.primary = self._train
+        self._train.setVisible(self.primary is self._train)
         look(self._release, "primary" if self.primary is self._release else "")
         for way in (self._onward, self._better):
             way.setVisible(self.primary is way and opened is not None)
@@ -295,11 +304,7 @@ class ReleasePage(PageFrame):
         replaced = written_words(outlook.opened, path, outlook.source_changed, replaces=outlook.replaces)
         verdict = outlook.verdict
         if verdict.waiting:
-            text = (
-                f"A finished draw of this release (release {verdict.waiting}) is paid for and waits to be written to "
-                f"{path.name}. Publishing it costs nothing more.{replaced}"
-            )
-            if confirm(self, "Publish the finished release?", text, "Publish it"):
+            if confirm(self, "Publish the finished release?", waiting_question(outlook, replaced), "Publish it"):
                 self._start(outlook)
             return
         if verdict.earlier is not None:
@@ -308,34 +313,15 @@ class ReleasePage(PageFrame):
         if verdict.refusal is not None:
             self._failed(verdict.refusal)
             return
-        high = f"\n\n⚠ {high_words(cost)}" if cost > HIGH else ""
-        sets = first_words(self.session.account, cost)
-        text = (
-            f"This charges ε = {at_most(cost)}{exactly(cost)} and writes {path.name}; nothing is uploaded. "
-            f"It cannot be undone.{sets}{self._worth(outlook)}{high}{outside_words(outlook.outside)}{replaced}"
-        )
+        text = release_question(outlook, self.session.account, self._forecast, cost, replaced)
         first = FirstCap(self.session.account, cost)
         verbs = {"yes": f"Release at ε = {at_most(cost)}"}
         if choose(self, "Release this table?", text, verbs, entry=first if first.asked else None) == "yes":
             self._start(outlook, first.cap())
 
-    def _worth(self, outlook: BeforeRelease) -> str:
-        """Return what a recipient can learn and what will be mostly noise, as a paragraph of the question."""
-        rows = outlook.opened.rows_under(outlook.plan)
-        return f"\n\n{worth_words(self._forecast, rows)}" if self._forecast is not None else ""
-
     def _ask_again(self, outlook: BeforeRelease, earlier: EarlierRelease, cost: Decimal, replaced: str) -> None:
-        text = (
-            f"The same table was released by the same plan on {earlier.time[:10]} (release {earlier.release_id}):\n"
-            f"{earlier.output}\n\nTo copy that file is free. A new draw is a second release and charges "
-            f"ε = {at_most(cost)}{exactly(cost)} again.{replaced}"
-        )
-        answer = choose(
-            self,
-            "It was released before",
-            text,
-            {"copy": "Copy the file that exists…", "yes": f"Pay ε = {at_most(cost)} again"},
-        )
+        verbs = {"copy": "Copy the file that exists…", "yes": f"Pay ε = {at_most(cost)} again"}
+        answer = choose(self, "It was released before", again_question(earlier, cost, replaced), verbs)
         if answer == "yes":
             self._start(outlook)
         elif answer == "copy":
@@ -352,9 +338,8 @@ class ReleasePage(PageFrame):
                 "warning", "The table or its plan changed while the question stood: nothing was released."
             )
             return
-        rows = outlook.opened.rows_under(outlook.plan)
-        worth = worth_words(self._forecast, rows) if self._forecast is not None else ""
         remember_folder(outlook.target.parent)
+        worth = worth_of(outlook, self._forecast)
         self._running = release_plan(self.session, self.jobs, outlook, self._failed, cap, worth)
         self._running.ended.connect(self._ended)
         self.refresh()

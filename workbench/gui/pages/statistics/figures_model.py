@@ -24,7 +24,7 @@ HELP = (
     "The mean of the values",
     "The values that 25 %, 50 % and 75 % of the rows do not pass",
     "The sum of the values",
-    "The value that most rows have, and no count: right with 95 % where it leads all others by so many rows",
+    "The most frequent value, without its count. It is right 95 % of the time if it leads by at least the rows shown",
 )
 NOT_FOR = "Not for such values"
 MAKES_GROUPS = "This column makes the groups"

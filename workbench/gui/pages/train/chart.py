@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import named
 from workbench.gui.widgets.formatting import at_most, plain
-from workbench.render.fonts import font
-from workbench.render.palette import STYLES
+from workbench.gui.widgets.titled_chart import TitledChart
+from workbench.render.palette import STYLES, Theme
 
 MOST = 2000
 """Points that are kept: more than pixels. When they are reached, every second one goes."""
@@ -29,7 +27,7 @@ PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
 
 
-class StepChart(QWidget):
+class StepChart(TitledChart):
     """One line over the steps of a run, its newest value written out, and a target where there is one."""
 
     def __init__(
@@ -52,15 +50,11 @@ class StepChart(QWidget):
             top: the least upper end of the vertical axis.
             rising: whether the values bound something that never falls: a lower one then bounds the former, too.
         """
-        super().__init__()
-        named(self, name, title)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._session, self._title, self._style, self._top = session, title, style, top
-        self._rising = rising
+        super().__init__(session, name, title)
+        self._style, self._top, self._rising = style, top, rising
         self._points: list[tuple[int, float]] = []
         self._steps = 0
         self._target: float | None = None  # the ε of this run, not the cap of the budget
-        session.theme_changed.connect(self.update)
 
     @property
     def points(self) -> tuple[tuple[int, float], ...]:
@@ -98,59 +92,43 @@ class StepChart(QWidget):
         """Return a figure; of ε, which bounds what is spent, never less than it is."""
         return at_most(value) if self._rising else plain(value)
 
-    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size that a line can be read at."""
-        return QSize(220, 120)
+    def figure(self) -> str:
+        """Return the newest value."""
+        return self._written(self._points[-1][1]) if self._points else "–"
 
-    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the least such size."""
-        return QSize(140, 88)
+    def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
+        """Draw grid, target and line."""
+        top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
+        last = max(self._steps, 1)
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw title, value, grid, target and line."""
-        theme = self._session.theme
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setFont(font(13))
-            painter.setPen(QColor(theme.text))
-            head = QRectF(0, 0, self.width(), 20)
-            painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, self._title)
-            newest = self._written(self._points[-1][1]) if self._points else "–"
-            painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, newest)
-            box = QRectF(40, 30, self.width() - 48, self.height() - 54)
-            top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
-            last = max(self._steps, 1)
+        def place(step: float, value: float) -> QPointF:
+            return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
 
-            def place(step: float, value: float) -> QPointF:
-                return QPointF(box.left() + step / last * box.width(), box.bottom() - value / top * box.height())
-
-            painter.setFont(font(11))
-            for share in (0.0, 0.5, 1.0):
-                y = box.bottom() - share * box.height()
-                painter.setPen(QPen(QColor(theme.line), 1))
-                painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-                painter.setPen(QColor(theme.muted))
-                right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-                painter.drawText(QRectF(0, y - 8, 34, 16), right, plain(share * top))
-            under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
-            painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
-            if self._steps:
-                painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
-            if self._target is not None:
-                painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
-                painter.drawLine(place(0, self._target), place(last, self._target))
-                painter.setPen(QColor(theme.danger))
-                at = place(0, self._target)
-                painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
-            if self._points and self._target is not None and self._steps > self._points[-1][0]:
-                # Where it ends if nobody stops it; ε grows about as the root of the steps.
-                ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
-                painter.setPen(ahead)
-                painter.drawPolyline(QPolygonF([place(*p) for p in self._projected(self._target)]))
-            if self._points:
-                pen = QPen(QColor(theme.series(STYLES[self._style])), 2)
-                painter.setPen(pen)
-                painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
+        for share in (0.0, 0.5, 1.0):
+            y = box.bottom() - share * box.height()
+            painter.setPen(QPen(QColor(theme.line), 1))
+            painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
+            painter.setPen(QColor(theme.muted))
+            right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(QRectF(0, y - 8, 34, 16), right, plain(share * top))
+        under = QRectF(box.left(), box.bottom() + 4, box.width(), 16)
+        painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
+        if self._steps:
+            painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
+        if self._target is not None:
+            painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
+            painter.drawLine(place(0, self._target), place(last, self._target))
+            painter.setPen(QColor(theme.danger))
+            at = place(0, self._target)
+            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
+        if self._points and self._target is not None and self._steps > self._points[-1][0]:
+            # Where it ends if nobody stops it; ε grows about as the root of the steps.
+            ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
+            painter.setPen(ahead)
+            painter.drawPolyline(QPolygonF([place(*p) for p in self._projected(self._target)]))
+        if self._points:
+            painter.setPen(QPen(QColor(theme.series(STYLES[self._style])), 2))
+            painter.drawPolyline(QPolygonF([place(*p) for p in self._points]))
 
 
 def rounded_up(value: float) -> float:

@@ -31,8 +31,14 @@ class BeforeCard(Card):
 
     changed = Signal()
 
-    def __init__(self, explain: QPushButton, test: QWidget) -> None:
-        """Make the card; ``explain`` stands beside its title, ``test`` says what the accuracy is measured on."""
+    def __init__(self, explain: QPushButton, expected: QWidget, test: QWidget) -> None:
+        """Make the card.
+
+        Args:
+            explain: stands beside its title.
+            expected: tells the accuracy to expect.
+            test: says what the accuracy is measured on.
+        """
         super().__init__()
         self._facts = Facts()
         self._problem = label("", "problem", wrap=True, name="train_problem")
@@ -62,7 +68,8 @@ class BeforeCard(Card):
         quiet.addWidget(self._quiet_words, 1)
         self._quiet_line.setLayout(quiet)
         self._say_quiet()
-        for part in (title, self._facts, self._problem, self._missing, self.raise_cap, self._quiet_line, test, place):
+        told = (title, self._facts, expected, self._problem, self._missing, self.raise_cap)
+        for part in (*told, self._quiet_line, test, place):
             self.body.addWidget(part)
         self.set_problem("")
 

@@ -106,6 +106,11 @@ class ModelForms(Card):
             else:
                 form.set_value(first_parameters(entry, rows, epsilon))
 
+    def show_plan(self, plan: DpSgdPlan) -> None:
+        """Choose the network of ``plan`` and show its parameters."""
+        self._forms[plan.network].set_value(plan)
+        self.choose(plan.network)
+
     def offer(self, model: str, epsilon: Decimal) -> None:
         """Choose ``model`` and put ``epsilon`` into its form; what else stands there stays."""
         if model not in self._forms:
@@ -115,15 +120,22 @@ class ModelForms(Card):
         if present is not None:
             self._forms[model].set_value(type(present).from_plain({**present.to_plain(), "epsilon": float(epsilon)}))
 
-    def offer_run(self, figures: Mapping[str, float]) -> None:
-        """Choose a network, unless one is chosen, and put these figures into its form; its ε then follows from σ."""
-        if not self.is_network:
-            self.choose(networks.NETWORKS[0].name)
+    def offer_run(self, figures: Mapping[str, float | str]) -> None:
+        """Choose the network that is named, or any, and put these values into its form.
+
+        Where they have a σ, ε follows from it.
+        """
+        told = dict(figures)
+        named = told.pop("network", self.model if self.is_network else networks.NETWORKS[0].name)
+        if named != self.model and named in self._forms:
+            self.choose(str(named))
         present = self._forms[self.model].value()
         if present is not None:
-            told = {**present.to_plain(), **figures}
-            told.pop("epsilon", None)
-            self._forms[self.model].set_value(type(present).from_plain(told))
+            kept = present.to_plain()
+            if "noise" in told:
+                kept.pop("epsilon", None)
+            self._forms[self.model].set_value(type(present).from_plain({**kept, **told}))
+            self.changed.emit()
 
     def lock(self, *, locked: bool) -> None:
         """Let nothing be changed while a run goes on."""

@@ -10,7 +10,7 @@ from workbench.gui.widgets.formatting import plain, time_left
 from workbench.signals.events import Progress
 
 HORIZON = 5.0
-"""Seconds after which what was counts 1/e."""
+"""Seconds after which an old speed weighs 1/e as much as the newest."""
 
 
 class Pace:

@@ -37,6 +37,7 @@ class TrainPage(RunPage):
         super().__init__(session, jobs, PAGE)
         # These know numpy, which the descriptor of the page does not wait for.
         from workbench.gui.pages.train.cost_card import BeforeCard
+        from workbench.gui.pages.train.expected_line import ExpectedLine
         from workbench.gui.pages.train.forms import ModelForms
         from workbench.gui.pages.train.paused_card import PausedCard
         from workbench.gui.pages.train.run_card import RunCard
@@ -44,7 +45,8 @@ class TrainPage(RunPage):
 
         self.forms = ModelForms()
         self.test = TestImages(session, jobs)
-        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.test)
+        self.expected = ExpectedLine(session, jobs)
+        self.before = BeforeCard(explain_button(session, "train_explain", self._asked), self.expected, self.test)
         self.paused = PausedCard()
         self.going = RunCard(session)
         Explainable(self.going.epsilon, session, self._asked)
@@ -73,9 +75,12 @@ class TrainPage(RunPage):
         self.set_onward("The model's files →", "train_show_release", "release", tip)
         self._trained: object = None
         self._shown_model = self.forms.model
+        self._begun: object = None
         self.forms.chosen.connect(self._choose)
-        self.forms.changed.connect(self._edited)
+        self.forms.changed.connect(self._form_edited)
         self.before.changed.connect(self.refresh)
+        self.expected.follow(lambda: (self._what(), self.forms.value(), self.test.images))
+        self.expected.changed.connect(self.refresh)
         self.test.changed.connect(self._edited)
         self.going.ask_where.clicked.connect(self._study)
         self._study_handle: JobHandle | None = None
@@ -105,7 +110,11 @@ class TrainPage(RunPage):
         self.test.setVisible(images is not None)
         self._images.setText("" if images is None else images.told)
         if images is not None:
+            planned, self._begun = self.session.network.plan, None
             self.forms.begin(images.table.rows, self.session.plan.epsilon, images=True)
+            self._begun = self.forms.value()
+            if planned is not None:
+                self.forms.show_plan(planned)
         elif opened is not None:
             self.forms.begin(opened.rows_under(self.session.plan), self.session.plan.epsilon)
             if self.session.training is not None:
@@ -132,6 +141,13 @@ class TrainPage(RunPage):
         if opened is not None and not folder.isModified() and folder.ending != model:
             folder.setText(str(beside(opened, model)))
         suggest(self.session, self.jobs, folder, model)
+
+    def _form_edited(self) -> None:
+        """Keep what was changed of a network's plan for the project's file, which images have no other plan in."""
+        value = self.forms.value()
+        if self.session.images is not None and self._begun is not None and self.forms.is_network and value is not None:
+            self.session.network.set(None if value == self._begun else value)  # type: ignore[arg-type]
+        self._edited()
 
     def _edited(self) -> None:
         self._preflight = self._failure = None
@@ -296,6 +312,7 @@ class TrainPage(RunPage):
         beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
+        self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from workbench.gui.pages.train.chart import StepChart
+from workbench.gui.pages.train.memory_words import memory_words
 from workbench.gui.pages.train.messages import CHOOSING, broken_off, clipped_words, rising_words
 from workbench.gui.pages.train.norm_chart import NormChart
 from workbench.gui.pages.train.pace import Pace
@@ -15,7 +16,6 @@ from workbench.gui.pages.train.where_chart import Stages, WhereChart
 from workbench.gui.session.job_center import JobHandle
 from workbench.gui.session.session import Session
 from workbench.gui.widgets.basic import Card, Elided, badge, button, label, row
-from workbench.gui.widgets.formatting import memory
 from workbench.signals.events import Budget, Cancelled, Memory, Metric, Notice, Progress, Spread
 
 
@@ -204,8 +204,7 @@ class RunCard(Card):
         self.epsilon.add(budget.step, budget.epsilon)
 
     def _take_memory(self, sample: Memory) -> None:
-        now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
-        self._memory.setText(f"Rows and model take {now}, at most {peak} so far.")
+        self._memory.setText(memory_words(sample))
         self._memory.show()
 
     def _take_notice(self, notice: Notice) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.data.images.image_set import ImageSet
     from workbench.data.table import Table
     from workbench.deep.plan import DpSgdPlan
-    from workbench.jobs.network import NetworkTask
+    from workbench.jobs.network import ExpectationTask, NetworkTask
     from workbench.release.model.preflight import Preflight
     from workbench.sanitize.plan import Plan
 
@@ -71,7 +71,7 @@ class TrainingRows(Protocol):
         """Return what a training would cost and need; reads no row."""
 
     def task(self, run: NetworkRun) -> NetworkTask:
-        """Return the training of a network for a process of its own."""
+        """Return a task that trains a network in a separate process."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +124,13 @@ class TableRows:
             quiet=run.quiet,
         )
 
+    def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
+        """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
+        from workbench.jobs.network import ExpectationTask
+        from workbench.release.model.preflight import network_features
+
+        return ExpectationTask(plan, network_features(self.plan, self.target), self.rows, self.plan.rows_per_person)
+
 
 @dataclass(frozen=True, eq=False)
 class ImageRows:
@@ -169,6 +176,15 @@ class ImageRows:
             quiet=run.quiet,
             test=run.test,
         )
+
+    def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
+        """Return the simulation of a training: of these images their number, shape and classes alone are in it."""
+        from workbench.deep.image_features import ImageFeatures
+        from workbench.jobs.network import ExpectationTask
+
+        opened = self.opened
+        features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
+        return ExpectationTask(plan, features, opened.table.rows, people, public)
 
 
 def training_rows(session: Session) -> TableRows | ImageRows:

@@ -59,6 +59,17 @@ def worth_taking(figure: CurveFigure, kind: str, metric: Metric = USUAL) -> floa
     return min((start for start in starts if start is not None), default=None)
 
 
+def better_as_model(figure: CurveFigure, epsilon: Decimal, metric: Metric = USUAL) -> bool:
+    """Return whether at ``epsilon`` a private model beats the one constant answer and no sanitised table does."""
+    constant = _level(figure, "majority")
+    if constant is None or figure.against:
+        return False
+    at = [(s.style, value) for s in figure.series if (value := value_at(s, float(epsilon))) is not None]
+    useful = {style for style, value in at if metric.better(value, constant)}
+    studied = {style for style, _ in at}
+    return "private" in useful and bool(studied & set(ON_A_TABLE)) and not useful & set(ON_A_TABLE)
+
+
 def predictable(figure: CurveFigure, metric: Metric = USUAL) -> bool:
     """Return whether even without privacy the model is better than one constant answer, as far as both are known."""
     ordinary, constant = _level(figure, "no-privacy"), _level(figure, "majority")

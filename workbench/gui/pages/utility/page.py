@@ -281,7 +281,9 @@ class UtilityPage(RunPage):
         self.setup.show_misfit(misfit)
         plan = self.setup.value()
         question = "how good each is" if plan is None else plan.measured.question
-        self.show_buttons(missing, ready=plan is not None and not misfit, done=self._done())
+        self.show_buttons(
+            missing, ready=plan is not None and not misfit, done=self._done(), way=self._better_as_model()
+        )
         self._empty.setText(
             missing
             or "Run trains the same model on the same rows without privacy, on a sanitised table, and with noise in "
@@ -307,6 +309,12 @@ class UtilityPage(RunPage):
         shot = self._snapshot
         whole = shot is not None and shot.done == shot.total and shot.result.plan == self.setup.value()
         return whole and self._studied == self._present()
+
+    def _better_as_model(self) -> bool:
+        from workbench.gui.pages.utility.messages import better_as_model
+
+        shot = self._snapshot
+        return shot is not None and better_as_model(self._whole(shot), self.session.plan.epsilon, self._metric(shot))
 
     def _present(self) -> object:
         """Return what the study that is shown would rest on now."""

@@ -1,0 +1,167 @@
+"""``workbench accuracy``: with --rows nobody's rows are trained on, with DATA a private study says what it reads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_cases import Run
+
+pytest.importorskip("torch")
+
+from workbench.cli import accuracy
+from workbench.deep.expected_accuracy import ExpectedAccuracy
+from workbench.paths import user_data
+
+NETWORK = (
+    "--network", "logistic", "--noise", "2", "--delta", "1e-4", "--batch", "30", "--epochs", "2", "--lr", "1",
+    "--clip", "1", "--accountant", "rdp",
+)  # fmt: skip
+PLAN = """epsilon = 1.0
+[[column]]
+name = "age"
+kind = "integer"
+lower = 0
+upper = 100
+[[column]]
+name = "city"
+kind = "category"
+domain = ["Graz", "Linz"]
+"""
+OF_TABLE = ("--target", "city", "--bounds", "plan.toml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with a table in which age tells the city, and a plan."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    lines = [f"{i % 100},{'Graz' if i % 100 < 50 else 'Linz'}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
+    return tmp_path
+
+
+def test_what_to_expect_is_told_without_the_table_and_nothing_is_written(folder: Path, run: Run) -> None:
+    (folder / "t.csv").unlink()
+    before = sorted(folder.iterdir())
+    done = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json")
+    assert done.code == 0, done
+    told = done.json
+    assert (told["private"], told["made_up"], told["rows"], told["simulated_rows"]) == (False, True, 300, 300)
+    assert told["chance"] == 0.5
+    assert told["lowest"] <= told["accuracy"] <= told["highest"]
+    assert told["noise_multiplier"] == 2
+    assert "No private row was read" in told["sentences"][-1]
+    assert sorted(folder.iterdir()) == before
+    assert not user_data().exists(), "no ledger was made"
+    text = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
+    assert text.out.startswith("On made-up rows of this shape it reaches about")
+    assert text.err == ""
+    other = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--seed", "5", "--json").json
+    assert other["accuracy"] != told["accuracy"]
+
+
+def test_other_rows_in_the_file_change_nothing(folder: Path, run: Run) -> None:
+    first = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json
+    (folder / "t.csv").write_text("age,city\n" + "1,Linz\n" * 300, "utf-8")
+    assert run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json == first
+
+
+def test_a_public_table_or_public_images_are_trained_on(folder: Path, run: Run) -> None:
+    told = run("accuracy", "--rows", "1000", "--public", "t.csv", *OF_TABLE, *NETWORK, "--json").json
+    assert not told["made_up"]
+    assert told["accuracy"] > 0.8
+    codes = np.arange(300) % 2
+    pixels = np.random.default_rng(0).integers(0, 60, (300, 8, 8)) + 150 * codes[:, None, None]
+    np.savez_compressed(folder / "open.npz", images=pixels.astype(np.uint8), labels=codes)
+    told = run("accuracy", "--rows", "1000", "--public", "open.npz", *NETWORK, "--json").json
+    assert not told["made_up"]
+    assert told["accuracy"] > 0.9
+    declared = ("--classes", "a,b", "--image-size", "8", "--grey")
+    assert run("accuracy", "--rows", "1000", *declared, *NETWORK, "--json").json["made_up"]
+
+
+def test_where_the_accuracy_goes_is_a_private_study_of_three_trainings(folder: Path, run: Run) -> None:
+    done = run("accuracy", "t.csv", *OF_TABLE, *NETWORK, "--json")
+    assert done.code == 0, done
+    told = done.json
+    assert told["private"] is True
+    assert [stage["stage"] for stage in told["stages"]] == ["no privacy", "clipped", "clipped and noisy"]
+    plain, clipped, noisy = (stage["accuracy"] for stage in told["stages"])
+    assert told["clipping_costs"] == plain - clipped
+    assert told["noise_costs"] == clipped - noisy
+    assert told["held_out"] == 60
+    text = run("accuracy", "t.csv", *OF_TABLE, *NETWORK)
+    assert "private – not for release" in text.out
+    assert "clipping costs" in text.out
+    assert "this study reads private rows" in text.err
+    assert "none of it may leave" in text.err
+
+
+def test_the_figures_are_those_of_the_window(folder: Path, run: Run) -> None:
+    from workbench.data.read import read_table
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import NetworkTask, study_here
+    from workbench.release.model.preflight import network_features
+    from workbench.sanitize.plan import load_plan
+    from workbench.signals.cancel import CancelToken
+
+    told = run("accuracy", "t.csv", *OF_TABLE, *NETWORK, "--json").json
+    features = network_features(load_plan(folder / "plan.toml"), "city")
+    words = {NETWORK[i].removeprefix("--"): NETWORK[i + 1] for i in range(0, len(NETWORK), 2)}
+    plan = DpSgdPlan.from_plain(
+        {name: value if name in ("network", "accountant") else float(value) for name, value in words.items()}
+        | {"batch": 30, "epochs": 2}
+    )
+    task = NetworkTask(plan, features, read_table("t.csv"), folder)
+    stages = study_here(task, lambda event: None, CancelToken())
+    assert [accuracy for _, accuracy, _ in stages] == [stage["accuracy"] for stage in told["stages"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "the rows are not named"),
+        (("t.csv", "--rows", "300"), "the rows are not named"),
+        (("--rows", "3"), "--rows"),
+        (("--rows", "300", "--decimal", ","), "not read from a file"),
+        (("--rows", "300", "--grey"), "are for images"),
+        (("--rows", "300", "--public", "open.npz"), "open.npz"),
+        (("--rows", "300", "--patience", "0"), "--patience"),
+        (("--rows", "300", "--seed", "-1"), "--seed"),
+        (("t.csv", "--public", "t.csv"), "--public is for a simulation"),
+        (("t.csv", "--patience", "3"), "--patience is for a simulation"),
+        (("none.csv",), "none.csv"),
+    ],
+)
+def test_a_bad_request_is_one_sentence(folder: Path, run: Run, words: tuple[str, ...], told: str) -> None:
+    answer = run("accuracy", *words, *OF_TABLE, *NETWORK)
+    assert answer.code == 2
+    lines = answer.err.splitlines()
+    assert told in lines[-1]
+    assert all(line.startswith("warning: ") for line in lines[:-1])
+
+
+def test_what_is_not_declared_of_the_rows_is_asked_for(folder: Path, run: Run) -> None:
+    assert "not declared" in run("accuracy", "--rows", "300", *NETWORK).error()
+    assert "--bounds is missing" in run("accuracy", "--rows", "300", "--target", "city", *NETWORK).error()
+    assert "public table is read by its plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
+
+
+def test_ctrl_c_ends_it(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.deep import expected_accuracy
+
+    def interrupted(*given: object, cancel: object = None, **more: object) -> ExpectedAccuracy:
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):
+            cancel.check()  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(expected_accuracy, "expected_accuracy", interrupted)
+    assert run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK).code == 4
+    assert accuracy.COMMAND.reads_only

@@ -1,0 +1,69 @@
+"""``predict`` for images: a labelled set is judged, single files and folders without classes are brought to size."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_cases import Run
+from PIL import Image
+
+pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with labelled images, and a network that was released of them."""
+    from workbench.cli import main
+
+    folder = tmp_path_factory.mktemp("images")
+    noise = np.random.default_rng(1)
+    labels = np.arange(200) % 2
+    x = (noise.integers(0, 60, (200, 8, 8)) + 150 * labels[:, None, None]).astype(np.uint8)
+    np.savez(folder / "set.npz", x=x, y=labels.astype(np.uint8))
+    words = ["--network", "logistic", "--epsilon", "50", "--delta", "1e-3", "--batch", "50", "--epochs", "4"]
+    more = ["--classes", "dark,bright", "--lr", "2", "--clip", "1", "--ledger", str(folder / "ledger.sqlite")]
+    assert main(["dpsgd", str(folder / "set.npz"), *words, *more, "-o", str(folder / "net")]) == 0
+    for at, grey in enumerate((10, 240)):
+        (folder / "loose").mkdir(exist_ok=True)
+        Image.fromarray(np.full((16, 20), grey, np.uint8)).save(folder / "loose" / f"{at}.png")
+    return folder
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+def test_a_labelled_set_is_judged(made: Path, run: Run, tmp_path: Path) -> None:
+    told = run("predict", str(made / "set.npz"), "--model", str(made / "net"), "-o", str(tmp_path / "out.csv"))
+    header, *lines = lines_of(tmp_path / "out.csv")
+    assert header == ["row", "predicted class", "probability of dark", "probability of bright"]
+    right = sum(line[1] == ("dark", "bright")[at % 2] for at, line in enumerate(lines))
+    assert f"{right / 2:.4g} % of them are right" in told.out
+    answer = run(
+        "predict", str(made / "set.npz"), "--model", str(made / "net"), "-o", str(tmp_path / "b.csv"), "--json"
+    )
+    assert answer.json["accuracy"] == right / 200
+    assert answer.json["private"] is True
+
+
+@pytest.mark.parametrize(("name", "files"), [("loose", ["0.png", "1.png"]), ("loose/1.png", ["1.png"])])
+def test_files_without_classes_are_predicted_by_name(made: Path, run: Run, tmp_path: Path, name, files) -> None:
+    told = run("predict", str(made / name), "--model", str(made / "net"), "-o", str(tmp_path / "out.csv"), "--json")
+    assert told.code == 0
+    assert "accuracy" not in told.json
+    header, *lines = lines_of(tmp_path / "out.csv")
+    assert header[:3] == ["row", "file", "predicted class"]
+    assert [line[1] for line in lines] == files
+
+
+def test_what_is_no_image_is_one_sentence(made: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(b"not a picture")
+    words = ("--model", str(made / "net"), "-o", str(tmp_path / "out.csv"))
+    assert "no PNG or JPEG image" in run("predict", str(tmp_path / "bad.png"), *words).error()
+    assert "no such file" in run("predict", str(tmp_path / "none.png"), *words).error()
+    assert not (tmp_path / "out.csv").exists()

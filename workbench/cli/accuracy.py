@@ -1,0 +1,228 @@
+"""``workbench accuracy``: what a network can be expected to reach before it trains, and where its accuracy goes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.command import Command, Context, add_options, read_options
+from workbench.cli.models import one_of
+from workbench.cli.tables import add_data, columns_text, figure, read_as
+from workbench.cli.training_data import image_training, let_run, table_training
+from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
+from workbench.data.images.read import ImageOptions, is_image_set, read_images
+from workbench.data.read import ReadOptions
+from workbench.data.table import Table
+from workbench.deep import networks
+from workbench.deep.features import Features
+from workbench.deep.image_features import ImageFeatures
+from workbench.deep.plan import DpSgdPlan
+from workbench.params import ParameterError
+from workbench.params.field import IntegerField, RealField
+from workbench.sanitize.plan import load_plan
+from workbench.signals import Notice
+
+_ROWS = IntegerField(
+    help="in place of DATA: how many rows the table has; it is not read, and nothing is charged",
+    at_least=5,
+    upto=10**9,
+)
+_PATIENCE = RealField(help="with --rows: seconds that the simulation may take, about (default 20)", above=0, upto=1e6)
+_SEED = IntegerField(help="repeats splits, batches and noise (default 0)", at_least=0, upto=2**32 - 1)
+PRIVATE = (
+    "this study reads private rows: nothing of it is released or charged, and none of it may leave; choosing settings "
+    "by its figures tells of the rows beyond epsilon"
+)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_data(parser, required=False, more=", or images, as for dpsgd: where did their accuracy go?")
+    parser.add_argument("--rows", metavar="N", help=_ROWS.help)
+    parser.add_argument(
+        "--public", metavar="PUBLIC", help="with --rows: a public table or set of images to train on, else made-up rows"
+    )
+    parser.add_argument("--patience", metavar="SECONDS", help=_PATIENCE.help)
+    parser.add_argument("--target", metavar="COL", help="the column of classes of a table")
+    parser.add_argument("--bounds", type=Path, metavar="PLAN", help="plan with public bounds and domains of a table")
+    add_options(parser, ImageOptions)
+    help_text = f"{DpSgdPlan.declared()['network'].help}, {one_of(networks.NETWORKS)}"
+    parser.add_argument(
+        "--network", dest="DpSgdPlan.network", metavar="NETWORK", required=True, help=help_text.replace("%", "%%")
+    )
+    add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
+    parser.add_argument("--seed", metavar="N", help=_SEED.help)
+    parser.add_argument(
+        "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
+    )
+
+
+def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
+    if (options.data is None) == (options.rows is None):
+        raise ParameterError(
+            "the rows are not named", mend="give DATA to see where its accuracy goes, or --rows N for a simulation"
+        )
+    let_run(getattr(options, "DpSgdPlan.network"), trusted=options.trust_code)
+    plan = read_options(options, DpSgdPlan)
+    seed = 0 if options.seed is None else _SEED.parse(options.seed, "--seed")
+    return (_expected if options.data is None else _where)(options, context, plan, seed)
+
+
+def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed: int) -> dict[str, Any]:
+    """Train three times on the private rows."""
+    for name in ("public", "patience"):
+        if getattr(options, name) is not None:
+            raise ParameterError(f"--{name} is for a simulation", mend=f"leave --{name} out, or give --rows, not DATA")
+    context.emit(Notice("warning", PRIVATE))
+    options.test = None
+    work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    from workbench.deep.accuracy_study import where_it_went
+    from workbench.deep.features import TableData
+
+    table = work.table.with_invalid_replaced() if work.replace_invalid else work.table
+    stages = where_it_went(
+        plan,
+        TableData(work.features, table),
+        rows_per_person=work.found.rows_per_person,
+        seed=seed,
+        emit=context.emit,
+        cancel=context.cancel,
+    )
+    plain, clipped, noisy = (stage.accuracy for stage in stages)
+    return {
+        "private": True,
+        "network": plan.network,
+        "epsilon": float(work.found.epsilon),
+        "delta": float(work.found.delta),
+        "noise_multiplier": work.found.sigma,
+        "steps": work.found.steps,
+        "rows": table.rows,
+        "held_out": stages[0].measured,
+        "stages": [{"stage": stage.name, "accuracy": stage.accuracy} for stage in stages],
+        "clipping_costs": plain - clipped,
+        "noise_costs": clipped - noisy,
+    }
+
+
+def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed: int) -> dict[str, Any]:
+    """Train on rows that nobody has to protect."""
+    rows = _ROWS.parse(options.rows, "--rows")
+    patience = None if options.patience is None else _PATIENCE.parse(options.patience, "--patience")
+    features, public, people = _declared(options, context)
+    from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
+    from workbench.release.model.preflight import network_preflight
+    from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
+
+    found = network_preflight(plan, features, rows, people)
+    source = made_up_rows(features, seed) if public is None else public_rows(features, public, seed)
+    result = expected_accuracy(
+        plan,
+        features,
+        source,
+        rows,
+        rows_per_person=people,
+        patience=PATIENCE if patience is None else patience,
+        seed=seed,
+        emit=context.emit,
+        cancel=context.cancel,
+    )
+    return {
+        "private": False,
+        "network": plan.network,
+        "epsilon": float(found.epsilon),
+        "delta": float(found.delta),
+        "noise_multiplier": found.sigma,
+        "steps": result.steps,
+        "rows": rows,
+        "made_up": result.made_up,
+        "accuracy": result.accuracy,
+        "lowest": result.lowest,
+        "highest": result.highest,
+        "without_privacy": result.without_privacy,
+        "chance": result.chance,
+        "repeats": result.repeats,
+        "held_out": result.held_out,
+        "simulated_rows": result.simulated_rows,
+        "batch": result.batch,
+        "simulated_batch": result.simulated_batch,
+        "sentences": list(in_sentences(result)),
+    }
+
+
+def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int]:
+    """Return the public map from rows to inputs, the public rows where some are named, and a person's rows at most."""
+    declared = read_options(options, ImageOptions)
+    public = options.public
+    if options.bounds is not None or options.target is not None:
+        return _of_table(options, context, declared)
+    _refuse_reading(options)
+    if public is not None:
+        if not is_image_set(public):
+            raise ParameterError(
+                "a public table is read by its plan, which is missing", mend="give --target COL and --bounds PLAN"
+            )
+        images = read_images(public, declared, emit=context.emit, cancel=context.cancel)
+        return ImageFeatures.of(images), images, declared.rows_per_person
+    if declared.classes is None or declared.image_size is None:
+        raise ParameterError(
+            "what is public of the rows is not declared",
+            mend="give --target COL and --bounds PLAN for a table, --classes and --image-size for images, or --public",
+        )
+    shape = ImageShape(1 if declared.grey else 3, declared.image_size, declared.image_size)
+    features = ImageFeatures((pixel_attribute(),), class_attribute(declared.classes), shape)
+    return features, None, declared.rows_per_person
+
+
+def _of_table(
+    options: argparse.Namespace, context: Context, declared: ImageOptions
+) -> tuple[Features, Table | None, int]:
+    from workbench.release.model.preflight import network_features
+
+    if declared != ImageOptions():
+        raise ParameterError("--classes, --image-size and --grey are for images", mend="leave them out")
+    for name in ("target", "bounds"):
+        if getattr(options, name) is None:
+            raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
+    facts = load_plan(options.bounds)
+    features = network_features(facts, options.target)
+    if options.public is None:
+        _refuse_reading(options)
+        return features, None, facts.rows_per_person
+    table = read_as(options.public, options, context, facts)
+    table.require([a.name for a in (*features.attributes, features.target)])
+    return features, table, facts.rows_per_person
+
+
+def _refuse_reading(options: argparse.Namespace) -> None:
+    for name in ReadOptions.declared():
+        if getattr(options, f"{ReadOptions.__name__}.{name}", None) is not None:
+            raise ParameterError("made-up rows are not read from a file", mend="leave the options of reading out")
+
+
+def _text(result: Mapping[str, Any]) -> str:
+    if not result["private"]:
+        return "\n".join(result["sentences"])
+    stages = [[stage["stage"], f"{stage['accuracy']:.3f}"] for stage in result["stages"]]
+    clipping, noise = (f"{max(0.0, 100 * result[f'{name}_costs']):.1f}" for name in ("clipping", "noise"))
+    return "\n".join(
+        [
+            f"accuracy on {result['held_out']:,} held-out rows at epsilon = {figure(result['epsilon'])} "
+            "(private – not for release)",
+            columns_text(["training", "accuracy"], stages, right=(1,)),
+            f"clipping costs {clipping} points, noise {noise}",
+        ]
+    )
+
+
+COMMAND = Command(
+    name="accuracy",
+    help="what a network can reach at its epsilon, simulated before the start; or where its accuracy goes, on the rows",
+    example="workbench plan sample:iris --epsilon 3 --target species -o expect.toml && workbench accuracy --rows 150 "
+    "--target species --bounds expect.toml --network logistic --epsilon 3 --delta 1e-3 --batch 30 --epochs 20 --lr 1 "
+    "--clip 1",
+    configure=_configure,
+    run=_run,
+    text=_text,
+    reads_only=True,
+)

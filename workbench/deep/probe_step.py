@@ -1,0 +1,74 @@
+"""One step on made-up rows before the charge: what a step really takes, by which prediction and chunk are corrected.
+
+No private row is read and nothing of the run is drawn: the rows are empty ones, the noise is thrown away, and the model
+is not moved. So ε, sampling and results are those of a run without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from workbench.deep.features import Features
+from workbench.deep.memory import MemoryForecast, MemoryWatch, available, most_drawn
+from workbench.deep.networks import Network
+from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
+from workbench.deep.plan import Schedule
+from workbench.deep.shortage import HalvingClippedSum
+
+
+def probed(
+    schedule: Schedule,
+    architecture: Network,
+    features: Features,
+    halving: HalvingClippedSum,
+    watch: MemoryWatch,
+    forecast: MemoryForecast,
+) -> MemoryForecast:
+    """Take one step on made-up rows; return ``forecast`` with what it took, and lower the chunk where that is too much.
+
+    Args:
+        schedule: of the run.
+        architecture: the network.
+        features: the public map from rows to its inputs.
+        halving: the run's own engine, whose memory is then there.
+        watch: measures the run; its phases of a step begin anew afterwards.
+        forecast: what was predicted from shapes alone.
+
+    Raises:
+        MemoryError, RuntimeError: memory did not suffice for one row.
+    """
+    device = watch.device
+    watch.enter("batch")
+    held, rows = watch.now, most_drawn(schedule.rows, schedule.batch)
+    gpus = [torch.cuda.current_device()] if device == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):  # a layer may draw, such as dropout
+        made = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
+        drawn = torch.zeros(rows, dtype=torch.int64, device=device)
+        inputs, targets = made.index_select(0, drawn), torch.zeros(2, dtype=torch.int64, device=device)[drawn]
+        watch.enter("backward")
+        sums = halving(inputs, targets)
+        watch.enter("step")
+        noise = GaussianNoise(schedule.noise_scale, ChaCha20Entropy()).draw(len(sums.total))
+        torch.from_numpy(noise).to(device).add_(sums.total).div_(schedule.batch)
+        watch.look()
+    batch, backward, step = (max(0, watch.peaks[name] - held) for name in ("batch", "backward", "step"))
+    del inputs, targets, sums, noise
+    corrected = forecast.with_step(batch, backward, step)
+    corrected = _with_room(corrected, halving, min(rows, halving.physical_batch, architecture.rows_at_once()), watch)
+    halving.renew()  # the rows are read first, and may have the room until a step needs it
+    watch.begin_anew()
+    return corrected
+
+
+def _with_room(corrected: MemoryForecast, halving: HalvingClippedSum, chunk: int, watch: MemoryWatch) -> MemoryForecast:
+    """Hold fewer rows at once where a step would need more than is free; what a chunk holds grows with its rows."""
+    short = corrected.between_steps + corrected.in_a_step - watch.now - available(watch.device)
+    if not 0 < short < corrected.backward:  # it fits, or would not even without a chunk
+        return corrected
+    fewer = int(chunk * (1 - short / corrected.backward))
+    if not 1 <= fewer < chunk:
+        return corrected
+    halving.lower(fewer, "a step takes more memory than is free")
+    return replace(corrected, backward=corrected.backward * fewer // chunk)

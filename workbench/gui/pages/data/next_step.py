@@ -1,0 +1,86 @@
+"""What is still open of the table or the images, and what the highlighted button of the Data page does about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.gui.pages.data.invalid_values import FOUND
+from workbench.gui.session.draft import DraftPlan
+from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import OpenTable, Session
+from workbench.gui.widgets.formatting import count, listed
+
+EVERY = "Every public fact is declared."
+ONWARD_TIP = "Choose what is released: noisy rows, synthetic rows, statistics or a model"
+CONFIRM = "These are right, and they are public knowledge"
+CONFIRM_TIP = (
+    "Nothing is released by a guess: a single row could change it, and with it every released value. Look at the names "
+    "of the columns, at the kinds marked ? and at what a missing value means, and correct what is wrong. Then confirm "
+    "the rest; Ctrl+Z takes it back"
+)
+TRAIN = "Train a network →"
+TRAIN_TIP = "Choose a network, see what it costs, and train it on these images"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The sentence at the foot of the page, and the words of its button."""
+
+    note: str
+    verb: str
+    tip: str = ONWARD_TIP
+    wrapped: bool = False
+
+
+def next_step(session: Session, *, at_dialect: bool) -> NextStep | None:
+    """Return what comes next; ``None`` while nothing is open.
+
+    Args:
+        session: what is open, and its plan.
+        at_dialect: whether the form of how the file is read is shown.
+    """
+    if session.images is not None:
+        return NextStep(_images_note(session.images), TRAIN, TRAIN_TIP)
+    return None if session.opened is None else _of_table(session.opened, session.plan, at_dialect=at_dialect)
+
+
+def _of_table(opened: OpenTable, plan: DraftPlan, *, at_dialect: bool) -> NextStep:
+    open_facts = [p for p in plan.problems() if p.open]
+    wrong = [p for p in plan.problems() if not p.open and p.column]
+    if opened.table.doubts:
+        from workbench.gui.pages.data.dialect import doubts_in_words
+
+        verb = "That is right →" if at_dialect else "Confirm how it is read →"
+        return NextStep(f"How the file is written was guessed: {doubts_in_words(opened.table)}.", verb)
+    if open_facts:
+        names = list(dict.fromkeys(p.column for p in open_facts))
+        needs = count(len(names), "column still needs its", "columns still need their")
+        return NextStep(f"{needs} public bounds or values: {listed(names)}.", "Fill the next →")
+    if wrong:
+        return NextStep(f"{wrong[0].column}: {wrong[0].text}.", "Correct it →")
+    if plan.guesses():
+        return NextStep(f"Guessed from the rows: {guessed_in_words(plan)}.", CONFIRM, CONFIRM_TIP, wrapped=True)
+    if refused := FOUND.columns(opened, plan):
+        why = FOUND.why(opened, plan, refused[0])
+        more = f" {count(len(refused) - 1, 'other column')} also." if len(refused) > 1 else ""
+        told = f"A release would stop: {refused[0]}: {why.words if why else ''}.{more}"
+        return NextStep(told, "Correct it →", wrapped=True)
+    dropped = [c.name for c in plan.columns if c.action == "drop"]
+    gone = f" Dropped: {', '.join(dropped[:4])}{'…' if len(dropped) > 4 else ''}." if dropped else ""
+    taken = [c.name for c in plan.protected if c.bounds_origin == "data"]
+    said = f"⚠ Read off the data, which publishes it: {', '.join(taken)}." if taken else EVERY
+    return NextStep(f"{said}{gone}", "What to release →")
+
+
+def guessed_in_words(plan: DraftPlan) -> str:
+    """Return what was guessed of the columns and nobody has confirmed."""
+    from workbench.gui.session.draft_edits import GUESSED_FACTS
+    from workbench.sanitize.origin import listed as told
+
+    return told(plan.guesses(), GUESSED_FACTS)
+
+
+def _images_note(opened: OpenImages) -> str:
+    if opened.table.taken:
+        return f"⚠ Not declared yet: {opened.table.taken}."
+    return "Every public fact is declared, or follows from the format."

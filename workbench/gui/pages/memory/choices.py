@@ -1,0 +1,111 @@
+"""What is compared: the networks, and the form of the study."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QScrollArea, QWidget
+
+from workbench.deep.memory_study import MemoryStudy
+from workbench.deep.networks import NETWORKS
+from workbench.deep.networks.images import PIXELS
+from workbench.gui.widgets.basic import Card, label, look, named, rule, stack
+from workbench.gui.widgets.parameter_form import Form
+
+if TYPE_CHECKING:
+    from workbench.deep.networks import Network
+
+WIDTH = 320
+ACROSS = 2
+FIRST, FOR_TABLES = "mnist-cnn", "mlp"
+ASK = "Point at a field to read what it means."
+HELP_HEIGHT = 54
+
+
+class ChoicesCard(Card):
+    """A box for each network and the form below them.
+
+    Signals:
+        changed: another network, or another value of the form.
+    """
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedWidth(WIDTH)
+        self._boxes: dict[str, QCheckBox] = {}
+        self._touched = False
+        networks = QWidget()
+        grid = QGridLayout(networks)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(2)
+        for at, network in enumerate(NETWORKS):
+            box = named(
+                QCheckBox(network.name),
+                f"memory_network_{network.name}",
+                network.title,
+                f"{network.title}. {network.about}",
+            )
+            box.setChecked(network.name == FIRST)
+            box.toggled.connect(self.changed)
+            box.clicked.connect(self._touch)
+            grid.addWidget(box, at // ACROSS, at % ACROSS)
+            self._boxes[network.name] = box
+        self.form = Form("memory", MemoryStudy)
+        self.form.changed.connect(self.changed)
+        self._show_beginnings()
+        self._given = ""
+        holder = look(QWidget(), "clear")
+        lines = stack(networks, rule(), self.form, None)
+        lines.setContentsMargins(0, 0, 8, 0)
+        holder.setLayout(lines)
+        area = QScrollArea()
+        area.setWidget(holder)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields have the keys, and it follows them
+        told = label(ASK, "muted", wrap=True, name="memory_help")
+        told.setFixedHeight(HELP_HEIGHT)
+        told.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.form.explained.connect(told.setText)
+        self._area = area
+        for part in (label("NETWORKS TO COMPARE", "caption"), area, rule(), told):
+            self.body.addWidget(part)
+        self.body.setStretch(1, 1)
+
+    def networks(self) -> tuple[Network, ...]:
+        """Return the networks that are ticked."""
+        return tuple(network for network in NETWORKS if self._boxes[network.name].isChecked())
+
+    def study(self) -> MemoryStudy | None:
+        """Return what the form says, or ``None`` while it is refused."""
+        found = self.form.value()
+        assert found is None or isinstance(found, MemoryStudy)
+        return found
+
+    def show_shape(self, shape: str, classes: int) -> None:
+        """Put in what the rows that are open are like, unless another shape was typed."""
+        present = self.study()
+        if present is None or present.shape not in (self._given, MemoryStudy().shape):
+            return
+        self._given = shape
+        self.form.set_value(type(present).from_plain({**present.to_plain(), "shape": shape, "classes": classes}))
+        self._show_beginnings()
+        if not self._touched:
+            images = type(present)(shape=shape).inputs == PIXELS or "," in shape
+            for name, wanted in ((FIRST, images), (FOR_TABLES, not images)):
+                self._boxes[name].setChecked(wanted)
+        self.changed.emit()
+
+    def _touch(self) -> None:
+        self._touched = True
+
+    def _show_beginnings(self) -> None:
+        """Show the beginning of each list: a field that is filled shows its end."""
+        for field in self.form.findChildren(QLineEdit):
+            field.setCursorPosition(0)
+
+    def lock(self, *, locked: bool) -> None:
+        """Let nothing be changed while the study runs."""
+        self._area.setEnabled(not locked)

@@ -1,0 +1,149 @@
+"""Memory study: what training takes by phase for many settings at once, and the most rows that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from workbench.gui.pages.memory import PAGE
+from workbench.gui.pages.memory import messages as words
+from workbench.gui.pages.memory.tasks import FILES, find_shape, run_study, save_study
+from workbench.gui.pages.run_page import RunPage
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, row, stack
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.params import WorkbenchError
+
+if TYPE_CHECKING:  # they load numpy and pyqtgraph
+    from workbench.deep.memory_study import StudyResult
+
+
+class MemoryPage(RunPage):
+    """What is compared on the left; the chart, its reasons and the table on the right."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__(session, jobs, PAGE)
+        from workbench.gui.pages.memory.choices import ChoicesCard
+        from workbench.gui.pages.memory.study_card import StudyCard
+
+        self._asked: object = None
+        self._failure: WorkbenchError | None = None
+        self.choices = ChoicesCard()
+        self.found = StudyCard(session)
+        self._problem = label("", "problem", wrap=True, name="memory_problem")
+        self._copy = button(
+            "Copy", "memory_copy", tip="Copy the picture (Ctrl+C in it); Ctrl+C in the table copies lines"
+        )
+        self._save = button("Save…", "memory_save", tip="Save the figures as CSV, or the picture as PNG or SVG")
+        self._arrange()
+        cancel = button("Cancel", "memory_cancel", "danger", tip="Stop (Esc)")
+        self.set_run("Compute", "memory_run", "Work out every setting (Ctrl+Return)", cancel)
+        self.set_onward("Take this batch to Train →", "memory_to_train", "train", words.TAKE_TIP)
+        assert self._onward is not None
+        self._onward.clicked.connect(self._take)
+        self.choices.changed.connect(self._edited)
+        self.found.chosen.connect(self.refresh)
+        self._copy.clicked.connect(self.found.copy)
+        self._save.clicked.connect(self._ask_and_save)
+        for changed in (session.table_changed, session.plan_changed):
+            changed.connect(self.in_sight(self._find_shape))
+        session.theme_changed.connect(self.in_sight(self.found.draw))
+        self._find_shape()
+        self.refresh()
+
+    def _arrange(self) -> None:
+        for part in (self._copy, self._save):
+            self.header.addWidget(part)
+        empty, hint = Card(), label(words.EMPTY, "muted", wrap=True, name="memory_empty")
+        hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        inviting = stack(None, hint, None)
+        inviting.setContentsMargins(48, 0, 48, 0)
+        empty.body.addLayout(inviting)
+        self._views = QStackedWidget()
+        for view in (empty, self.found):
+            self._views.addWidget(view)
+        right = QWidget()
+        right.setLayout(stack(self._problem, self._views))
+        whole = row(self.choices, spacing=12)
+        whole.addWidget(right, 1)
+        self.body.addLayout(whole, 1)
+
+    # -- what is asked ----------------------------------------------------------------------------------------------
+
+    def missing(self) -> str:
+        """Return nothing: no table is needed."""
+        return ""
+
+    def _find_shape(self) -> None:
+        find_shape(self.session, self.jobs, self.choices.show_shape)
+
+    def _what(self) -> object:
+        return self.choices.networks(), self.choices.study()
+
+    def _edited(self) -> None:
+        self._failure = None
+        self.refresh()
+
+    def start(self) -> None:
+        """Work out what is asked."""
+        study, networks = self.choices.study(), self.choices.networks()
+        if study is None or not networks:
+            return
+        self._failure, what = None, self._what()
+        self.follow(run_study(self.jobs, study, networks, lambda found: self._show(what, found), self._refuse))
+
+    def _refuse(self, error: BaseException) -> None:
+        if isinstance(error, WorkbenchError):
+            self._failure = error
+        else:
+            self.session.report(error)
+        self.refresh()
+
+    # -- what was found ---------------------------------------------------------------------------------------------
+
+    def _show(self, what: object, found: StudyResult) -> None:
+        self._asked = what
+        self.found.show_result(found)
+        self._views.setCurrentIndex(1)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what can be pressed, and why."""
+        study, networks, chosen = self.choices.study(), self.choices.networks(), self.found.selected
+        self._problem.setText("" if self._failure is None else sentence(self._failure))
+        self._problem.setVisible(self._failure is not None)
+        self.choices.lock(locked=self.running)
+        for part in (self._copy, self._save):
+            part.setEnabled(self.found.result is not None)
+        done = self._asked is not None and self._asked == self._what()
+        self.show_buttons("", ready=study is not None and bool(networks), done=done)
+        assert self._onward is not None
+        opened = self.session.open_data is not None
+        self._onward.setEnabled(opened and chosen is not None)
+        self._onward.setToolTip(words.TAKE_TIP if opened else words.NOTHING_OPEN)
+        self.set_note(words.NO_NETWORK if not networks else words.note(self.found.result))
+
+    @property
+    def refused(self) -> WorkbenchError | None:
+        """Why the study was not made when it was last asked for."""
+        return self._failure
+
+    # -- where it goes ----------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        chosen = self.found.selected
+        if chosen is None:
+            return
+        batch = chosen.batch
+        self.session.ask_for_run({"network": chosen.line.network.name, "batch": batch, "physical_batch": batch})
+        self.session.tell("info", words.taken(chosen))
+
+    def _ask_and_save(self) -> None:
+        path = ask_where_to_save(self, "Save the figures or the chart", "memory-study.csv", FILES)
+        if path and self.found.result is not None:
+            save_study(self.session, self.jobs, self.found.result, self.found.figure, Path(path))

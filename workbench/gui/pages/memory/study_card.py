@@ -1,0 +1,133 @@
+"""A finished study: the chart, the table, and why the curves look so."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QButtonGroup, QScrollArea, QWidget
+
+from workbench.gui.pages.memory import messages as words
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, look, named, row
+from workbench.gui.widgets.choice_box import ChoiceBox
+from workbench.gui.widgets.curve_plot import CurvePlot
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.render.memory_figure import memory_figure, phases_figure
+
+if TYPE_CHECKING:
+    from workbench.deep.memory_study import StudyResult, StudyRow
+    from workbench.render.values import CurveFigure
+
+REMARKS_HEIGHT = 72
+"""Points that the remarks have: more are scrolled to."""
+
+WIDE = 1000
+"""Points of the card from which chart and table stand side by side."""
+
+CHART, TABLE = "chart", "table"
+PHASES_OF_ONE = "phases"
+
+
+class StudyCard(Card):
+    """Shows the chart or the table, and both where there is room.
+
+    Signals:
+        chosen: another setting is selected.
+    """
+
+    chosen = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(pad=12, spacing=6)
+        self._session = session
+        self.result: StudyResult | None = None
+        self.figure: CurveFigure | None = None
+        self.plot = CurvePlot("memory", "Memory against the batch")
+        self.table = LinesTable(session, "memory_table", "Memory of every setting", words.HEADINGS, words.RIGHT)
+        self.table.set_widths(words.WIDTHS, least_share=1.0)  # a setting that is cut reads as another one
+        self.lines = named(ChoiceBox(), "memory_chart", "Lines of the chart", "What each line of the chart is")
+        for key, text in words.CHARTS.items():
+            self.lines.addItem(text, key)
+        self._views = {CHART: self.plot, TABLE: self.table}
+        self._segments = {}
+        group = QButtonGroup(self)
+        for key, text, tip in (
+            (CHART, "Chart", "Memory against the batch"),
+            (TABLE, "Table", "Every setting with its four phases"),
+        ):
+            segment = self._segments[key] = button(text, f"memory_show_{key}", "segment", tip=tip)
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(self._arrange)
+        self._segments[CHART].setChecked(True)
+        self._remarks = label("", "muted", wrap=True, name="memory_remarks")
+        told = QScrollArea()
+        told.setWidget(look(self._remarks, "muted"))
+        told.setWidgetResizable(True)
+        told.setFixedHeight(REMARKS_HEIGHT)
+        told.setAccessibleName("Why the curves look so")
+        told.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        both = QWidget()
+        line = row(self.plot, self.table, spacing=16)
+        line.setStretch(0, 3)
+        line.setStretch(1, 2)
+        both.setLayout(line)
+        self.body.addLayout(row(*self._segments.values(), 4, self.lines, None))
+        self.body.addWidget(both, 1)
+        self.body.addWidget(told)
+        shortcut = QShortcut(QKeySequence.StandardKey.Copy, self.plot, self.copy)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.lines.activated.connect(self.draw)
+        self.table.selectionModel().currentRowChanged.connect(self._select)
+        self._arrange()
+
+    def show_result(self, found: StudyResult) -> None:
+        """Show another study; the largest batch that fits is selected."""
+        self.result = found
+        self.table.lines.show_lines(words.table_cells(found))
+        self.table.selectRow(words.first_selected(found))
+        self._remarks.setText(words.told_of_remarks(found.remarks))
+        self.draw()
+
+    @property
+    def selected(self) -> StudyRow | None:
+        """The setting whose line is selected."""
+        at = self.table.currentIndex().row()
+        return self.result.rows[at] if self.result is not None and 0 <= at < len(self.result.rows) else None
+
+    def draw(self) -> None:
+        """Draw the lines that are asked for."""
+        if self.result is None:
+            return
+        asked, selected = self.lines.currentData(), self.selected
+        if asked == PHASES_OF_ONE:
+            self.figure = phases_figure(self.result, selected.line if selected is not None else self.result.lines[0])
+        else:
+            self.figure = memory_figure(self.result, asked)
+        self.plot.show_figure(self.figure, self._session.theme, Decimal(1))
+
+    def copy(self) -> None:
+        """Put the picture on the clipboard."""
+        if self.plot.view is not None:
+            QGuiApplication.clipboard().setPixmap(self.plot.view.grab())
+            self._session.tell("info", "Copied the chart as an image.")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Show both where there is room."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        wide = self.width() >= WIDE
+        for key, segment in self._segments.items():
+            segment.setVisible(not wide)
+            self._views[key].setVisible(wide or segment.isChecked())
+        self.lines.setVisible(not self.plot.isHidden())
+
+    def _select(self) -> None:
+        if self.lines.currentData() == PHASES_OF_ONE:
+            self.draw()
+        self.chosen.emit()

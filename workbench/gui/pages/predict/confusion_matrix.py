@@ -1,0 +1,123 @@
+"""How many images of each class were taken for which: a square of counts, private as the images are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from workbench.gui.session.session import Session
+from workbench.gui.style.colours import mixed
+from workbench.gui.widgets.basic import named
+from workbench.gui.widgets.formatting import count
+from workbench.render.fonts import font
+from workbench.render.palette import STYLES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from workbench.release.model.image_predictions import ImagePredictions
+
+MOST = 20
+"""Classes of which the square is drawn: the figures of more could not be read."""
+
+TOLD = 4
+NAMES, HEAD, STRONGEST = 72.0, 40.0, 0.8
+LARGEST = 56.0
+
+
+class ConfusionMatrix(QWidget):
+    """A line for each class as it is, a column for each as it was predicted; the diagonal is right."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        named(self, "predict_confusion")
+        self._session = session
+        self._classes: tuple[str, ...] = ()
+        self._counts: NDArray[np.int64] = np.empty((0, 0), np.int64)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(300, 240)
+        session.theme_changed.connect(self.update)
+
+    def show_predictions(self, found: ImagePredictions | None) -> None:
+        """Show other counts; nothing is shown where no class is known, or of too many."""
+        counts = None if found is None else found.confusion
+        drawn = counts is not None and len(counts) <= MOST
+        self.setVisible(drawn)
+        if found is None or counts is None or not drawn:
+            return
+        self._classes, self._counts = found.classes, counts
+        self.setAccessibleName(f"Private, not for release. {confused_words(found)}")
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Ask for cells whose figures can be read."""
+        side = int(36 * len(self._classes))
+        return QSize(int(NAMES) + side, int(HEAD) + side)
+
+    def _cell(self, i: int, j: int) -> QRectF:
+        k = max(len(self._classes), 1)
+        side = min(LARGEST, (self.width() - NAMES) / k, (self.height() - HEAD) / k)
+        return QRectF(NAMES + j * side, HEAD + i * side, side - 1, side - 1)
+
+    def event(self, event: QEvent) -> bool:
+        """Say the cell under the pointer in words."""
+        if isinstance(event, QHelpEvent):
+            at, k = QPointF(event.pos()), range(len(self._classes))
+            place = next(((i, j) for i in k for j in k if self._cell(i, j).contains(at)), None)
+            QToolTip.showText(event.globalPos(), self._words(*place) if place else "", self)
+            return True
+        return super().event(event)
+
+    def _words(self, i: int, j: int) -> str:
+        own, taken = self._classes[i], self._classes[j]
+        told = count(int(self._counts[i, j]), "image")
+        return f"{told} of {own} taken for {taken}" if i != j else f"{told} of {own} predicted right"
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
+        """Draw the counts; right ones in one colour, wrong ones in another, each against its own line."""
+        theme = self._session.theme
+        middle = Qt.AlignmentFlag.AlignCenter
+        whole = self._counts.sum(axis=1)
+        with QPainter(self) as painter:
+            painter.setPen(QColor(theme.muted))
+            painter.setFont(font(11))
+            end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
+            painter.drawText(QRectF(NAMES, 0, end - NAMES, 18), middle, "predicted")
+            for i, name in enumerate(self._classes):
+                for box, side in (
+                    (QRectF(0, self._cell(i, 0).top(), NAMES - 8, self._cell(i, 0).height()), _RIGHT),
+                    (QRectF(self._cell(0, i).left(), 18, self._cell(0, i).width(), HEAD - 20), middle),
+                ):
+                    painter.setPen(QColor(theme.text))
+                    painter.setFont(font(12))
+                    short = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, int(box.width()))
+                    painter.drawText(box, side, short)
+                for j in range(len(self._classes)):
+                    box, found = self._cell(i, j), int(self._counts[i, j])
+                    colour = theme.series(STYLES["private" if i == j else "sanitized"])
+                    share = found / max(int(whole[i]), 1)
+                    # The root: one image in a hundred taken for another is worth seeing.
+                    painter.fillRect(box, QColor(mixed(theme.window, colour, STRONGEST * share**0.5)))
+                    painter.setFont(font(12 if box.width() >= 34 else 9))
+                    painter.setPen(QColor(theme.text if found else theme.muted))
+                    painter.drawText(box, middle, f"{found:,}" if found else "·")
+
+
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+def confused_words(found: ImagePredictions) -> str:
+    """Return which classes are taken for which most often, in a sentence; empty where no class is known."""
+    counts = found.confusion
+    if counts is None:
+        return ""
+    wrong = counts.copy()
+    np.fill_diagonal(wrong, 0)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:TOLD]
+    pairs = [(int(at) // len(wrong), int(at) % len(wrong)) for at in order]
+    told = [f"{found.classes[i]} for {found.classes[j]} ({wrong[i, j]:,})" for i, j in pairs if wrong[i, j]]
+    return f"Taken for another most often: {', '.join(told)}." if told else "No image is taken for another class."

@@ -1,0 +1,100 @@
+"""What a network said of images: a line each, how often it was right, which classes it confused, and an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox
+
+from workbench.gui.pages.predict.confusion_matrix import MOST, ConfusionMatrix, confused_words
+from workbench.gui.pages.predict.image_tasks import ImageSource, export_predictions
+from workbench.gui.pages.predict.prediction_table import PredictionTable
+from workbench.gui.session.job_center import JobCenter
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, badge, button, label, named, row, stack
+from workbench.gui.widgets.dialogs import ask_where_to_save
+from workbench.gui.widgets.formatting import count
+from workbench.gui.widgets.output_name import release_folder, remember_folder
+
+if TYPE_CHECKING:
+    from workbench.release.model.image_predictions import ImagePredictions
+
+HEIGHT = 470
+"""Pixels in which the figures of ten classes can be read."""
+
+OTHER_CLASSES = "The images have classes that the network does not know, so nothing says how often it is right."
+
+
+class ImageResults(Card):
+    """Private from the first line to the last: it follows from the images. Hidden while there is nothing to show."""
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self._session, self._jobs = session, jobs
+        self._found: ImagePredictions | None = None
+        self._title = ""
+        self._told = label("", wrap=True, name="predict_images_outcome")
+        self._confused = label("", "muted", wrap=True, name="predict_confused")
+        self._wrong = named(QCheckBox("only wrong ones"), "predict_only_wrong", tip="Hide what was predicted right")
+        self._export = button(
+            "Export…", "predict_export", tip="Write a line for each image as CSV; only you can read it"
+        )
+        self._export.clicked.connect(self._ask_and_export)
+        self.table = PredictionTable(session)
+        self.setMinimumHeight(HEIGHT)
+        self.matrix = ConfusionMatrix(session)
+        self._wrong.toggled.connect(lambda only: self.table.lines.show_only_wrong(only=only))
+        self.body.addLayout(row(label("PREDICTIONS", "caption"), None, badge()))
+        head = row(self._told, self._wrong, self._export, spacing=12)
+        head.setStretch(0, 1)
+        self.body.addLayout(head)
+        self.body.addWidget(self._confused)
+        whole = row(self.table, spacing=12)
+        whole.setStretch(0, 3)
+        side = stack(self.matrix)
+        whole.addLayout(side, 2)
+        self.body.addLayout(whole, 1)
+        self.hide()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._found = None
+        self.table.show_predictions(None)
+        self.hide()
+
+    def show_predictions(self, found: ImagePredictions, source: ImageSource) -> None:
+        """Show what was said of the images of ``source``."""
+        self._found, self._title = found, source.title
+        told = f"{count(found.rows, 'prediction')}. Nothing was charged."
+        if found.accuracy is not None:
+            told = f"{100 * found.accuracy:.4g} % right: {found.right:,} of {found.rows:,}. Nothing was charged."
+        elif found.images.labelled:
+            told = f"{told} {OTHER_CLASSES}"
+        self._told.setText(told)
+        self._confused.setText(confused_words(found))
+        self._confused.setVisible(found.confusion is not None)
+        self._confused.setToolTip(
+            "" if len(found.classes) <= MOST else f"The square is drawn of {MOST} classes at most"
+        )
+        self._wrong.setChecked(False)
+        self._wrong.setVisible(found.truth is not None)
+        self.table.show_predictions(found)
+        self.matrix.show_predictions(found)
+        self.show()
+        self.table.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _ask_and_export(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        suggested = release_folder() / f"{Path(self._title).stem}-predicted.csv"
+        chosen = ask_where_to_save(self, "Export the predictions", str(suggested), "CSV (*.csv)")
+        if chosen:
+            path = Path(chosen)
+            remember_folder(path.parent)
+            export_predictions(self._jobs, found, path, self._exported)
+
+    def _exported(self, path: Path) -> None:
+        self._session.tell("info", f"Wrote {path.name}: private, not for release.")

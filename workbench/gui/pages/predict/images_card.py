@@ -1,0 +1,80 @@
+"""Which images are predicted for: the set that is open, or others."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+
+from workbench.gui.pages.predict.image_tasks import ImageSource
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.dialogs import ask_for_folder, ask_for_pictures
+
+NONE = "Choose images, or a folder of them; they may have classes or not."
+CHOOSE_TIP = "Single PNG or JPEG images, or a set: MNIST, CIFAR-10, .npz or .zip"
+
+
+class ImagesCard(Card):
+    """One line that says which images, and buttons that choose others.
+
+    Signals:
+        changed: other images.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+        self._paths: tuple[str, ...] = ()
+        self._told = label("", wrap=True, name="predict_images")
+        self._open = button("The open images", "predict_images_open", "link", tip="Predict for the set that is open")
+        self._open.clicked.connect(lambda: self._take(()))
+        files = button("Choose images…", "predict_images_choose", tip=CHOOSE_TIP)
+        files.clicked.connect(self._ask_for_files)
+        folder = button(
+            "Choose a folder…", "predict_images_folder", tip="Images in one folder, or in folders of classes"
+        )
+        folder.clicked.connect(self._ask_for_folder)
+        line = row(self._told, self._open, files, folder)
+        line.setStretch(0, 1)
+        self.body.addWidget(label("IMAGES", "caption"))
+        self.body.addLayout(line)
+        session.table_changed.connect(self._new_images)
+        self.refresh()
+
+    @property
+    def source(self) -> ImageSource | None:
+        """The images that are predicted for; ``None`` while there are none."""
+        if self._paths:
+            return ImageSource(paths=self._paths)
+        return None if self._session.images is None else ImageSource(self._session.images)
+
+    def refresh(self) -> None:
+        """Show which images."""
+        images, source = self._session.images, self.source
+        self._open.setVisible(images is not None and bool(self._paths))
+        if source is None:
+            self._told.setText(NONE)
+        elif source.opened is not None:
+            self._told.setText(f"{source.title}, which is open: {source.opened.told}.")
+        else:
+            self._told.setText(source.title)
+            self._told.setToolTip("\n".join(self._paths[:20]))
+
+    def _new_images(self) -> None:
+        if self._session.images is not None:
+            self._paths = ()
+        self.refresh()
+
+    def _ask_for_files(self) -> None:
+        self._take(ask_for_pictures(self, "Predict for images") or self._paths)
+
+    def _ask_for_folder(self) -> None:
+        chosen = ask_for_folder(self, "Predict for a folder of images")
+        self._take((chosen,) if chosen else self._paths)
+
+    def _take(self, paths: tuple[str, ...]) -> None:
+        if paths != self._paths:
+            self._paths = paths
+            self.refresh()
+            self.changed.emit()

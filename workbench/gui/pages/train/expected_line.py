@@ -1,0 +1,122 @@
+"""What accuracy to expect of a network before it starts: asked for by a button, answered in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from workbench.gui.pages.train.training_rows import TrainingRows, training_rows
+from workbench.gui.session.error_text import sentence
+from workbench.gui.session.job_center import JobCenter, JobHandle
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Elided, button, label, row, stack
+from workbench.jobs import Job
+from workbench.params import Parameters, WorkbenchError
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import Emit
+
+if TYPE_CHECKING:
+    from workbench.data.images.image_set import ImageSet
+    from workbench.deep.plan import DpSgdPlan
+
+WORKING = "training on made-up rows…"
+ON_PUBLIC = "training on the public test images…"
+TIP = (
+    "Train with these settings on made-up rows (or on the public test images). It takes about 20 seconds, reads no "
+    "private row and costs nothing"
+)
+
+
+class ExpectedLine(QWidget):
+    """A button and its answer; what it says is for what stands in the form, and goes when that changes.
+
+    Signals:
+        changed: a simulation has begun or ended.
+    """
+
+    changed = Signal()
+
+    def __init__(self, session: Session, jobs: JobCenter) -> None:
+        super().__init__()
+        self._session, self._jobs = session, jobs
+        self._told = Elided("", name="train_expected_told")
+        self._told.hide()
+        self._ask = button("Simulate", "train_expect", "link", tip=TIP, accessible="Simulate the expected accuracy")
+        self._ask.clicked.connect(self._pressed)
+        self._text = ""
+        self._of: object = None
+        self._asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]] | None = None
+        self._handle: JobHandle | None = None
+        head = QWidget()
+        head.setLayout(row(label("expected accuracy", "muted"), None, self._ask))
+        self.setLayout(stack(head, self._told))
+
+    def follow(self, asked: Callable[[], tuple[object, Parameters | None, ImageSet | None]]) -> None:
+        """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
+        self._asked = asked
+
+    def show_state(self, *, network: bool, ready: bool) -> None:
+        """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date."""
+        self.setVisible(network)
+        assert self._asked is not None
+        working = self._handle is not None
+        if self._of is not None and self._of != self._asked()[0]:
+            self._of = None
+            if self._handle is not None:
+                self._handle.cancel()
+            else:
+                self._say("")
+        self._ask.setText("Stop" if working else "Simulate")
+        self._ask.setEnabled(ready or working)
+
+    def _say(self, text: str, in_full: str = "") -> None:
+        self._text = text
+        self._told.set_whole(text, in_full, wrapped=True)
+        self._told.setVisible(bool(text))
+
+    def _pressed(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            return
+        assert self._asked is not None
+        what, parameters, public = self._asked()
+        if parameters is None:
+            return
+        rows = training_rows(self._session)
+
+        def show(found: tuple[str, ...]) -> None:
+            if self._of == what:
+                self._say(found[0], " ".join(found[1:]))
+
+        def refuse(error: BaseException) -> None:
+            if not isinstance(error, WorkbenchError):
+                self._session.report(error)
+            elif self._of == what:
+                self._say(sentence(error), sentence(error))
+
+        def ended() -> None:
+            self._handle = None
+            if self._text in (WORKING, ON_PUBLIC):
+                self._say("")
+            self.changed.emit()
+
+        self._of = what
+        self._say(WORKING if public is None else ON_PUBLIC)
+        job = Job("Expected accuracy", lambda emit, cancel: expect(rows, parameters, public, emit, cancel))
+        self._handle = self._jobs.start(job, key="expected accuracy", on_result=show, on_failure=refuse)
+        self._handle.ended.connect(ended)
+        self.changed.emit()
+
+
+def expect(
+    rows: TrainingRows, plan: DpSgdPlan | Parameters, public: ImageSet | None, emit: Emit, cancel: CancelToken
+) -> Any:
+    """Do the simulation; runs in a worker."""
+    from workbench.deep.plan import DpSgdPlan
+    from workbench.jobs.network import expect_accuracy
+
+    assert isinstance(plan, DpSgdPlan)
+    return expect_accuracy(rows.expectation(plan, public), emit, cancel)

@@ -1,0 +1,201 @@
+"""What the file of a project says: where the table or the images are, how they are read, and what is planned.
+
+No value of a table and no pixel is in it, nor the name of a class that nobody declared. Facts that a person took from
+the rows are, and then the file says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.gui.session.draft import FACTS, DraftPlan
+from workbench.gui.session.open_images import OpenImages
+from workbench.gui.session.session import OpenTable
+from workbench.params import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from workbench.data.csv.options import ReadOptions
+    from workbench.data.images.read import ImageOptions
+    from workbench.deep.plan import DpSgdPlan
+
+SUFFIX = ".workbench.toml"
+VERSION = 1
+_OF_TABLES = ("epsilon", "keep_order", "rows_per_person", "invalid", "account", "impossible", "column")
+_OF_IMAGES = ("epsilon", "account")
+_KEYS = ("project", "table", "reading", "images", "declared", "network")
+_COMMENT = """A project of the privacy workbench: where the table is, how it is read, and the plan.
+It holds no value of the table; what is declared below is public. "?" is not declared yet."""
+_FROM_DATA = """A project of the privacy workbench: where the table is, how it is read, and the plan.
+PRIVATE: the facts of a column with bounds_origin = "data" were read off the rows, so values of the table stand here.
+What is declared of the other columns is public. "?" is not declared yet."""
+_IMAGES = """A project of the privacy workbench: where the images are, what is declared of them, and the training.
+It holds no image and no label; names of classes stand here only if they were declared, and are public then."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a person has declared and planned of what is open: what a project keeps, and what is lost without one.
+
+    Attributes:
+        source: the path of the table or the images, or ``sample:NAME``.
+        plan: the plan of a table; of images its ε and account alone.
+        declared: what was declared of images.
+        network: the training that is planned for them.
+    """
+
+    source: str
+    plan: DraftPlan
+    declared: ImageOptions | None = None
+    network: DpSgdPlan | None = None
+
+    @classmethod
+    def of(cls, opened: OpenTable | OpenImages | None, plan: DraftPlan, network: DpSgdPlan | None) -> Planned:
+        """Return what is planned of ``opened``."""
+        if isinstance(opened, OpenImages):
+            return cls(opened.source, plan, opened.options, network)
+        return cls("" if opened is None else opened.source, plan)
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """What a project file says.
+
+    Attributes:
+        source: the path of the table or the images, absolute, or ``sample:NAME``.
+        options: what the person stated about the table's file over the guess, ``None`` where nothing.
+        plan: the plan as it was drafted.
+        declared: what was declared of images; ``None`` of a table.
+        network: the training of a network on images, as it was planned.
+    """
+
+    source: str
+    options: ReadOptions | None
+    plan: DraftPlan
+    declared: ImageOptions | None = None
+    network: DpSgdPlan | None = None
+
+
+def project_text(
+    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None
+) -> str:
+    """Return the project as TOML."""
+    from workbench.params.codec import write_toml
+
+    comment = _IMAGES if isinstance(opened, OpenImages) else _FROM_DATA if holds_values(plan) else _COMMENT
+    return write_toml(project_raw(opened, plan, folder, network), comment)
+
+
+def holds_values(plan: DraftPlan) -> bool:
+    """Return whether facts of the plan were read off the rows, so that its file is as private as they are."""
+    return any(c.bounds_origin == "data" and any(getattr(c, f) is not None for f in FACTS) for c in plan.columns)
+
+
+def project_raw(
+    opened: OpenTable | OpenImages, plan: DraftPlan, folder: Path, network: DpSgdPlan | None = None
+) -> dict[str, Any]:
+    """Return what the project says; a file beside it is named by its relative path, so that both can move."""
+    source = opened.source if opened.is_sample else _beside(opened.source, folder)
+    told = {k: v for k, v in plan.to_raw().items() if k != "version"}
+    raw: dict[str, Any] = {"project": VERSION}
+    if isinstance(opened, OpenImages):
+        raw |= {"images": source} | {key: told[key] for key in _OF_IMAGES if key in told}
+        declared = opened.options.to_plain()
+        raw |= {"declared": [declared]} if declared else {}
+        return raw | ({} if network is None else {"network": [_with_weights(network.to_plain(), folder, _beside)]})
+    reading = {} if opened.options is None else opened.options.to_plain()
+    raw |= {"table": source} | ({"reading": [reading]} if reading else {})
+    return raw | told
+
+
+def read_project(path: Path) -> ProjectFile:
+    """Return the project in the file at ``path``.
+
+    Raises:
+        InputError: it cannot be read, or is no project.
+        ParameterError: a key or value is refused.
+    """
+    from workbench.params.codec import read_toml
+
+    return project_of(read_toml(path, "project"), path)
+
+
+def project_of(raw: dict[str, Any], path: Path) -> ProjectFile:
+    """Return the project that stands in ``path`` as ``raw``; raise as :func:`read_project` does."""
+    from workbench.data.csv.options import ReadOptions
+    from workbench.params.codec import require_table
+
+    if raw.get("project") != VERSION:
+        raise InputError(f"this is no project of version {VERSION}", str(path), "open a file that the window saved")
+    of_images = "images" in raw
+    source = raw.get("images" if of_images else "table")
+    if not isinstance(source, str) or not source or (of_images and "table" in raw):
+        raise ParameterError("the project does not name its table", str(path), 'write table = "FILE", or images')
+    parts = {
+        name: _only(raw, name, path)
+        for name in (("declared", "network") if of_images else ("reading",))
+        if raw.get(name, []) != []
+    }
+    columns = raw.get("column", [])
+    if not isinstance(columns, list):
+        raise ParameterError("column is not a list of columns", str(path), "write each column as [[column]]")
+    for column in columns:
+        require_table(column, "a column", str(path))
+    unknown = set(raw) - {*(_OF_IMAGES if of_images else _OF_TABLES), "project"}
+    unknown -= {"images", "declared", "network"} if of_images else {"table", "reading"}
+    if unknown:
+        raise ParameterError(f"the key {min(unknown)!r} is not known", str(path), "remove it")
+    options = ReadOptions.from_plain(parts["reading"]) if "reading" in parts else None
+    try:
+        plan = DraftPlan.from_raw({k: v for k, v in raw.items() if k not in _KEYS})
+    except (ValueError, TypeError, ArithmeticError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(f"a value is not a number: {error}", str(path), "mend the line") from None
+    if not source.startswith("sample:"):
+        source = _found(source, path.absolute().parent)
+    if of_images:
+        return _of_images(source, plan, parts, path)
+    return ProjectFile(source, options, plan)
+
+
+def _of_images(source: str, plan: DraftPlan, parts: dict[str, dict[str, Any]], path: Path) -> ProjectFile:
+    from workbench.data.images.read import ImageOptions
+    from workbench.deep.plan import DpSgdPlan
+
+    declared = ImageOptions.from_plain(parts.get("declared", {}), str(path))
+    network = None
+    if "network" in parts:
+        network = DpSgdPlan.from_plain(_with_weights(parts["network"], path.absolute().parent, _found), str(path))
+    return ProjectFile(source, None, plan, declared, network)
+
+
+def _only(raw: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """Return the one table of keys that is called ``name``."""
+    from workbench.params.codec import require_table
+
+    found = raw[name]
+    if not isinstance(found, list) or len(found) > 1:
+        raise ParameterError(f"{name} is given more than once", str(path), f"keep one [[{name}]]")
+    return require_table(found[0], name, str(path))
+
+
+def _with_weights(network: dict[str, Any], folder: Path, place: Callable[[str, Path], str]) -> dict[str, Any]:
+    """Return the keys of a training with the path of its weights changed by ``place``."""
+    weights = network.get("weights")
+    return {**network, "weights": place(weights, folder)} if isinstance(weights, str) else network
+
+
+def _beside(source: str, folder: Path) -> str:
+    """Return a path as the file of a project in ``folder`` names it."""
+    absolute = Path(source).absolute()
+    inside = absolute.is_relative_to(folder.absolute())
+    return (absolute.relative_to(folder.absolute()) if inside else absolute).as_posix()
+
+
+def _found(source: str, folder: Path) -> str:
+    """Return the absolute path that the file of a project in ``folder`` names."""
+    return os.path.normpath(folder / source)

@@ -1,0 +1,90 @@
+"""What accuracy to expect of a network: rows for the simulation, made up or of a public file, and its result."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.table import Table
+from workbench.deep.expected_accuracy import ExpectedAccuracy, PublicRows
+from workbench.deep.features import Features
+from workbench.deep.image_features import ImageFeatures
+from workbench.deep.networks.images import PIXELS, SIDE
+from workbench.learners.tasks import CLASSIFICATION, EMPTY
+from workbench.studies.made_up_images import made_up_images
+from workbench.studies.why.rows import generate
+
+PLENTY = 1 << 40
+"""Made-up rows do not run out."""
+
+APART = 2.5
+"""How far two made-up classes lie apart, in deviations: whoever knows how they were made tells nine rows of ten."""
+
+
+def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
+    """Return rows that follow from ``features``, the public declarations, alone: nobody's data are in them.
+
+    A table of 784 numbers is one of grey images of 28 × 28 for the networks that read such; it gets drawings, too.
+    """
+
+    def rows(count: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        if isinstance(features, ImageFeatures):
+            images, codes = made_up_images(features.width.shape, len(features.classes), count, seed)
+            return features.encode(images), codes
+        if features.width == PIXELS == len(features.attributes):
+            images, codes = made_up_images((1, SIDE, SIDE), len(features.classes), count, seed)
+            return (images.reshape(count, -1) / np.float32(127.5) - 1).astype(np.float32), codes
+        made = generate(features.attributes, features.target, CLASSIFICATION, count, seed, APART)
+        return features.encode(made.X), made.y
+
+    return PublicRows(rows, PLENTY)
+
+
+def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
+    """Return the rows of ``table``, which is public, in random order; those without a class are left out.
+
+    Raises:
+        InputError: they are not like the rows that ``features`` reads.
+    """
+    X, y = features.read(table)
+    here = np.random.default_rng(seed).permutation(np.flatnonzero(y != EMPTY))
+    return PublicRows(lambda count: (features.encode(X[here[:count]]), y[here[:count]]), len(here), made_up=False)
+
+
+def in_brief(found: ExpectedAccuracy) -> str:
+    """Return what was found in a few words."""
+    rows = "made-up rows of this shape" if found.made_up else "public rows"
+    return (
+        f"About {_percent(found.accuracy)} on {rows}: {_percent(found.without_privacy)} without privacy, "
+        f"{_percent(found.chance)} by chance. No private row was read."
+    )
+
+
+def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
+    """Return what was found, what it does not tell, and how it was scaled down, if it was."""
+    rows = "made-up rows of this shape" if found.made_up else "the public rows"
+    spread = ""
+    if round(100 * found.lowest) != round(100 * found.highest):
+        spread = f" ({_percent(found.lowest)} to {_percent(found.highest)} in {found.repeats} trainings)"
+    sentences = [
+        f"On {rows} it reaches about {_percent(found.accuracy)} with this privacy{spread}, "
+        f"about {_percent(found.without_privacy)} without, and {_percent(found.chance)} by chance."
+    ]
+    if found.made_up:
+        sentences.append(
+            "This shows what the privacy costs with so many rows, this network and these settings; the real rows may "
+            "be easier or harder to tell apart."
+        )
+    else:
+        sentences.append("The real rows reach as much only as far as the public ones are like them.")
+    if not found.whole:
+        sentences.append(
+            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and about {found.simulated_batch:,.0f} in a "
+            f"step, not {found.batch:,}, with the same noise in the mean of a step; with all rows it is rather better."
+        )
+    sentences.append("No private row was read and nothing is charged: settings may be chosen by this.")
+    return tuple(sentences)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
