@@ -26,7 +26,7 @@ class MedianParameters(Parameters):
         default=None,
         file="table",
         title="rows to predict",
-        empty="a file of public rows",
+        empty="public rows",
         help="a file of public rows with the columns of the table; a release answers and publishes these and no others",
     )
     blocks: int | None = integer(
