@@ -1,4 +1,4 @@
-"""Noise made on the device: the library's ChaCha20 bit for bit, the host's numbers, and never one of them twice."""
+"""Noise made on the device: the library's ChaCha20 bit for bit, Gaussian numbers, and never one of them twice."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import math
 import os
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,11 +18,9 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20  # noqa: 
 from numpy.typing import NDArray  # noqa: E402
 from scipy import stats  # noqa: E402
 
-from workbench.deep import noise as host_noise  # noqa: E402
 from workbench.deep.device import device_noise  # noqa: E402
 from workbench.deep.device.chacha20 import key_words, keystream  # noqa: E402
-from workbench.deep.device.device_noise import DeviceNoise, KeyStream, require_chacha20  # noqa: E402
-from workbench.deep.noise import GaussianNoise  # noqa: E402
+from workbench.deep.device.device_noise import DeviceNoise, KeyStream, fill_with_gaussians, require_chacha20  # noqa: E402
 from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.entropy import OsEntropy, SeededEntropy  # noqa: E402
 
@@ -93,21 +92,28 @@ def test_noise_cannot_be_copied() -> None:
         copy.deepcopy(noise)
 
 
-def test_from_the_same_words_come_the_numbers_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_are_those_of_the_published_transform() -> None:
+    """√(−2 ln u)·(cos 2πv, sin 2πv), u and v worked out from the words in whole numbers."""
     keys = Keys()
-    there = torch.zeros(2 * AT_ONCE, dtype=torch.float64)
-    DeviceNoise(2.5, "cpu", keys, at_once=AT_ONCE).add_to(there)
+    found = torch.zeros(AT_ONCE, dtype=torch.float64)
+    DeviceNoise(2.5, "cpu", keys, at_once=AT_ONCE).add_to(found)
+    words = [int(w) for w in np.frombuffer(library(keys.given[0], 0, AT_ONCE // 8), dtype="<u8")]
+    half = AT_ONCE // 2
+    for k, (one, two) in enumerate(zip(words[:half], words[half:], strict=True)):
+        u = Fraction(((one >> 11) << 22) + ((one % 2**11) << 11) + two % 2**11 + 1, 2**75)
+        radius = 2.5 * math.sqrt(-2 * math.log(u))
+        turn = 2 * math.pi * (two >> 11) / 2**53
+        assert float(found[k]) == pytest.approx(radius * math.cos(turn), rel=1e-9, abs=1e-12)
+        assert float(found[half + k]) == pytest.approx(radius * math.sin(turn), rel=1e-9, abs=1e-12)
 
-    class SameWords:
-        releasable = True
-        rest = np.frombuffer(library(keys.given[0], 0, 2 * AT_ONCE // 8), dtype=np.uint64)
 
-        def words(self, count: int) -> NDArray[np.uint64]:
-            now, self.rest = self.rest[:count], self.rest[count:]
-            return now
-
-    monkeypatch.setattr(host_noise, "_BLOCK", AT_ONCE)
-    np.testing.assert_array_equal(there.numpy(), GaussianNoise(2.5, SameWords()).draw(2 * AT_ONCE))
+def test_the_ends_of_the_uniform_numbers_give_finite_noise() -> None:
+    numbers = torch.zeros(16, dtype=torch.float64)
+    fill_with_gaussians(numbers, torch.zeros(32, dtype=torch.int32), 1.0)
+    assert float(numbers[0]) == pytest.approx(math.sqrt(2 * 75 * math.log(2)), rel=1e-12)
+    assert float(numbers[8]) == 0
+    fill_with_gaussians(numbers, torch.full((32,), -1, dtype=torch.int32), 1.0)
+    assert not numbers.any(), "u = 1"
 
 
 def test_the_noise_has_its_scale_is_independent_and_never_repeats() -> None:

@@ -6,7 +6,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.clipping import ClippedSum, StepSums, sums_of, unheard
 from workbench.deep.device.device_forecast import device_forecast
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
 from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
@@ -35,13 +36,9 @@ from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
-
-
-def unheard(phase: str) -> None:
-    """Take no note of a phase."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,6 +89,8 @@ class PrivateStep:
     noise: GaussianNoise
     batch: int
     enter: Callable[[str], None] = unheard
+    _kept: dict[int, tuple[Tensor, Any, Tensor, Any]] = field(default_factory=dict, init=False, repr=False)
+    """A total, its gradient, and both as arrays."""
 
     @classmethod
     def of(
@@ -120,17 +119,27 @@ class PrivateStep:
         )
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
-        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
+
+        Both are overwritten by the next step.
+        """
         self.enter("batch")
-        drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        rows = inputs.index_select(0, drawn), targets.index_select(0, drawn)
-        self.enter("backward")
-        sums = self.clipped_sum(*rows, measure=measure)
-        del rows  # the noise may have their room
+        drawn = self.sampler.draw()
+        sums = sums_of(self.clipped_sum, inputs, targets, drawn, measure=measure, enter=self.enter)
         self.enter("step")
-        # The numbers are used once, so the sum may be added to them in place.
-        noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
-        return noise.add_(sums.total).div_(self.batch), sums
+        total = sums.total
+        if total.device.type != "cpu":
+            noise = torch.from_numpy(self.noise.draw(len(total))).to(total.device)
+            return noise.add_(total).div_(self.batch), sums
+        kept = self._kept.get(id(total))
+        if kept is None or kept[0] is not total:
+            self._kept.clear()  # an engine has one total, or a new one for each step
+            noisy = torch.empty_like(total)
+            kept = self._kept[id(total)] = (total, total.numpy(), noisy, noisy.numpy())
+        _, values, noisy, written = kept
+        self.noise.add_to(values, written)
+        written /= self.batch
+        return noisy, sums
 
 
 def train(
@@ -163,8 +172,8 @@ def train(
         rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
-        coins: entropy of the sampler, the operating system's by default.
-        noise: entropy of the noise, a ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        coins: entropy of the sampler, a ChaCha20 stream by default.
+        noise: entropy of the noise, another ChaCha20 stream by default. A seeded one makes a run that cannot be released.
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
@@ -183,10 +192,10 @@ def train(
     device = device_of(plan, emit)
     features = data.features
     architecture = plan.architecture
-    forecast = predict(plan, features, data.rows)
+    forecast = predict(plan, features, data.rows, device)
     with _one_thread(), computing_on(device), full_precision():
         engine = _warm_up(architecture, features, plan, device)
-        coins = coins or OsEntropy()
+        coins = coins or ChaCha20Entropy()
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
@@ -204,7 +213,9 @@ def train(
             mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit, report.enter)
         else:
             halving = HalvingClippedSum(
-                lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
+                lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example),
+                at_once,
+                emit,
             )
             try:
                 corrected = probed(schedule, architecture, features, halving, watch, forecast)
@@ -261,7 +272,9 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(parameters, gradient.to(parameters.dtype))
+                    update(
+                        parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype)
+                    )
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
