@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from workbench.deep.device_names import DEVICES, DeviceField
+from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
 from workbench.params import ParameterError, Parameters, boolean, choice, declared_by, integer, real, text
 from workbench.privacy.accounting.accountant import (
@@ -116,13 +116,13 @@ class DpSgdPlan(Parameters):
         seldom=True,
     )
     device: str = declared_by(
-        DeviceField(choices=DEVICES, help="where to compute: auto uses a GPU if there is one", seldom=True),
+        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", seldom=True),
         default="auto",
     )
     precision: str = choice(
         choices=PRECISIONS,
         default="float32",
-        help="of the passes on a GPU: tf32 and bf16 are faster and change neither clipping nor cost",
+        help="of the passes on a GPU: float32, or tf32 or bf16, which are faster and change neither clipping nor cost",
         seldom=True,
     )
     weights: str | None = text(
