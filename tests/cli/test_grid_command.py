@@ -114,5 +114,6 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_read(
     assert error == "there is no device cuda:2 (--devices cuda:2); use cuda:0 to cuda:1, or cpu"
 
 
+@pytest.mark.slow
 def test_a_sweep_over_a_list_of_devices_runs_on_the_processor_in_their_place(folder: Path, run: Run) -> None:
     assert run("grid", "sweep.toml", "-o", "out.csv", "--devices", "cpu").code == 0

@@ -282,6 +282,7 @@ def test_a_training_is_charged_once_learns_and_can_be_released() -> None:
     assert done.records[-1].loss is not None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device")
 def test_seeded_trainings_are_alike_and_cannot_be_released() -> None:
     one, two = (
@@ -324,6 +325,7 @@ def test_a_quiet_training_computes_no_private_figure() -> None:
     assert all(record.loss is None for record in done.records)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device")
 def test_a_watched_training_tells_of_losses_and_norms() -> None:
     told: list[Event] = []
