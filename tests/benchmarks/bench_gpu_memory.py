@@ -58,6 +58,7 @@ def taken(name: str, batch: int, physical: int, optimizer: str, device: str) -> 
         parameters = flattened(module)
         mechanism = DevicePrivateStep(module, plan.schedule(measured.rows), way)
         x, y = measured.table(device)
+        update.prepare(parameters)
         for step in range(STEPS):
             gradient, _ = mechanism.step(x, y)
             update(parameters, gradient.to(parameters.dtype))

@@ -232,6 +232,8 @@ def train(
         begun = 0 if keep is None else keep.counted
         if former is not None:
             restore(former, parameters, update)
+        elif on_device:
+            update.prepare(parameters)  # so that the first step takes what every later one does
         try:
             rows, classes = data.load()
             inputs, targets = placed(

@@ -85,19 +85,19 @@ def forecast_of(
         parameters = flattened(network)
         key, first, words = (_whole(*shape) for shape in ((WORDS_OF_A_KEY,), (1,), (blocks, WORDS_OF_A_BLOCK)))
         numbers = torch.zeros(way.numbers_at_once, dtype=torch.float64, device=_NOWHERE)
+        update.prepare(parameters)
         end("model")
         held = rows if resident else 0
         table = (torch.empty(held, *row, device=_NOWHERE), _whole(held, long=True))
         made = StaticClippedSum(network, 1.0, row, chunk, rule=way.rule, precision=FLOAT32, measure=way.measure)
         end("batch")
-        for _ in range(2):  # what the optimiser remembers is there from the second step on
-            made.begin()
-            made.add()
-            end("backward")
-            words.copy_(keystream(key, first, blocks))
-            fill_with_gaussians(numbers, words, 1.0)
-            update(parameters, in_single_precision(made.total.div_(batch)))
-            end("step")
+        made.begin()
+        made.add()
+        end("backward")
+        words.copy_(keystream(key, first, blocks))
+        fill_with_gaussians(numbers, words, 1.0)
+        update(parameters, in_single_precision(made.total.div_(batch)))
+        end("step")
         del table
     table_bytes = held * (_FLOAT * math.prod(row) + _INDEX)
     there = found["model"] + table_bytes
