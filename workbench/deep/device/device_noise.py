@@ -21,8 +21,8 @@ from workbench.deep.device.chacha20 import MOST_BLOCKS, WORDS_OF_A_BLOCK, WORDS_
 from workbench.params import ParameterError, WorkbenchError
 from workbench.privacy.entropy import Entropy, OsEntropy
 
-NUMBERS_AT_ONCE = 2**20
-"""Numbers that are made at once (8 MB): on a GPU fewer would cost as much."""
+NUMBERS_AT_ONCE = 2**19
+"""Numbers that are made at once (4 MB, and 20 MB while they are made)."""
 
 _BLOCKS_OF_A_KEY = 2**24
 """A new key after 1 GiB, long before the 32-bit counter could repeat."""
