@@ -62,10 +62,12 @@ def step_of(function: Callable[..., None], name: str, batch: int) -> Callable[[]
 
 
 @pytest.mark.benchmark
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_compiled_step_beside_the_one_that_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", tempfile.mkdtemp())
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # else its threads stay
     lines = []
     for name in ("logistic", "mlp"):
         for batch in BATCHES:
