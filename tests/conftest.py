@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +23,8 @@ POOLS = ("TCP-Executor", "Dask-Offload")
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
+NUMBERS = itertools.count()
+"""Of the folders of tests."""
 
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
 
@@ -59,10 +63,23 @@ def shared_data() -> Path:
     return SHARED
 
 
+def new_folder(factory: pytest.TempPathFactory, name: str) -> Path:
+    """Return an empty folder. pytest looks through all that it has made for the next number: seconds, in the end."""
+    folder = factory.getbasetemp() / f"{name}_{next(NUMBERS)}"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty folder of this test."""
+    return new_folder(tmp_path_factory, re.sub(r"\W", "_", request.node.name)[:30])
+
+
 @pytest.fixture(autouse=True)
 def user_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty home, so that no test touches the user's ledger."""
-    home = tmp_path_factory.mktemp("home")
+    home = new_folder(tmp_path_factory, "home")
     for variable in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(variable, str(home))
 

@@ -25,36 +25,20 @@ from workbench.deep.plan import DpSgdPlan
 from workbench.deep.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "images.md"
-NOT_PRIVATE = 0.01
-"""Noise multiplier that changes nothing that can be seen; its ε would be meaningless."""
+NOT_PRIVATE = {"noise": 0.01, "clip": 100.0, "accountant": "rdp"}
+"""Noise that changes nothing that can be seen; its ε would be meaningless."""
 
 SCATTER = {"network": "scatter-linear", "momentum": 0.9}
 PIXELS = {"network": "logistic", "momentum": 0.9}
 CIFAR: dict[str, dict[str, Any]] = {
     "ε = 3": {**SCATTER, "epsilon": 3.0, "batch": 2048, "epochs": 20, "lr": 4.0, "clip": 0.1},
     "ε = 8": {**SCATTER, "epsilon": 8.0, "batch": 2048, "epochs": 30, "lr": 4.0, "clip": 0.1},
-    "not private": {
-        **SCATTER,
-        "noise": NOT_PRIVATE,
-        "batch": 256,
-        "epochs": 12,
-        "lr": 0.003,
-        "clip": 100.0,
-        "accountant": "rdp",
-    },
+    "not private": {**SCATTER, **NOT_PRIVATE, "batch": 256, "epochs": 12, "lr": 0.003},
 }
 FLOWERS: dict[str, dict[str, Any]] = {
     "ε = 3": {**PIXELS, "epsilon": 3.0, "batch": 360, "epochs": 40, "lr": 1.0, "clip": 0.5},
     "ε = 8": {**PIXELS, "epsilon": 8.0, "batch": 360, "epochs": 40, "lr": 1.0, "clip": 0.5},
-    "not private": {
-        **PIXELS,
-        "noise": NOT_PRIVATE,
-        "batch": 72,
-        "epochs": 100,
-        "lr": 0.2,
-        "clip": 100.0,
-        "accountant": "rdp",
-    },
+    "not private": {**PIXELS, **NOT_PRIVATE, "batch": 72, "epochs": 100, "lr": 0.2},
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_cases import PLAN, TABLE, Run
+from sweeps import SETTINGS
 
 pytest.importorskip("torch")
 
@@ -16,16 +17,7 @@ data = "t.csv"
 target = "city"
 bounds = "plan.toml"
 repeats = 1
-
-[settings]
-network = "logistic"
-noise = [2, 6]
-delta = 1e-3
-batch = 8
-epochs = 2
-lr = [0.1, 1]
-clip = 1
-"""
+""" + SETTINGS.replace("batch = 20", "batch = 8")  # of 16 rows to learn from
 
 
 @pytest.fixture

@@ -309,7 +309,8 @@ def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
     assert {e.name for e in seen if isinstance(e, Metric)} == {"loss", "accuracy"}
     samples = [e for e in seen if isinstance(e, Memory)]
     assert samples
-    assert all(e.predicted == e.before + run.predicted_peak_bytes for e in samples)
+    assert all(e.forecast == run.predicted_peak_bytes for e in samples)
+    assert samples[-1].predicted == samples[-1].before + run.corrected_peak_bytes
 
 
 def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:

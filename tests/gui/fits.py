@@ -23,6 +23,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.gui.widgets.formatting import MAY_BREAK
+
 KINDS = (QLabel, QAbstractButton, QComboBox, QLineEdit, QAbstractItemView, QSlider)
 SLACK = 1
 """Pixels that rounding may take."""
@@ -81,7 +83,8 @@ def clipped_label(label: QLabel) -> Iterator[str]:
     if text.endswith("…") and label.toolTip():
         return
     if label.wordWrap():
-        yield from too_wide(label, max(text.split(), key=len, default=""), room)
+        words = QLabel.text(label).replace(MAY_BREAK, " ").split()
+        yield from too_wide(label, max(words, key=len, default=""), room)
         needed = label.heightForWidth(label.width())
         if needed > label.height() + SLACK:
             yield f"{text[:60]!r} needs a height of {needed} and has {label.height()}"

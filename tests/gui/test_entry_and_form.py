@@ -230,3 +230,14 @@ def test_no_line_ends_between_a_figure_and_its_sign_or_unit(qtbot):
     assert QLabel.text(shown) == unbroken(wide)
     shown.setText("15.5 %")
     assert (shown.text(), QLabel.text(shown)) == ("15.5 %", "15.5\u00a0%")
+
+
+def test_a_very_long_name_makes_no_window_wider(qtbot):
+    """A name of sixty letters is broken at its joints; what is not longer than a line keeps them."""
+    name = "a_rather_long_name_of_a_column_as_exports_of_surveys_have_them"
+    shown = label(f"{name}: the lower bound is a guess, age_group", wrap=True)
+    qtbot.addWidget(shown)
+    assert shown.text().startswith(f"{name}: ")
+    assert QLabel.text(shown).endswith(" age_group")
+    shown.resize(120, shown.heightForWidth(120))
+    assert shown.minimumSizeHint().width() < shown.fontMetrics().horizontalAdvance(name) / 2

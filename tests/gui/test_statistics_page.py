@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from central_pages import enabled, locked_by_the_budget, pick, refused_if_spent_meanwhile, seen
 from hands import Hands
 from mishaps import Heard, retype, statuses, text_of
 from PySide6.QtCore import Qt
@@ -15,30 +15,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
-from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 
 TABLE = "statistics_table"
-
-
-def seen(window, name: str) -> bool:
-    return any(part.isVisible() for part in window.findChildren(QWidget, name))
-
-
-def enabled(window, name: str) -> bool:
-    return window.findChild(QAbstractButton, name).isEnabled()
-
-
-def pick(window, name: str, words: str) -> None:
-    """Choose an entry of a list by keys."""
-    box = window.findChild(QComboBox, name)
-    assert box.isVisible()
-    assert box.isEnabled()
-    box.setFocus()
-    QTest.keyClick(box, Qt.Key.Key_Home)
-    for _ in range(box.findText(words)):
-        QTest.keyClick(box, Qt.Key.Key_Down)
-    assert box.currentText() == words
 
 
 def asked(window) -> list[tuple[str, str]]:
@@ -259,38 +238,11 @@ def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
 
 
 def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(ready, press, idle, target):
-    with Ledger.open() as book:
-        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
-    read_account(ready.session, ready.jobs)
-    idle(ready)
-    told = "This release needs ε = 1, but only 0.25 remain"
-    assert text_of(ready, "statistics_problem").startswith(told)
-    release = ready.findChild(QAbstractButton, "statistics_release")
-    assert not release.isEnabled()
-    assert told in release.toolTip()
-    assert ready.findChild(QAbstractButton, "statistics_to_ledger").text() == "Raise the cap →"
-    press(ready, "statistics_to_ledger")
-    assert ready.page.objectName() == "page_ledger"
-    with Ledger.open() as book:
-        book.set_cap(ready.session.account.dataset, Decimal(1))
-    read_account(ready.session, ready.jobs)
-    ready.show_page("statistics")
-    idle(ready)
-    assert release.isEnabled()
-    assert statuses() == []
-    assert not target.exists()
+    locked_by_the_budget(ready, "statistics", press, idle, target)
 
 
 def test_what_was_spent_meanwhile_is_refused_in_words_with_both_numbers(ready, press, qtbot, target):
-    with Ledger.open() as book:  # the window has not read the ledger since
-        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
-    press(ready, "statistics_release")
-    qtbot.waitUntil(lambda: bool(text_of(ready, "statistics_refusal")))
-    refused = text_of(ready, "statistics_refusal")
-    assert refused.startswith("✕ Refused, nothing was charged or written.")
-    assert "0.25" in refused
-    assert statuses() == []
-    assert not target.exists()
+    refused_if_spent_meanwhile(ready, "statistics", press, qtbot, target)
 
 
 def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, press, idle, qtbot, answer, target, standstill):

@@ -7,35 +7,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from central_pages import enabled, locked_by_the_budget, pick, refused_if_spent_meanwhile, seen
 from mishaps import Heard, retype, statuses, text_of
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QLineEdit, QTableView, QWidget
 
 from workbench.gui.session.account_task import read_account
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.verify_any import verify_any
 from workbench.synth import MST
-
-
-def seen(window, name: str) -> bool:
-    return any(part.isVisible() for part in window.findChildren(QWidget, name))
-
-
-def enabled(window, name: str) -> bool:
-    return window.findChild(QAbstractButton, name).isEnabled()
-
-
-def pick(window, name: str, words: str) -> None:
-    """Choose an entry of a list by keys."""
-    box = window.findChild(QComboBox, name)
-    assert box.isVisible()
-    assert box.isEnabled()
-    box.setFocus()
-    QTest.keyClick(box, Qt.Key.Key_Home)
-    for _ in range(box.findText(words)):
-        QTest.keyClick(box, Qt.Key.Key_Down)
-    assert box.currentText() == words
 
 
 @pytest.fixture
@@ -228,38 +209,11 @@ def test_a_question_that_is_answered_no_charges_nothing(ready, release, target):
 
 
 def test_where_the_budget_refuses_release_is_locked_and_the_way_out_stands_beside_it(ready, press, idle, target):
-    with Ledger.open() as book:
-        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
-    read_account(ready.session, ready.jobs)
-    idle(ready)
-    told = "This release needs ε = 1, but only 0.25 remain"
-    assert text_of(ready, "synthetic_problem").startswith(told)
-    release = ready.findChild(QAbstractButton, "synthetic_release")
-    assert not release.isEnabled()
-    assert told in release.toolTip()
-    assert ready.findChild(QAbstractButton, "synthetic_to_ledger").text() == "Raise the cap →"
-    press(ready, "synthetic_to_ledger")
-    assert ready.page.objectName() == "page_ledger"
-    with Ledger.open() as book:
-        book.set_cap(ready.session.account.dataset, Decimal(1))
-    read_account(ready.session, ready.jobs)
-    ready.show_page("synthetic")
-    idle(ready)
-    assert release.isEnabled()
-    assert statuses() == []
-    assert not target.exists()
+    locked_by_the_budget(ready, "synthetic", press, idle, target)
 
 
 def test_what_was_spent_meanwhile_is_refused_in_words_with_both_numbers(ready, press, qtbot, target):
-    with Ledger.open() as book:  # the window has not read the ledger since
-        book.set_cap(ready.session.account.dataset, Decimal("0.25"))
-    press(ready, "synthetic_release")
-    qtbot.waitUntil(lambda: bool(text_of(ready, "synthetic_refusal")))
-    refused = text_of(ready, "synthetic_refusal")
-    assert refused.startswith("✕ Refused, nothing was charged or written.")
-    assert "0.25" in refused
-    assert statuses() == []
-    assert not target.exists()
+    refused_if_spent_meanwhile(ready, "synthetic", press, qtbot, target)
 
 
 def test_cancelling_a_release_leaves_no_file_and_no_charge(ready, release, target, idle):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sweeps import SETTINGS
 
 pytest.importorskip("torch")
 
@@ -21,18 +22,6 @@ from workbench.studies.grid.publishing import publishing, publishing_words
 from workbench.studies.grid.runs_file import header, read_runs
 from workbench.studies.grid.spec import TEMPLATE, GridSpec, load_spec
 from workbench.studies.grid.sweep import LoadedRows, run_grid, schedules_of
-
-SETTINGS = """
-[settings]
-network = "logistic"
-noise = [2.0, 8.0]
-delta = 1e-3
-batch = 20
-epochs = 3
-lr = [0.1, 1.0]
-clip = 1.0
-accountant = "rdp"
-"""
 
 
 @pytest.fixture(scope="module")

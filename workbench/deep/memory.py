@@ -97,27 +97,47 @@ class MemoryForecast:
         """Return the forecast with what the phases of a step were measured to add to what is there between steps."""
         return replace(self, batch=batch, backward=max(0, backward - batch), step=step)
 
+    def after_first_step(self, now: int, to_come: int) -> MemoryForecast:
+        """Return the forecast once a step was taken; of the first phase, which is over, it says what it said.
 
-def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
-    """Return the bytes of a run of ``plan`` over ``rows`` rows, with the largest batch that is to be expected."""
+        Args:
+            now: the bytes that are in use then.
+            to_come: bytes that are taken later, of the curve of ε.
+        """
+        more = now + to_come - self.between_steps - self.in_a_step
+        reading, preparing = self.reading - more, self.preparing - more
+        return replace(self, beside=self.beside + more, reading=reading, preparing=preparing)
+
+
+def curve_bytes(accountant: str, device: str) -> int:
+    """Return the bytes that the curve of ε takes in the memory of ``device``: it is computed by the processor."""
+    return _ACCOUNTING[accountant] if device == "cpu" else 0
+
+
+def predict(plan: DpSgdPlan, features: Features, rows: int, device: str = "cpu") -> MemoryForecast:
+    """Return the bytes of a run of ``plan`` over ``rows`` rows, with the largest batch that is to be expected.
+
+    On ``cuda`` they are those of the GPU, where neither the reader nor the curve of ε is.
+    """
     architecture = plan.architecture
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
     drawn = most_drawn(rows, plan.batch)
-    chunk = min(plan.physical_batch, drawn, architecture.rows_at_once())
+    here = device == "cpu"
+    chunk = min(plan.physical_batch, drawn, architecture.rows_at_once() if here else drawn)
     slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
     row = _FLOAT * architecture.prepared_width(inputs) + _INDEX
     held = _FLOAT * chunk * architecture.held_by_row(inputs, classes)
     return MemoryForecast(
-        beside=_BESIDE + _ACCOUNTING[plan.accountant],
+        beside=_BESIDE + curve_bytes(plan.accountant, device) if here else 0,
         model=(2 + slots) * _FLOAT * parameters,
-        reading=features.reading_bytes(rows),
+        reading=features.reading_bytes(rows) if here else 0,
         data=rows * row,
         preparing=architecture.preparing() + _FLOAT * rows * inputs if architecture.preparing() else 0,
         batch=drawn * row + rows,
         backward=int((1 + _KEPT) * held) + _FLOAT * parameters,
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
-        libraries=0 if "torch" in sys.modules else LIBRARIES,
+        libraries=0 if "torch" in sys.modules or not here else LIBRARIES,
     )
 
 

@@ -170,7 +170,7 @@ def facts(training: Training) -> dict[str, Any]:
         "classes": list(training.features.classes),
         "target": training.features.target.facts().to_plain(),
         **training.features.facts(),
-        **({"architecture": training.network.facts()} if training.network.facts() else {}),
+        **_architecture(training),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,
@@ -187,6 +187,13 @@ def facts(training: Training) -> dict[str, Any]:
         "delta_row": schedule.delta,
         "rows_per_person": schedule.rows_per_person,
     }
+
+
+def _architecture(training: Training) -> dict[str, Any]:
+    """Return what a card says of the network beyond its name, where there is anything."""
+    width, classes = training.features.width, len(training.features.classes)
+    told, remarks = training.network.facts(), training.network.remarks(width, classes)
+    return {"architecture": {**told, **({"remarks": list(remarks)} if remarks else {})}} if told or remarks else {}
 
 
 def features_of(

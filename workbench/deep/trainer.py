@@ -189,7 +189,7 @@ def train(
     device = _device(plan.device, emit)
     features = data.features
     architecture = plan.architecture
-    forecast = predict(plan, features, data.rows)
+    forecast = predict(plan, features, data.rows, device)
     with _one_thread():
         _warm_up(architecture, features, plan, device)
         coins, noise = coins or ChaCha20Entropy(), noise or ChaCha20Entropy()

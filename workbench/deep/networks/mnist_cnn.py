@@ -43,7 +43,7 @@ class ConvolutionalNetwork(Network):
         return IMAGE_ROWS
 
     def build(self, inputs: int, classes: int) -> nn.Sequential:
-        """Return the module; weights uniform in ±√(6/(fan in + fan out)), biases at zero."""
+        """Return the module with its public first weights."""
         import torch
         from torch import nn
 

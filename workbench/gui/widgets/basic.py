@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.gui.style.stylesheet import PAD
-from workbench.gui.widgets.formatting import unbroken
+from workbench.gui.widgets.formatting import breakable, unbroken
 
 W = TypeVar("W", bound=QWidget)
 
@@ -195,7 +195,10 @@ class Facts(QWidget):
 
 
 class Paragraph(QLabel):
-    """A text of several lines, none of which ends between a figure and its unit; :meth:`text` is what was set."""
+    """A text of several lines; :meth:`text` is what was set.
+
+    No line ends between a figure and its unit, and no word makes the window wider than it is.
+    """
 
     def __init__(self, text: str = "") -> None:
         super().__init__()
@@ -205,7 +208,7 @@ class Paragraph(QLabel):
     def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
         """Show ``text``."""
         self._text = text
-        super().setText(unbroken(text))
+        super().setText(breakable(unbroken(text)))
 
     def text(self) -> str:
         """Return the text as it was set: how its lines may be broken is no part of it."""

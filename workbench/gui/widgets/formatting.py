@@ -9,6 +9,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 _DIGITS = 4
 
 NO_BREAK = "\u00a0"
+MAY_BREAK = "\u200b"
+_LONG = re.compile(r"[^\s<>]{40,}")  # no tag of a rich text
+_JOINTS = re.compile(r"[_./\\-]+(?=\w)")
 _SIGNS = re.compile(r"\b(ε|δ|σ|epsilon|delta) (=|≤|≥|<|>) (?=\d)|(±) (?=\d)")
 _UNITS = re.compile(r"(?<=\d) (?=%|(?:[KMG]B|ms|s|min|h|days?|years?|rows?|columns?)\b)")
 
@@ -17,6 +20,11 @@ def unbroken(text: str) -> str:
     """Return ``text`` with spaces at which no line is broken between a figure and its sign or unit: ε = 3, 22.0 GB."""
     text = _SIGNS.sub(lambda found: NO_BREAK.join([*filter(None, found.groups()), ""]), text)
     return _UNITS.sub(NO_BREAK, text)
+
+
+def breakable(text: str) -> str:
+    """Return ``text`` with places where a very long word, such as a column's name or a path, may go on below."""
+    return _LONG.sub(lambda found: _JOINTS.sub(f"\\g<0>{MAY_BREAK}", found.group()), text)
 
 
 def plain(value: Decimal | float | None) -> str:

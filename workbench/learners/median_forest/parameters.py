@@ -24,9 +24,9 @@ class MedianParameters(Parameters):
     )
     ask: str | None = text(
         default=None,
-        file=True,
+        file="table",
         title="rows to predict",
-        empty="a file of public rows",
+        empty="public rows",
         help="a file of public rows with the columns of the table; a release answers and publishes these and no others",
     )
     blocks: int | None = integer(

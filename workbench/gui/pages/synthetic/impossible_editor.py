@@ -41,7 +41,7 @@ class ImpossibleEditor(QWidget):
         look(self, "clear")
         self._session = session
         self._line = named(QLineEdit(), "synthetic_impossible", "Impossible", HELP)
-        self._line.setPlaceholderText("nothing, or such as: sex = male & pregnant = yes")
+        self._line.setPlaceholderText("sex = male & pregnant = yes")
         self._line.editingFinished.connect(self._take)
         self._more = button("Add…", "synthetic_impossible_add", tip="Choose two columns and the values")
         self._more.clicked.connect(self._ask)

@@ -1,0 +1,82 @@
+"""What the pages of central releases (synthetic rows, statistics) must all do, and how their widgets are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+from mishaps import statuses, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from workbench.gui.session.account_task import read_account
+from workbench.gui.shell.main_window import MainWindow
+from workbench.release.ledger.ledger import Ledger
+
+Press = Callable[[QWidget, str], None]
+Idle = Callable[[MainWindow], None]
+
+
+def seen(window: QWidget, name: str) -> bool:
+    """Whether a widget of that name is in sight."""
+    return any(part.isVisible() for part in window.findChildren(QWidget, name))
+
+
+def enabled(window: QWidget, name: str) -> bool:
+    """Whether the button of that name can be pressed."""
+    return window.findChild(QAbstractButton, name).isEnabled()
+
+
+def pick(window: QWidget, name: str, words: str) -> None:
+    """Choose an entry of a list by keys."""
+    box = window.findChild(QComboBox, name)
+    assert box.isVisible()
+    assert box.isEnabled()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Home)
+    for _ in range(box.findText(words)):
+        QTest.keyClick(box, Qt.Key.Key_Down)
+    assert box.currentText() == words
+
+
+def cap(window: MainWindow, epsilon: str) -> None:
+    """Set the cap of the open table behind the window's back."""
+    with Ledger.open() as book:
+        book.set_cap(window.session.account.dataset, Decimal(epsilon))
+
+
+def locked_by_the_budget(window: MainWindow, page: str, press: Press, idle: Idle, target: Path) -> None:
+    """With a quarter of what it needs, Release is locked and says why; the way to a higher cap stands beside it."""
+    cap(window, "0.25")
+    read_account(window.session, window.jobs)
+    idle(window)
+    told = "This release needs ε = 1, but only 0.25 remain"
+    assert text_of(window, f"{page}_problem").startswith(told)
+    release = window.findChild(QAbstractButton, f"{page}_release")
+    assert not release.isEnabled()
+    assert told in release.toolTip()
+    assert window.findChild(QAbstractButton, f"{page}_to_ledger").text() == "Raise the cap →"
+    press(window, f"{page}_to_ledger")
+    assert window.page.objectName() == "page_ledger"
+    cap(window, "1")
+    read_account(window.session, window.jobs)
+    window.show_page(page)
+    idle(window)
+    assert release.isEnabled()
+    assert statuses() == []
+    assert not target.exists()
+
+
+def refused_if_spent_meanwhile(window: MainWindow, page: str, press: Press, qtbot: QtBot, target: Path) -> None:
+    """What another program spent since the window read the ledger refuses the release, with both numbers."""
+    cap(window, "0.25")
+    press(window, f"{page}_release")
+    qtbot.waitUntil(lambda: bool(text_of(window, f"{page}_refusal")))
+    refused = text_of(window, f"{page}_refusal")
+    assert refused.startswith("✕ Refused, nothing was charged or written.")
+    assert "0.25" in refused
+    assert statuses() == []
+    assert not target.exists()
