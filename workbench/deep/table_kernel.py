@@ -76,7 +76,9 @@ class Room:
         spare: memory of the shape of what enters each layer, the same for all.
     """
 
-    def __init__(self, rows: int, entering: list[Floats], leaving: list[Floats], vectors: Floats, spare: Floats) -> None:
+    def __init__(
+        self, rows: int, entering: list[Floats], leaving: list[Floats], vectors: Floats, spare: Floats
+    ) -> None:
         """Take the first ``rows`` rows of the memory."""
         self.entering = [Block(whole[:rows]) for whole in entering]
         self.leaving = [Block(whole[:rows]) for whole in leaving]

@@ -256,7 +256,9 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype))
+                    update(
+                        parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype)
+                    )
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
