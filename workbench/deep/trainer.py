@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +31,7 @@ from workbench.deep.poisson import PoissonSampler
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.threads import one_thread
 from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
@@ -173,7 +173,7 @@ def train(
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
         coins: entropy of the sampler, a ChaCha20 stream by default.
-        noise: entropy of the noise, another ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        noise: entropy of the noise, another ChaCha20 stream by default. With a seeded one nothing can be released.
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
@@ -193,7 +193,7 @@ def train(
     features = data.features
     architecture = plan.architecture
     forecast = predict(plan, features, data.rows, device)
-    with _one_thread(), computing_on(device), full_precision():
+    with one_thread(), computing_on(device), full_precision():
         engine = _warm_up(architecture, features, plan, device)
         coins = coins or ChaCha20Entropy()
         whole = schedule.cost()
@@ -274,9 +274,9 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(
-                        parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype)
-                    )
+                    if gradient.dtype != parameters.dtype:
+                        gradient = gradient.to(parameters.dtype)
+                    update(parameters, gradient)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
@@ -341,17 +341,6 @@ def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:
         f"step {step:,}",
         f"set the rows in memory (physical batch) below {chunk:,}: that changes neither the network nor its cost",
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute in one thread: on networks this small a second one only waits, and beside a busy core it is slower."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _example(architecture: Network, features: Features, device: str) -> Tensor | None:
