@@ -12,6 +12,7 @@ from workbench.cli.command import Command, Context, add_options
 from workbench.cli.tables import add_output, columns_text, figure, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
+from workbench.deep.device_names import parse_devices
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
 from workbench.processes.dask_address import FORMS, scheduler_address
@@ -33,6 +34,10 @@ _SCHEDULER = (
     f"a Dask scheduler ({FORMS}) whose workers train the networks, in place of --jobs. The raw rows are sent to them, "
     "encrypted only with tls://"
 )
+_DEVICES = (
+    "the GPUs to train on, such as cuda:0,cuda:1, or all: one worker process for each, in place of --jobs; a GPU that "
+    "is named twice is shared by two"
+)
 _THEME = ChoiceField(choices=tuple(THEMES), help="colours of the plot, light (default) or dark")
 _LONGEST = 30
 """Most lines that are printed: the best ones."""
@@ -44,6 +49,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser, ReadOptions)
     add_output(parser, "one row for each finished run as CSV; where it is there, the sweep goes on", required=False)
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
+    parser.add_argument("--devices", metavar="LIST", help=_DEVICES)
     parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw accuracy against epsilon (.png or .svg)")
     parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
@@ -55,10 +61,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     if options.output is None:
         raise ParameterError("the option --output is missing", mend="give -o CSV")
     begun = time.monotonic()
+    ways = [f"--{name}" for name in ("jobs", "scheduler", "devices") if getattr(options, name) is not None]
+    if len(ways) > 1:
+        raise ParameterError(f"{ways[0]} and {ways[1]} are two ways to run the sweep", mend="give one of them")
     if options.scheduler is not None:
-        if options.jobs is not None:
-            raise ParameterError("--jobs and --scheduler are two ways to run the sweep", mend="give one of them")
         scheduler_address(options.scheduler)
+    devices = () if options.devices is None else _devices(options.devices)
     jobs = cores() if options.jobs is None else _JOBS.parse(options.jobs, "--jobs")
     theme = _THEME.parse(options.theme, "--theme")
     if options.plot is not None:
@@ -75,6 +83,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         schedules=schedules,
         jobs=jobs,
         scheduler=options.scheduler,
+        devices=devices,
         emit=context.emit,
         cancel=context.cancel,
     )
@@ -103,6 +112,13 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
             "sentences": list(publishing_words(told)),
         },
     }
+
+
+def _devices(words: str) -> tuple[str, ...]:
+    """Return the devices of a list; they are all there."""
+    from workbench.deep.device.placing import gpus
+
+    return parse_devices(words, gpus())
 
 
 def _write_template(path: Path) -> dict[str, Any]:

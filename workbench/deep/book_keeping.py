@@ -27,7 +27,7 @@ _NUMBERS_AT_ONCE = 2**24
 
 
 @dataclass(eq=False)
-class _Layer:
+class KeptLayer:
     """A layer with its place in the flat sum, and what a pass leaves of it."""
 
     module: nn.Module
@@ -118,7 +118,7 @@ class BookKeepingClippedSum:
 
     @contextmanager
     def _hooked(self) -> Iterator[None]:
-        def keep(layer: _Layer) -> Callable[..., Tensor]:
+        def keep(layer: KeptLayer) -> Callable[..., Tensor]:
             def hook(_module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
                 layer.inputs = given[0].detach()
                 if not output.requires_grad:
@@ -162,23 +162,23 @@ class BookKeepingClippedSum:
                 break
         return total
 
-    def _portions(self, layer: _Layer, rows: int) -> list[slice]:
-        return chunks(rows, max(1, _NUMBERS_AT_ONCE // _numbers(layer)))
+    def _portions(self, layer: KeptLayer, rows: int) -> list[slice]:
+        return chunks(rows, max(1, _NUMBERS_AT_ONCE // numbers(layer)))
 
-    def _of_rows(self, layer: _Layer, x: Tensor, g: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def _of_rows(self, layer: KeptLayer, x: Tensor, g: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the squared norms of the rows' gradients and the gradients, each (b, p) in its order of memory."""
         rule = rule_of(layer.module)
         assert rule is not None
         gradients = rule(layer.module, x, g)
-        precision = torch.float32 if _numbers(layer) <= _MOST_TERMS else torch.float64
+        precision = torch.float32 if numbers(layer) <= _MOST_TERMS else torch.float64
         squares = [
-            torch.linalg.vector_norm(_in_memory(w).flatten(1), dim=1, dtype=precision).square_()
+            torch.linalg.vector_norm(in_memory(w).flatten(1), dim=1, dtype=precision).square_()
             for w in gradients.values()
         ]
         return (squares[0] if len(squares) == 1 else torch.stack(squares).sum(0)).float(), gradients
 
     def _write(
-        self, layer: _Layer, gradients: dict[str, Tensor] | None, factor: Tensor, total: Tensor, *, clean: bool
+        self, layer: KeptLayer, gradients: dict[str, Tensor] | None, factor: Tensor, total: Tensor, *, clean: bool
     ) -> None:
         """Write a layer's part of the sum; ``clean``: rows with the factor 0 may hold what is no number."""
         x, g = layer.inputs, layer.outputs
@@ -199,12 +199,12 @@ class BookKeepingClippedSum:
         for part in self._portions(layer, len(x)):
             found = gradients if gradients is not None else self._of_rows(layer, x[part], g[part])[1]
             for name, w in found.items():
-                dense = _in_memory(w)
+                dense = in_memory(w)
                 flat = dense.flatten(1)
                 if used is not None:
                     flat = torch.where(used[part][:, None], flat, 0.0)
                 there = total[places[name]].view(w.shape[1:])
-                there += _as_named((factor[part] @ flat).view(dense.shape[1:]), w)
+                there += as_named((factor[part] @ flat).view(dense.shape[1:]), w)
 
     def _forget(self) -> None:
         for layer in self._layers:
@@ -223,7 +223,7 @@ def known_layers(network: nn.Module) -> bool:
     return all(count == 1 for count in owners.values())
 
 
-def _layers(network: nn.Module) -> list[_Layer]:
+def _layers(network: nn.Module) -> list[KeptLayer]:
     """Return the layers with parameters, and the place of each parameter in the flat sum."""
     places, start = {}, 0
     for parameter in network.parameters():
@@ -233,21 +233,22 @@ def _layers(network: nn.Module) -> list[_Layer]:
     for module in network.modules():
         own = dict(module.named_parameters(recurse=False))
         if own:
-            found.append(_Layer(module, {name: places[p] for name, p in own.items()}))
+            found.append(KeptLayer(module, {name: places[p] for name, p in own.items()}))
     return found
 
 
-def _numbers(layer: _Layer) -> int:
+def numbers(layer: KeptLayer) -> int:
+    """Return the number of parameters of a layer."""
     return sum(s.stop - s.start for s in layer.parameters.values())
 
 
-def _terms(layer: _Layer) -> int:
+def _terms(layer: KeptLayer) -> int:
     """Return the squares in a row's norm that are summed in single precision."""
     if type(layer.module) is nn.Linear:
         # At several positions the rows' gradients are made, at one they are not: the larger of the two counts.
-        several = _numbers(layer) if _numbers(layer) <= _MOST_TERMS else 1
+        several = numbers(layer) if numbers(layer) <= _MOST_TERMS else 1
         return max(layer.module.in_features + layer.module.out_features, several)
-    return _numbers(layer) if _numbers(layer) <= _MOST_TERMS else 1
+    return numbers(layer) if numbers(layer) <= _MOST_TERMS else 1
 
 
 def _order(w: Tensor) -> list[int]:
@@ -256,13 +257,13 @@ def _order(w: Tensor) -> list[int]:
     return sorted(range(1, w.dim()), key=lambda axis: (-stride[axis], axis))
 
 
-def _in_memory(w: Tensor) -> Tensor:
+def in_memory(w: Tensor) -> Tensor:
     """Return ``w`` (b, …) with the axes of a row in the order of its memory: it can be flattened without a copy."""
     return w.permute(0, *_order(w))
 
 
-def _as_named(total: Tensor, w: Tensor) -> Tensor:
-    """Return a sum over the rows of :func:`_in_memory` with the axes of ``w``."""
+def as_named(total: Tensor, w: Tensor) -> Tensor:
+    """Return a sum over the rows of :func:`in_memory` with the axes of ``w``."""
     order = _order(w)
     return total.permute(*(order.index(axis) for axis in range(1, w.dim())))
 

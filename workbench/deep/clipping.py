@@ -33,12 +33,14 @@ class StepSums:
         loss: sum of their losses (private).
         correct: how many of them the network classified right (private).
         measured: whether rows, loss and correct were computed; they are 0 if not.
+
+    Of a step on a device the last three are still there, as tensors: to read one waits for the device.
     """
 
     total: Tensor
-    rows: int = 0
-    loss: float = 0.0
-    correct: int = 0
+    rows: int | Tensor = 0
+    loss: float | Tensor = 0.0
+    correct: int | Tensor = 0
     measured: bool = True
 
 

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from workbench.deep.device_names import DeviceField
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
+from workbench.params import ParameterError, Parameters, boolean, choice, declared_by, integer, real, text
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     LEAST_NOISE,
@@ -21,7 +22,7 @@ from workbench.privacy.accounting.accountant import (
 from workbench.privacy.accounting.compose import for_person, round_up
 from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 
-DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("float32", "tf32", "bf16")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 CLIPPINGS = ("flat", "per-layer", "automatic")
 
@@ -114,10 +115,14 @@ class DpSgdPlan(Parameters):
         empty="never",
         seldom=True,
     )
-    device: str = choice(
-        choices=DEVICES,
+    device: str = declared_by(
+        DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", seldom=True),
         default="auto",
-        help="where to compute: auto uses a GPU if there is one",
+    )
+    precision: str = choice(
+        choices=PRECISIONS,
+        default="float32",
+        help="of the passes on a GPU: float32, or tf32 or bf16, which are faster and change neither clipping nor cost",
         seldom=True,
     )
     weights: str | None = text(

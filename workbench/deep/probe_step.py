@@ -42,7 +42,7 @@ def probed(
     device = watch.device
     watch.enter("batch")
     held, rows = watch.now, most_drawn(schedule.rows, schedule.batch)
-    gpus = [torch.cuda.current_device()] if device == "cuda" else []
+    gpus = [torch.cuda.current_device()] if device != "cpu" else []
     with torch.random.fork_rng(devices=gpus):  # a layer may draw, such as dropout
         made = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
         drawn = torch.zeros(rows, dtype=torch.int64, device=device)

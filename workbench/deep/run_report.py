@@ -66,9 +66,9 @@ class RunReport:
     corrected: MemoryForecast
     first_step: int | None = None
     _records: list[Record] = field(default_factory=list)
-    _rows: int = 0
-    _loss: float = 0.0
-    _correct: int = 0
+    _rows: int | Tensor = 0
+    _loss: float | Tensor = 0.0
+    _correct: int | Tensor = 0
     _told: float = 0.0
     _steps: int = 0
     _norms: list[Tensor] = field(default_factory=list)
@@ -151,8 +151,9 @@ class RunReport:
 
     def _record(self, step: int, epsilon: float) -> None:
         loss = accuracy = None
-        if self._rows:
-            loss, accuracy = self._loss / self._rows, self._correct / self._rows
+        rows = int(self._rows)  # waits for a GPU, which the steps between two records do not
+        if rows:
+            loss, accuracy = float(self._loss) / rows, float(self._correct) / rows
             self.emit(Metric("loss", step, loss))
             self.emit(Metric("accuracy", step, accuracy))
         if self._norms:

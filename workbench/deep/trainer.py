@@ -15,6 +15,10 @@ from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
 from workbench.deep.clipping import ClippedSum, StepSums, sums_of, unheard
+from workbench.deep.device.device_forecast import device_forecast
+from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
+from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
+from workbench.deep.device.precision import full_precision
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
@@ -24,18 +28,17 @@ from workbench.deep.networks import Network
 from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
 from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
-from workbench.deep.preparation import prepared_rows
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
 from workbench.deep.threads import one_thread
 from workbench.deep.updates import UPDATES, Update
-from workbench.params import CancelledError, InputError, WorkbenchError
+from workbench.params import CancelledError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, Notice, ignore
+from workbench.signals.events import Emit, ignore
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,41 +189,56 @@ def train(
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(data.rows, rows_per_person)
-    device = _device(plan.device, emit)
+    device = device_of(plan, emit)
     features = data.features
     architecture = plan.architecture
     forecast = predict(plan, features, data.rows, device)
-    with one_thread():
-        _warm_up(architecture, features, plan, device)
-        coins, noise = coins or ChaCha20Entropy(), noise or ChaCha20Entropy()
+    with one_thread(), computing_on(device), full_precision():
+        engine = _warm_up(architecture, features, plan, device)
+        coins = coins or ChaCha20Entropy()
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
         parameters, update = flattened(module), _update(plan)
         former = None if keep is None else keep.state
         at_once = plan.physical_batch if former is None else former.physical_batch
-        example = architecture.example(features.width)
-        halving = HalvingClippedSum(
-            lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example), at_once, emit
-        )
-        try:
-            corrected = probed(schedule, architecture, features, halving, watch, forecast)
-        except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error):
-                raise
-            raise _too_large(plan, data.rows, 1) from None  # nothing was charged
-        report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+        example = _example(architecture, features, device)
+        on_device = serves(device, engine)
+        mechanism: PrivateStep | DevicePrivateStep
+        chunked: HalvingClippedSum | DevicePrivateStep
+        if on_device:
+            forecast = corrected = device_forecast(plan, features, data.rows)
+            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+            way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
+            mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit, report.enter)
+        else:
+            halving = HalvingClippedSum(
+                lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example),
+                at_once,
+                emit,
+            )
+            try:
+                corrected = probed(schedule, architecture, features, halving, watch, forecast)
+            except (MemoryError, RuntimeError) as error:
+                if not out_of_memory(error):
+                    raise
+                raise _too_large(plan, data.rows, 1) from None  # nothing was charged
+            report = RunReport(schedule, whole, emit, watch, forecast, corrected)
+            mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy(), report.enter)
+            chunked = halving
         report.enter("model")
-        mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise, report.enter)
         stopped = "epochs" if schedule.steps == schedule.steps_asked else "cap"
         charge(whole)
         begun = 0 if keep is None else keep.counted
         if former is not None:
             restore(former, parameters, update)
+        elif on_device:
+            update.prepare(parameters)  # so that the first step takes what every later one does
         try:
             rows, classes = data.load()
-            inputs = prepared_rows(architecture, rows, device, emit=emit, cancel=cancel)
-            targets = torch.from_numpy(classes).to(device)
+            inputs, targets = placed(
+                architecture, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
+            )
             del rows
             watch.look_back()
             every = max(1, schedule.steps // MEASURED)
@@ -235,7 +253,7 @@ def train(
                     parameters=parameters,
                     update=update.state(),
                     seconds=clock() - started,
-                    physical_batch=halving.physical_batch,
+                    physical_batch=chunked.physical_batch,
                     records=report.records,
                 )
 
@@ -262,6 +280,7 @@ def train(
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
+                finish_on(device)
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
         except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
@@ -324,25 +343,26 @@ def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:
     )
 
 
-def _device(wanted: str, emit: Emit) -> str:
-    """Return where to compute; say so where ``auto`` finds no GPU."""
-    there = torch.cuda.is_available()
-    if wanted == "cuda" and not there:
-        raise InputError("there is no CUDA device", "--device cuda", "use --device cpu or auto")
-    if wanted == "auto" and not there:
-        emit(Notice("info", "no GPU was found; training runs on the processor"))
-    return "cuda" if there and wanted != "cpu" else "cpu"
+def _example(architecture: Network, features: Features, device: str) -> Tensor | None:
+    """Return generated rows on ``device``, if the network is to be tried on some."""
+    example = architecture.example(features.width)
+    return None if example is None else example.to(device)
 
 
-def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:
-    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run."""
+def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> ClippedSum:
+    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run.
+
+    Returns:
+        The engine that took it.
+    """
     module = architecture.build(features.width, len(features.classes)).to(device)
     parameters = flattened(module)
-    example = architecture.example(features.width)
+    example = _example(architecture, features, device)
     engine = engine_for(module, plan.clip, plan.physical_batch, rule=plan.clipping, example=example)
     rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
+    return engine
 
 
 def _update(plan: DpSgdPlan) -> Update:

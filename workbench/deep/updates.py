@@ -23,6 +23,10 @@ class Update(Protocol):
         """Change ``parameters`` (P,) in place; ``gradient`` (P,) may be overwritten."""
         ...
 
+    def prepare(self, parameters: Tensor) -> None:
+        """Take the memory of what the rule remembers now, and not at the first step."""
+        ...
+
     def state(self) -> dict[str, Tensor]:
         """Return what the rule remembers, by name."""
         ...
@@ -40,11 +44,16 @@ class Sgd:
     momentum: float = 0.0
     _velocity: Tensor | None = None
 
+    def prepare(self, parameters: Tensor) -> None:
+        """Begin at rest."""
+        if self.momentum and self._velocity is None:
+            self._velocity = torch.zeros_like(parameters)
+
     def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
         """Change the parameters."""
         if self.momentum:
-            if self._velocity is None:
-                self._velocity = torch.zeros_like(parameters)
+            self.prepare(parameters)
+            assert self._velocity is not None
             gradient = self._velocity.mul_(self.momentum).add_(gradient)
         parameters.sub_(gradient, alpha=self.lr)
 
@@ -66,10 +75,14 @@ class Adam:
     _steps: int = 0
     _moments: dict[str, Tensor] = field(default_factory=dict)
 
-    def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
-        """Change the parameters."""
+    def prepare(self, parameters: Tensor) -> None:
+        """Begin with moments of zero."""
         if not self._moments:
             self._moments = {"first": torch.zeros_like(parameters), "second": torch.zeros_like(parameters)}
+
+    def __call__(self, parameters: Tensor, gradient: Tensor) -> None:
+        """Change the parameters."""
+        self.prepare(parameters)
         self._steps += 1
         first, second = self._moments["first"], self._moments["second"]
         first.lerp_(gradient, 1 - BETAS[0])

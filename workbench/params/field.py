@@ -372,6 +372,11 @@ def choice(*, choices: Iterable[str], default: Any = _REQUIRED, **spec: Any) -> 
     return _declare(ChoiceField(choices=tuple(choices), **spec), default)
 
 
+def declared_by(field: Field, *, default: Any = _REQUIRED) -> Any:
+    """Declare a parameter by a field of its own kind."""
+    return _declare(field, default)
+
+
 def text(*, default: Any = _REQUIRED, **spec: Any) -> Any:
     """Declare a text parameter."""
     return _declare(TextField(**spec), default)

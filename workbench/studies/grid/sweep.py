@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
+from workbench.deep.device_names import AUTO
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
-from workbench.params import InputError
+from workbench.params import InputError, ParameterError
 from workbench.privacy.accounting.event import Cost
 from workbench.privacy.entropy import SeededEntropy
 from workbench.processes.executor import run_tasks
@@ -82,6 +83,21 @@ class _Task:
         return f"{self.setting.network}, repeat {self.repeat}"
 
 
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What a process gets once.
+
+    Attributes:
+        data: the rows.
+        seed: of the study.
+        device: where it trains; empty where each setting says it.
+    """
+
+    data: LoadedRows
+    seed: int
+    device: str = ""
+
+
 def study_name(spec: GridSpec, data: LoadedRows) -> str:
     """Return eight digits that tell this study from one of other rows, declarations, seed or version."""
     digest = hashlib.sha256()
@@ -101,6 +117,7 @@ def run_grid(
     schedules: Sequence[Schedule] = (),
     jobs: int = 1,
     scheduler: str | None = None,
+    devices: Sequence[str] = (),
     emit: Emit = ignore,
     cancel: CancelToken | None = None,
 ) -> tuple[FinishedRun, ...]:
@@ -113,6 +130,7 @@ def run_grid(
         schedules: the values of :func:`schedules_of`, if the caller has them.
         jobs: worker processes; the figures do not depend on it.
         scheduler: address of a Dask scheduler whose workers train instead; they receive the rows.
+        devices: where to train, in place of ``jobs``: one process for each name, which trains on that device alone.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once; finished runs stay in the file.
 
@@ -123,8 +141,11 @@ def run_grid(
         CancelledError: a stop was requested.
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
+        ParameterError: the sweep names devices of its own.
     """
     cancel = cancel or CancelToken()
+    if devices and any(setting.device != AUTO for setting in spec.settings):
+        raise ParameterError("the sweep names a device of its own", "device", "leave it out where devices are given")
     study = study_name(spec, data)
     schedules = schedules or schedules_of(spec, data, cancel)
     tasks = [
@@ -144,8 +165,9 @@ def run_grid(
         if ended:
             emit(Notice("info", f"{ended} of {len(tasks)} runs are in {output.name} already and are kept"))
         emit(Progress(ended, len(tasks), "runs"))
-        run = _runner(jobs, scheduler, cancel, emit)
-        ended_runs = run(_one, (data, spec.file.seed), rest, name=lambda task: task.told, group=lambda task: task)
+        shared = _Shared(data, spec.file.seed)
+        run = _runner(jobs, scheduler, [replace(shared, device=device) for device in devices], cancel, emit)
+        ended_runs = run(_one, shared, rest, name=lambda task: task.told, group=lambda task: task)
         with closing(ended_runs) as results:
             for task, found in results:
                 name = names[task]
@@ -190,9 +212,11 @@ def _calibrated(setting: DpSgdPlan, schedule: Schedule) -> DpSgdPlan:
     return replace(setting, noise=schedule.event.noise_multiplier, epsilon=None, accountant="rdp")
 
 
-def _runner(jobs: int, scheduler: str | None, cancel: CancelToken, emit: Emit) -> Callable[..., Any]:
+def _runner(
+    jobs: int, scheduler: str | None, each: Sequence[_Shared], cancel: CancelToken, emit: Emit
+) -> Callable[..., Any]:
     if scheduler is None:
-        return partial(run_tasks, jobs=jobs, cancel=cancel)
+        return partial(run_tasks, jobs=len(each) or jobs, cancel=cancel, each=each)
     from workbench.processes.dask_executor import run_tasks_on
 
     return partial(run_tasks_on, scheduler, cancel=cancel, warn=lambda text: emit(Notice("warning", text)))
@@ -203,16 +227,16 @@ def _split(data: LoadedRows, seed: int, repeat: int) -> tuple[NDArray[np.int64],
     return stratified_split(data.targets, seed_of(seed, "split", repeat))
 
 
-def _one(shared: tuple[LoadedRows, int], task: _Task) -> dict[str, float]:
+def _one(shared: _Shared, task: _Task) -> dict[str, float]:
     """Do one run; a worker process calls this."""
     from workbench.deep.model import TrainedModel
     from workbench.deep.trainer import train
 
-    data, seed = shared
+    data, seed = shared.data, shared.seed
     training, held_out = _split(data, seed, task.repeat)
     own = (seed, repr(sorted(task.setting.to_plain().items())), task.repeat)
     done = train(
-        task.calibrated,
+        replace(task.calibrated, device=shared.device or task.calibrated.device),
         data.part(training),
         _nothing_is_charged,
         rows_per_person=data.rows_per_person,
