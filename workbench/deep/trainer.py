@@ -283,6 +283,7 @@ def train(
                 finish_on(device)
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
+                watch.look_back()
         except (CancelledError, KeyboardInterrupt, BrokenPipeError):  # the last: whoever heard the run has gone
             raise
         except BaseException as error:
