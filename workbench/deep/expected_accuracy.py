@@ -45,6 +45,9 @@ _MOST_NUMBERS = 1 << 24
 _FEW, _FEWEST = 64, 16
 """A batch is not made smaller than that, at first and at last."""
 
+_LONGER = 2.5
+"""The smallest simulation may take so many times as long."""
+
 _TRIED_ROWS = 32
 _LEAST_TRIED, _MOST_TRIED = 3, 30
 """Steps that are timed, the first one among them, which is not counted."""
@@ -285,6 +288,8 @@ def _size(seconds_of: Callable[[_Size], float], schedule: Schedule, most: int, p
     found, few, first = None, min(schedule.batch, _FEW), math.inf
     for size in _sizes(schedule, most):
         seconds = seconds_of(size) * schedule.steps
+        if first == math.inf and 3 * seconds <= _LONGER * patience:
+            found = size  # rather somewhat late than nothing
         first = min(first, seconds)
         if size.batch >= few and (2 + REPEATS) * seconds <= patience:
             found = replace(size, repeats=REPEATS)
