@@ -22,6 +22,7 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
 from workbench.deep.seeded_training import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
+from workbench.deep.threads import one_thread
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -152,16 +153,12 @@ def expected_accuracy(
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(rows, rows_per_person)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as the run itself
-    try:
+    with one_thread():  # as the run itself
         found = _affordable_rows(plan, features, public, schedule, patience, cancel)
         drawn, classes = public.make(found)
         inputs = prepared_rows(plan.architecture, drawn, "cpu", emit=emit, cancel=cancel, keep=False)
         simulation = _Simulation(plan, features, inputs, torch.from_numpy(classes), schedule, seed, emit, cancel)
         return simulation.run(patience, made_up=public.made_up)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _affordable_rows(
