@@ -70,6 +70,6 @@ Mean and range of the trainings with noise. "Reached" is the accuracy of the rea
 
 TOLD = """
 On public images of the same kind the simulation comes within four points, always below: it trains on a few per cent of
-the rows. Made-up drawings say what the privacy costs at this ε, not how hard the digits are. On a busy machine, as here,
-the fixed features leave time for fewer rows, and the simulation is farther below.
+the rows. Made-up drawings say what the privacy costs at this ε, not how hard the digits are. On a busy machine, as
+here, the fixed features leave time for fewer rows, and the simulation is farther below.
 """
