@@ -103,7 +103,7 @@ def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) 
         (("--network", "mnist-cnn"), "28 by 28 pixels, not 1 × 8 × 8 numbers"),
         (("--image-size", "4"), "are for class folders"),
         (("--classes", "zero,seven", "--test", "copy.npz", "--network", "my_code:made"), "add --trust-code"),
-        (("--network", "vgg16-head"), "give --weights FILE"),
+        (("--network", "vgg16-head"), "--weights FILE"),
         (("--test", "train.csv"), "the test data are no images"),
     ],
 )

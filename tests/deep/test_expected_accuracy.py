@@ -86,6 +86,7 @@ def test_the_size_follows_from_the_time_there_is() -> None:
     assert simulation._size(seconds, schedule, 1000, patience=100) == simulation._Size(1000, 64, 3)
     assert simulation._size(seconds, schedule, 4000, patience=0.34) == simulation._Size(2560, 64.0, 3)
     assert simulation._size(seconds, schedule, 4000, patience=0.1) == simulation._Size(1280, 32.0, 1)
+    assert simulation._size(seconds, schedule, 4000, patience=0.02) == simulation._Size(640, 16.0, 1), "late, not never"
     with pytest.raises(InputError, match="the smallest simulation of 400 steps would take"):
         simulation._size(lambda size: 1.0, schedule, 4000, patience=10)
 

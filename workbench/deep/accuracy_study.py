@@ -14,6 +14,7 @@ from workbench.deep.features import TrainingData
 from workbench.deep.plan import DpSgdPlan
 from workbench.deep.preparation import prepared_rows
 from workbench.deep.seeded_training import STAGES, SeededTraining, accuracy_of
+from workbench.deep.threads import one_thread
 from workbench.learners.tasks import EMPTY
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -72,7 +73,6 @@ def where_it_went(
     order = np.random.default_rng(seed).permutation(here)
     held, kept = order[: len(order) // HELD_OUT], order[len(order) // HELD_OUT :]
     architecture = plan.architecture
-    inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)
     targets = torch.from_numpy(y)
     training = SeededTraining(
         plan,
@@ -84,9 +84,8 @@ def where_it_went(
         schedule.noise_scale,
     )
     stages = []
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as the run itself
-    try:
+    with one_thread():  # as the run itself
+        inputs = prepared_rows(architecture, X, "cpu", emit=emit, cancel=cancel)
         for at, name in enumerate(STAGES):
 
             def step(done: int, at: int = at) -> None:
@@ -95,6 +94,4 @@ def where_it_went(
 
             module = training.run(name, inputs[kept], targets[kept], seed=seed, before_step=step)
             stages.append(Stage(name, accuracy_of(module, inputs[held], targets[held]), len(held)))
-    finally:
-        torch.set_num_threads(threads)
     return tuple(stages)

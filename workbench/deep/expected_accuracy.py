@@ -22,6 +22,7 @@ from workbench.deep.features import Features
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.preparation import prepared_rows
 from workbench.deep.seeded_training import CLIPPED, NOISY, PLAIN, SeededTraining, accuracy_of
+from workbench.deep.threads import one_thread
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -44,6 +45,9 @@ _MOST_NUMBERS = 1 << 24
 
 _FEW, _FEWEST = 64, 16
 """A batch is not made smaller than that, at first and at last."""
+
+_LONGER = 2.5
+"""The smallest simulation may take so many times as long."""
 
 _TRIED_ROWS = 32
 _LEAST_TRIED, _MOST_TRIED = 3, 30
@@ -149,16 +153,12 @@ def expected_accuracy(
     """
     cancel = cancel or CancelToken()
     schedule = plan.schedule(rows, rows_per_person)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as the run itself
-    try:
+    with one_thread():  # as the run itself
         found = _affordable_rows(plan, features, public, schedule, patience, cancel)
         drawn, classes = public.make(found)
         inputs = prepared_rows(plan.architecture, drawn, "cpu", emit=emit, cancel=cancel, keep=False)
         simulation = _Simulation(plan, features, inputs, torch.from_numpy(classes), schedule, seed, emit, cancel)
         return simulation.run(patience, made_up=public.made_up)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _affordable_rows(
@@ -285,6 +285,8 @@ def _size(seconds_of: Callable[[_Size], float], schedule: Schedule, most: int, p
     found, few, first = None, min(schedule.batch, _FEW), math.inf
     for size in _sizes(schedule, most):
         seconds = seconds_of(size) * schedule.steps
+        if first == math.inf and 3 * seconds <= _LONGER * patience:
+            found = size  # rather somewhat late than nothing
         first = min(first, seconds)
         if size.batch >= few and (2 + REPEATS) * seconds <= patience:
             found = replace(size, repeats=REPEATS)

@@ -143,8 +143,8 @@ class StepChart(TitledChart):
             side = Qt.AlignmentFlag.AlignRight if at else Qt.AlignmentFlag.AlignLeft
             named = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
             # Where it is longer than the box it takes the margin of the axis, too.
-            left, right = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
-            painter.drawText(QRectF(left, y + (-15 if at else 2), right - left, 14), side, named)
+            begin, end = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
+            painter.drawText(QRectF(begin, y + (-15 if at else 2), end - begin, 14), side, named)
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
             ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
