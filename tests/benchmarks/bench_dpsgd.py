@@ -79,7 +79,9 @@ def private(name: str, batch: int, x: torch.Tensor, y: torch.Tensor, *, generic:
 
     def step() -> None:
         gradient, _ = mechanism.step(x, y, measure=False)
-        update(parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype))
+        if gradient.dtype != parameters.dtype:
+            gradient = gradient.to(parameters.dtype)
+        update(parameters, gradient)
 
     return step
 

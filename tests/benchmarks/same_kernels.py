@@ -77,8 +77,8 @@ class _Table:
         room = engine._room(len(rows))
         self._x.take(rows, 0, out=room.entering[0].array, mode="clip")
         self._y.take(rows, out=room.classes, mode="clip")
-        engine._forward(room, measure=False)
-        engine._backward(room)
+        engine._forward(room)
+        engine._backward(room, measure=False)
         layers = engine._layers if engine._two is None else engine._layers[:-1]
         for layer, h, g in zip(layers, room.entering, room.leaving, strict=False):
             g.by(h, layer.of_weight, layer.sum_of_weight)

@@ -174,12 +174,12 @@ def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn(
 
 
 class _Silence:
-    """Words whose Box–Muller noise is zero: ln 1 = 0."""
+    """Words whose noise is zero: the place 0 of a layer."""
 
     releasable = False
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        return np.full(count, 2**64 - 1, dtype=np.uint64)
+        return np.zeros(count, dtype=np.uint64)
 
 
 def test_empty_batches_are_steps_with_noise_only() -> None:

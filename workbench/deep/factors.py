@@ -125,7 +125,11 @@ class Clipping:
         return whole.clamp_min_(self.bound * self.bound).rsqrt_().mul_(self.bound)
 
     def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return what :meth:`factors` returns, turned, of squares (K, b) in NumPy, which starts sooner: (1, b) or (K, b)."""
+        """Return the factors (1, b), or (K, b) where they differ by layer: :meth:`factors` in NumPy, which starts sooner.
+
+        Args:
+            squares: squared norms (K, b) of the rows' gradients in each layer.
+        """
         hear = heard()
         if hear is not None:
             hear(torch.from_numpy(squares.T))

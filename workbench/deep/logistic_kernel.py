@@ -2,7 +2,7 @@
 
 Let d be the difference of the logits, and m = −1, 1 or 0 for class 0, class 1 and an empty row. The gradients of the
 two logits are c and −c with c = m/(1 + e), e = exp(m·d), and the norm of the row's gradient is |c|·r with
-r² = 2(‖x‖² + 1). So the clipped one has c = m/max(1 + e, r/C), and that of the automatic rule c = m·C/(r + 0.01(1 + e)).
+r² = 2(‖x‖² + 1). So the clipped one has c = m/max(1 + e, r/C), and that of the automatic rule m·C/(r + 0.01(1 + e)).
 That needs a dozen operations on vectors as long as the batch, of which each takes about what it takes to start it.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from workbench.deep.clipping import nothing
 from workbench.deep.factors import AUTOMATIC, STABILITY, heard
-from workbench.deep.table_engine import SIGNS, Block, Difference, Floats, TableEngine, measured
+from workbench.deep.table_engine import SIGNS, Block, Difference, Floats, TableEngine, measured_of_two
 
 
 def fits(network: nn.Module) -> bool:
@@ -62,7 +62,6 @@ class LogisticClippedSum(TableEngine):
         self._layer = Difference(self._linear[0], self._places)
         self._held: tuple[Floats, Floats] | None = None
         self._rooms: dict[int, Room] = {}
-        self._signed: tuple[Tensor, Tensor] | None = None
 
     def _find(self) -> None:
         self._layer.find()
@@ -87,6 +86,7 @@ class LogisticClippedSum(TableEngine):
         block.times(layer.across, odds)
         odds += layer.shift
         odds *= signs
+        told = measured_of_two(odds, signs) if measure else (0, 0.0, 0)
         np.exp(odds, out=odds)
         odds += 1
         self._watch()
@@ -110,10 +110,4 @@ class LogisticClippedSum(TableEngine):
             left = ~(np.isfinite(block.array).all(1) & np.isfinite(signs))
             block.array[left] = signs[left] = 0
             layer.sum_up(block, signs, room.ones)
-        return self._measured(rows) if measure else (0, 0.0, 0)
-
-    def _measured(self, rows: NDArray[np.int64]) -> tuple[int, float, int]:
-        layer, classes = self._linear[0], torch.from_numpy(self._y[rows])
-        x = torch.from_numpy(self._x[rows])
-        logits = torch.addmm(layer.bias.detach(), x, layer.weight.detach().t())
-        return measured(logits, classes.clamp_min(0).unsqueeze(1), classes >= 0)
+        return told

@@ -150,7 +150,7 @@ def most_drawn(rows: int, batch: int) -> int:
 
 
 _FIRST_LOOKS, _APART = 200, 0.005
-"""Glances that are all looks; later ones are, at this distance in seconds. A look takes as long as a step of a table."""
+"""So many glances are looks, and later ones at this distance in seconds: a look takes as long as a step of a table."""
 
 
 class MemoryWatch:

@@ -104,6 +104,15 @@ def measured(logits: Tensor, classes: Tensor, present: Tensor) -> tuple[int, flo
     return int(present.sum()), float((losses * present).sum(dtype=torch.float64)), int(right.sum())
 
 
+def measured_of_two(odds: Floats, signs: Floats) -> tuple[int, float, int]:
+    """Return rows, summed loss and rows classified right of two classes, of m·d (b,) and m (b,)."""
+    present = signs != 0
+    losses = np.logaddexp(np.float32(0), -odds)
+    right = (odds > 0) | ((odds == 0) & (signs < 0))  # of equal logits the first is the larger one
+    rows, correct = np.count_nonzero(present), np.count_nonzero(right & present)
+    return int(rows), float(np.add.reduce(losses[present], dtype=np.float64)), int(correct)
+
+
 class Block:
     """A matrix in working memory (b, width), as both libraries see it.
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from workbench.deep.clipping import nothing
 from workbench.deep.flat_parameters import Places
-from workbench.deep.table_engine import SIGNS, Block, Difference, Floats, TableEngine, measured
+from workbench.deep.table_engine import SIGNS, Block, Difference, Floats, TableEngine, measured, measured_of_two
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU)
 
@@ -76,7 +76,9 @@ class Room:
         spare: memory of the shape of what enters each layer, the same for all.
     """
 
-    def __init__(self, rows: int, entering: list[Floats], leaving: list[Floats], vectors: Floats, spare: Floats) -> None:
+    def __init__(
+        self, rows: int, entering: list[Floats], leaving: list[Floats], vectors: Floats, spare: Floats
+    ) -> None:
         """Take the first ``rows`` rows of the memory."""
         self.entering = [Block(whole[:rows]) for whole in entering]
         self.leaving = [Block(whole[:rows]) for whole in leaving]
@@ -137,8 +139,8 @@ class TableClippedSum(TableEngine):
         room = self._room(len(rows))
         self._x.take(rows, 0, out=room.entering[0].array, mode="clip")
         self._y.take(rows, out=room.classes, mode="clip")
-        told = self._forward(room, measure=measure)
-        self._backward(room)
+        self._forward(room)
+        told = self._backward(room, measure=measure)
         self._watch()
         self._squares(room)
         factors = self.clipping.of(len(rows)).row_factors(room.squares)
@@ -156,8 +158,8 @@ class TableClippedSum(TableEngine):
             self._products(room, factors)
         return told
 
-    def _forward(self, room: Room, *, measure: bool) -> tuple[int, float, int]:
-        """Make what enters each layer, but not two logits; return rows, loss and rows classified right."""
+    def _forward(self, room: Room) -> None:
+        """Make what enters each layer, and more than two logits."""
         h = room.entering
         *hidden, last = self._layers
         for i, layer in enumerate(hidden):
@@ -171,20 +173,13 @@ class TableClippedSum(TableEngine):
                 torch.sigmoid_(to)
                 values += values
                 values -= 1
-        if measure or self._two is None:
-            torch.addmm(last.bias, h[-2].tensor, last.turned, out=h[-1].tensor)
-        if not measure:
-            return 0, 0.0, 0
-        y = torch.from_numpy(room.classes)
-        return measured(h[-1].tensor, y.clamp_min(0).unsqueeze(1), y >= 0)
-
-    def _backward(self, room: Room) -> None:
-        """Make the gradients of what leaves each layer."""
-        g, h, layers = room.leaving, room.entering, self._layers
         if self._two is None:
-            self._slopes(room)
-        else:
-            self._slope(room, self._two)
+            torch.addmm(last.bias, h[-2].tensor, last.turned, out=h[-1].tensor)
+
+    def _backward(self, room: Room, *, measure: bool) -> tuple[int, float, int]:
+        """Make the gradients of what leaves each layer; return rows, loss and rows classified right."""
+        g, h, layers = room.leaving, room.entering, self._layers
+        told = self._slopes(room, measure) if self._two is None else self._slope(room, self._two, measure)
         for i in range(len(layers) - 1, 0, -1):
             to = g[i - 1].tensor
             if self._two is None or i < len(layers) - 1:
@@ -196,8 +191,9 @@ class TableClippedSum(TableEngine):
                 np.multiply(active, active, out=spare)
                 np.subtract(1, spare, out=spare)
                 g[i - 1].array *= spare
+        return told
 
-    def _slope(self, room: Room, layer: Difference) -> None:
+    def _slope(self, room: Room, layer: Difference, measure: bool) -> tuple[int, float, int]:
         """Make c, and the gradient of what enters the last layer, if anything made it."""
         slope = room.slope
         SIGNS.take(room.classes, out=room.signs, mode="wrap")
@@ -205,21 +201,26 @@ class TableClippedSum(TableEngine):
         room.entering[-2].times(layer.across, slope)
         slope += layer.shift
         slope *= room.signs
+        told = measured_of_two(slope, room.signs) if measure else (0, 0.0, 0)
         np.exp(slope, out=slope)
         slope += 1
         np.divide(room.signs, slope, out=slope)
         if len(self._layers) > 1:
             np.negative(layer.across, out=layer.across)
             np.multiply(room.column, layer.across, out=room.leaving[-2].array)
+        return told
 
-    def _slopes(self, room: Room) -> None:
+    def _slopes(self, room: Room, measure: bool) -> tuple[int, float, int]:
         """Make the gradients of the logits."""
-        classes, end = torch.from_numpy(room.classes), room.leaving[-1].tensor
-        torch.softmax(room.entering[-1].tensor, 1, out=end)
+        classes, logits, end = torch.from_numpy(room.classes), room.entering[-1].tensor, room.leaving[-1].tensor
         empty = int(np.minimum.reduce(room.classes)) < 0
-        end.scatter_add_(1, (classes.clamp_min(0) if empty else classes).unsqueeze(1), self._minus[: len(end)])
+        places = (classes.clamp_min(0) if empty else classes).unsqueeze(1)
+        told = measured(logits, places, classes >= 0) if measure else (0, 0.0, 0)
+        torch.softmax(logits, 1, out=end)
+        end.scatter_add_(1, places, self._minus[: len(end)])
         if empty:
             end[classes < 0] = 0
+        return told
 
     def _squares(self, room: Room) -> None:
         """Make the squared norms of the rows' gradients."""

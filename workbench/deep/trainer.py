@@ -170,7 +170,7 @@ def train(
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
         coins: entropy of the sampler, a ChaCha20 stream by default.
-        noise: entropy of the noise, another ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        noise: entropy of the noise, another ChaCha20 stream by default. With a seeded one nothing can be released.
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
@@ -256,9 +256,9 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(
-                        parameters, gradient if gradient.dtype == parameters.dtype else gradient.to(parameters.dtype)
-                    )
+                    if gradient.dtype != parameters.dtype:
+                        gradient = gradient.to(parameters.dtype)
+                    update(parameters, gradient)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))

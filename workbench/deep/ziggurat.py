@@ -105,4 +105,5 @@ class Ziggurat:
 
 def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return uniform numbers between 0 and 1, neither of which is among them."""
-    return ((words >> np.uint64(11)) + 0.5) * 2.0**-53
+    uniform: NDArray[np.float64] = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return uniform
