@@ -25,8 +25,9 @@ MOST = 20
 """Classes of which the square is drawn: the figures of more could not be read."""
 
 TOLD = 4
-NAMES, HEAD, STRONGEST = 72.0, 40.0, 0.8
-LARGEST = 56.0
+LEAST_NAMES, MOST_NAMES, HEAD, STRONGEST = 24.0, 96.0, 40.0, 0.8
+LARGEST, LETTER, BROAD = 90.0, 8.0, 34.0
+"""Pixels of a cell at most, of a letter about, and of a cell in which figures are written with commas."""
 
 
 class ConfusionMatrix(QWidget):
@@ -56,12 +57,19 @@ class ConfusionMatrix(QWidget):
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Ask for cells whose figures can be read."""
         side = int(36 * len(self._classes))
-        return QSize(int(NAMES) + side, int(HEAD) + side)
+        return QSize(int(self._names) + side, int(HEAD) + side)
+
+    @property
+    def _names(self) -> float:
+        """The width of the names in front of the lines."""
+        longest = max((len(name) for name in self._classes), default=0)
+        return min(max(LETTER * longest + 12, LEAST_NAMES), MOST_NAMES)
 
     def _cell(self, i: int, j: int) -> QRectF:
         k = max(len(self._classes), 1)
-        side = min(LARGEST, (self.width() - NAMES) / k, (self.height() - HEAD) / k)
-        return QRectF(NAMES + j * side, HEAD + i * side, side - 1, side - 1)
+        names = self._names
+        side = min(LARGEST, (self.width() - names) / k, (self.height() - HEAD) / k)
+        return QRectF(names + j * side, HEAD + i * side, side - 1, side - 1)
 
     def event(self, event: QEvent) -> bool:
         """Say the cell under the pointer in words."""
@@ -86,10 +94,10 @@ class ConfusionMatrix(QWidget):
             painter.setPen(QColor(theme.muted))
             painter.setFont(font(11))
             end = self._cell(0, len(self._classes) - 1).right() if self._classes else 0.0
-            painter.drawText(QRectF(NAMES, 0, end - NAMES, 18), middle, "predicted")
+            painter.drawText(QRectF(self._names, 0, end - self._names, 18), middle, "predicted")
             for i, name in enumerate(self._classes):
                 for box, side in (
-                    (QRectF(0, self._cell(i, 0).top(), NAMES - 8, self._cell(i, 0).height()), _RIGHT),
+                    (QRectF(0, self._cell(i, 0).top(), self._names - 8, self._cell(i, 0).height()), _RIGHT),
                     (QRectF(self._cell(0, i).left(), 18, self._cell(0, i).width(), HEAD - 20), middle),
                 ):
                     painter.setPen(QColor(theme.text))
@@ -102,9 +110,10 @@ class ConfusionMatrix(QWidget):
                     share = found / max(int(whole[i]), 1)
                     # The root: one image in a hundred taken for another is worth seeing.
                     painter.fillRect(box, QColor(mixed(theme.window, colour, STRONGEST * share**0.5)))
-                    painter.setFont(font(12 if box.width() >= 34 else 9))
+                    painter.setFont(font(12 if box.width() >= BROAD else 9))
                     painter.setPen(QColor(theme.text if found else theme.muted))
-                    painter.drawText(box, middle, f"{found:,}" if found else "·")
+                    told = f"{found:,}" if box.width() >= BROAD else f"{found}"
+                    painter.drawText(box, middle, told if found else "·")
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

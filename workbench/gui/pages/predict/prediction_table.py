@@ -28,7 +28,7 @@ KEPT = 512
 NOWHERE = QModelIndex()
 NUMBER, IMAGE, FILE, PREDICTED, CONFIDENCE, OWN = range(6)
 HEADINGS = ("Number", "Image", "File", "Predicted", "Confidence", "Its class")
-WIDTHS = (66, 60, 150, 96, 92, 60)
+WIDTHS = (74, 60, 150, 92, 92, 60)
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
