@@ -28,7 +28,6 @@ from workbench.deep.noise import ChaCha20Entropy, GaussianNoise  # noqa: E402
 from workbench.deep.poisson import PoissonSampler  # noqa: E402
 from workbench.deep.trainer import PrivateStep  # noqa: E402
 from workbench.deep.updates import Sgd  # noqa: E402
-from workbench.privacy.entropy import OsEntropy  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -75,12 +74,14 @@ def private(name: str, batch: int, x: torch.Tensor, y: torch.Tensor, *, generic:
     module = built(name)
     parameters, update = flattened(module), Sgd(0.1)
     engine = BookKeepingClippedSum(module, CLIP, 128) if generic else engine_for(module, CLIP, 384)
-    sampler = PoissonSampler(len(x), batch / len(x), OsEntropy())
+    sampler = PoissonSampler(len(x), batch / len(x), ChaCha20Entropy())
     mechanism = PrivateStep(sampler, engine, GaussianNoise(CLIP, ChaCha20Entropy()), batch)
 
     def step() -> None:
         gradient, _ = mechanism.step(x, y, measure=False)
-        update(parameters, gradient.to(parameters.dtype))
+        if gradient.dtype != parameters.dtype:
+            gradient = gradient.to(parameters.dtype)
+        update(parameters, gradient)
 
     return step
 

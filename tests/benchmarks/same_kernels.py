@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
 from workbench.deep.image_stage import activation_backward
+from workbench.deep.logistic_kernel import LogisticClippedSum, fits
+from workbench.deep.table_engine import SIGNS
 from workbench.deep.table_kernel import TableClippedSum
 
 
 def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[[], None]:
     """Return a step: shuffled rows of preloaded tensors, no norms, no clipping, no noise."""
     parameters = flattened(module)
-    gradient = _Table(module) if type(module[0]) is nn.Linear else _Image(module)  # type: ignore[index]
+    if type(module[0]) is nn.Linear:  # type: ignore[index]
+        table = _Logistic(module, x, y) if fits(module) else _Table(module, x, y)
+
+        def step_of_table() -> None:
+            rows = torch.randint(0, len(x), (batch,))
+            parameters.sub_(table(rows.numpy()), alpha=0.1 / batch)
+
+        return step_of_table
+    gradient = _Image(module)
 
     def step() -> None:
         rows = torch.randint(0, len(x), (batch,))
@@ -25,30 +37,54 @@ def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[
     return step
 
 
-class _Table:
-    """The table kernel without what privacy needs."""
+class _Logistic:
+    """The kernel of one linear layer without norms and clipping."""
 
-    def __init__(self, module: nn.Module) -> None:
-        self._engine = TableClippedSum(module, 1.0, 384)
+    def __init__(self, module: nn.Module, x: Tensor, y: Tensor) -> None:
+        self._engine = LogisticClippedSum(module, 1.0, 384)
+        self._x, self._y = x.numpy(), y.numpy()
+        self._engine._find()
 
-    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+    @np.errstate(all="ignore")
+    def __call__(self, rows: NDArray[np.int64]) -> Tensor:
         engine = self._engine
-        with torch.inference_mode():
-            room, last = engine._room(len(y)), len(engine._linear) - 1
-            h, g = room.entering, room.leaving
-            h[0].copy_(x)
-            for i, (weight, bias) in enumerate(engine._parameters):
-                torch.addmm(bias, h[i], weight.t(), out=h[i + 1])
-                if i < last:
-                    torch.relu_(h[i + 1]) if engine._relu[i] else torch.tanh_(h[i + 1])
-            torch.softmax(h[-1], 1, out=g[-1])
-            g[-1].scatter_add_(1, y.unsqueeze(1), engine._minus[: len(y)])
-            for i in range(last, 0, -1):
-                torch.mm(g[i], engine._parameters[i][0], out=g[i - 1])
-                activation_backward(g[i - 1], h[i], relu=engine._relu[i - 1], out=g[i - 1])
-            for place, entering, slope in zip(engine._sums, h, g, strict=False):
-                torch.mm(slope.t(), entering, out=place)
-            engine._places.total.index_copy_(0, engine._biases, room.slopes.sum(0))
+        room, layer = engine._room(len(rows)), engine._layer
+        block, signs, odds = room.entering, room.signs, room.odds
+        self._x.take(rows, 0, out=block.array, mode="clip")
+        SIGNS.take(self._y.take(rows), out=signs, mode="wrap")
+        layer.look()
+        block.times(layer.across, odds)
+        odds += layer.shift
+        odds *= signs
+        np.exp(odds, out=odds)
+        odds += 1
+        np.divide(signs, odds, out=signs)
+        layer.sum_up(block, signs, room.ones)
+        return engine._places.total
+
+
+class _Table:
+    """The table kernel without norms and clipping."""
+
+    def __init__(self, module: nn.Module, x: Tensor, y: Tensor) -> None:
+        self._engine = TableClippedSum(module, 1.0, 384)
+        self._x, self._y = x.numpy(), y.numpy()
+        self._engine._find()
+
+    @np.errstate(all="ignore")
+    def __call__(self, rows: NDArray[np.int64]) -> Tensor:
+        engine = self._engine
+        room = engine._room(len(rows))
+        self._x.take(rows, 0, out=room.entering[0].array, mode="clip")
+        self._y.take(rows, out=room.classes, mode="clip")
+        engine._forward(room)
+        engine._backward(room, measure=False)
+        layers = engine._layers if engine._two is None else engine._layers[:-1]
+        for layer, h, g in zip(layers, room.entering, room.leaving, strict=False):
+            g.by(h, layer.of_weight, layer.sum_of_weight)
+            g.weighted(room.ones, layer.of_bias)
+        if engine._two is not None:
+            engine._two.sum_up(room.entering[-2], room.slope, room.ones)
         return engine._places.total
 
 

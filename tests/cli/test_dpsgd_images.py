@@ -148,3 +148,33 @@ def test_kept_features_are_shown_and_removed(folder: Path, run: Run) -> None:
     assert run("cache", "--clear", "--json").json["cleared"] is True
     assert run("cache", "--json").json["sets"] == 0
     assert sorted(p.name for p in (folder / "net").iterdir()) == ["card.json", "model.safetensors", "private"]
+
+
+def test_batchnorm_is_refused_with_an_offer_and_screen_and_card_say_what_was_converted(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.deep import networks
+
+    monkeypatch.setattr(networks, "TRUSTED", {})
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    (folder / "normed_code.py").write_text(
+        "from torch import nn\n"
+        "def made(shape, classes):\n"
+        "    return nn.Sequential(nn.Conv2d(shape[0], 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Dropout(0.2),\n"
+        "                         nn.Linear(144, classes))\n",
+        "utf-8",
+    )
+    words = ("train-images-idx3-ubyte", "--network", "normed_code:made", "--noise", "1", *PLAN, *LEDGER)
+    words = (*words, "--trust-code", "-o", "net")
+    refused = run("dpsgd", *words).err.splitlines()[-1]
+    assert "mixes the rows of a batch" in refused
+    assert "add --convert-batchnorm" in refused
+    done = run("dpsgd", *words, "--convert-batchnorm")
+    assert done.code == 0, done
+    assert "GroupNorm of the same channels stands in for the layer 1 (BatchNorm2d)" in done.err
+    assert "dropout is off" in done.err
+    card = read_card(folder / "net")
+    assert card["parameters"]["convert_batchnorm"] is True
+    assert len(card["training"]["architecture"]["remarks"]) == 2
+    assert run("verify", "net", *LEDGER).code == 0
+    assert run("predict", words[0], "--model", "net", "--trust-code", "-o", "told.csv").code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -14,10 +15,13 @@ from torch import nn  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.factors import CLIPPINGS, bound_in_single  # noqa: E402
+from workbench.deep.factors import CLIPPINGS, NORMS, bound_in_single  # noqa: E402
+from workbench.deep.flat_parameters import flattened  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
+from workbench.deep.logistic_kernel import LogisticClippedSum  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
+from workbench.deep.table_engine import TableEngine  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -88,6 +92,17 @@ NETS: dict[str, tuple[Callable[[], nn.Module], Callable[[], torch.Tensor], type]
     "tanh": (
         lambda: nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 7), nn.ReLU(), nn.Linear(7, 3)),
         lambda: torch.randn(ROWS, 5),
+        TableClippedSum,
+    ),
+    "two classes": (lambda: nn.Sequential(nn.Linear(5, 2)), lambda: torch.randn(ROWS, 5), LogisticClippedSum),
+    "two classes, hidden": (
+        lambda: nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 7), nn.ReLU(), nn.Linear(7, 2)),
+        lambda: torch.randn(ROWS, 5),
+        TableClippedSum,
+    ),
+    "two classes, wide": (
+        lambda: nn.Sequential(nn.Linear(700, 900), nn.Tanh(), nn.Linear(900, 2)),
+        lambda: torch.randn(ROWS, 700),
         TableClippedSum,
     ),
     "no bias": (
@@ -202,7 +217,7 @@ def made(name: str) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     torch.manual_seed(3)
     build, inputs, _ = NETS[name]
     network = build()
-    return network, inputs(), torch.arange(ROWS) % 3
+    return network, inputs(), torch.arange(ROWS) % (2 if "two classes" in name else 3)
 
 
 def reference(network: nn.Module, x: torch.Tensor, y: torch.Tensor, bound: float, rule: str) -> torch.Tensor:
@@ -244,7 +259,9 @@ def test_the_chosen_engine_gives_the_sum_of_single_rows(name: str, rule: str) ->
     assert sums.correct == int((network(x).argmax(1) == y).sum())
 
 
-@pytest.mark.parametrize("name", ["tanh", "thesis", "group norm", "words", "lstm"])
+@pytest.mark.parametrize(
+    "name", ["tanh", "two classes", "two classes, hidden", "thesis", "group norm", "words", "lstm"]
+)
 @pytest.mark.parametrize("clip", [1e-3, 0.5])
 def test_emptying_a_row_moves_the_sum_by_at_most_the_clipping_norm(name: str, clip: float) -> None:
     network, x, y = made(name)
@@ -270,7 +287,9 @@ def test_parts_of_a_batch_and_empty_rows_change_nothing(name: str) -> None:
     assert (none.rows, len(none.total), float(none.total.abs().sum())) == (0, len(whole), 0.0)
 
 
-@pytest.mark.parametrize("name", ["linear", "tanh", "thesis", "no bias", "group norm"])
+@pytest.mark.parametrize(
+    "name", ["linear", "tanh", "two classes", "two classes, hidden", "thesis", "no bias", "group norm"]
+)
 def test_a_row_whose_gradient_is_not_finite_contributes_nothing(name: str) -> None:
     network, x, y = made(name)
     engine = engine_for(network, 0.8, 64)
@@ -296,6 +315,57 @@ def test_the_bound_of_single_precision_is_close_to_the_norm_and_never_above() ->
     assert 0.998 < bound_in_single(1.0, 10_000, 64) < 1
     assert bound_in_single(1.0, 100, 384) > 0.98
     assert bound_in_single(1.0, 2**24, 64) == 0, "where nothing is proved nothing may pass"
+
+
+@pytest.mark.parametrize("name", ["tanh", "two classes", "two classes, hidden"])
+def test_rows_are_taken_out_of_a_table_and_weights_are_read_where_they_are(name: str) -> None:
+    network, x, y = made(name)
+    engine = engine_for(network, 0.8, 64)
+    assert isinstance(engine, TableEngine)
+    rows = np.array([2, 3, 7, 12])
+    drawn = engine.drawn(x, y, rows)
+    total, told = drawn.total.clone(), (drawn.rows, drawn.loss, drawn.correct)
+    given = engine(x[rows], y[rows])
+    assert torch.equal(given.total, total)
+    assert (given.rows, given.loss, given.correct) == told
+    assert not torch.equal(engine.drawn(x, y, np.arange(ROWS), measure=False).total, total)
+    flattened(network).mul_(0.5)  # moved in memory, and changed there
+    moved = engine.drawn(x, y, rows).total.double()
+    expected = reference(network, x[rows], y[rows], bound_of(engine, 0.8, len(rows)), "flat")
+    assert float((moved - expected).norm()) <= RELATIVE * float(expected.norm())
+
+
+@pytest.mark.parametrize("name", ["two classes", "two classes, hidden"])
+@pytest.mark.parametrize("rule", CLIPPINGS)
+def test_squared_norms_of_two_classes_are_heard_as_they_are(name: str, rule: str) -> None:
+    network, x, y = made(name)
+    y[3] = -1
+    heard: list[torch.Tensor] = []
+    NORMS.hear = lambda squares: heard.append(squares.sum(1).double().clone())
+    try:
+        engine_for(network, 0.8, 64, rule=rule)(x, y)
+    finally:
+        NORMS.hear = None
+    (found,) = heard
+    parameters = list(network.parameters())
+    for row in range(ROWS):
+        loss = nn.functional.cross_entropy(
+            network(x[row : row + 1]), y[row : row + 1], ignore_index=-1, reduction="sum"
+        )
+        square = sum(float(g.double().square().sum()) for g in torch.autograd.grad(loss, parameters))
+        assert float(found[row]) == pytest.approx(square, rel=1e-4, abs=1e-12)
+
+
+def test_logits_far_apart_neither_overflow_nor_lose_their_rows() -> None:
+    network = nn.Sequential(nn.Linear(2, 2))
+    x, y = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [1e4, 0.0]]), torch.tensor([0, 1, 1])
+    network[0].weight.data = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    sums = engine_for(network, 1.0, 8)(x, y)
+    # The first two rows are classified wrong with slope 1 and are clipped; the third is right and has no gradient.
+    expected = reference(network, x[:2], y[:2], bound_of(engine_for(network, 1.0, 8), 1.0, 3), "flat")
+    torch.testing.assert_close(sums.total.double(), expected, rtol=1e-6, atol=1e-9)
+    assert (sums.rows, sums.correct) == (3, 1)
+    assert sums.loss == pytest.approx(2e4, rel=1e-3)
 
 
 class CalledTwice(nn.Module):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-from scipy import stats
+from scipy import integrate, stats
 
 from workbench.deep import noise as module
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ChaCha20Entropy, GaussianNoise
+from workbench.deep.ziggurat import LAYERS, TAIL, layers
 from workbench.params import ParameterError
 from workbench.privacy.entropy import SeededEntropy
 
@@ -45,7 +46,7 @@ def test_the_test_sees_the_planted_wrong_variance() -> None:
 
 def test_coordinates_of_a_draw_are_uncorrelated() -> None:
     drawn = GaussianNoise(1.0, SeededEntropy(8)).draw(8 * module._BLOCK)
-    # The cosine and the sine of each Box–Muller pair.
+    # Numbers from the two halves of what is made at once.
     pairs = drawn.reshape(8, 2, -1).swapaxes(0, 1).reshape(2, -1)
     n = pairs.shape[1]
     bound = stats.norm.isf(FALSE_ALARM / 6) / math.sqrt(n)
@@ -68,6 +69,42 @@ def test_the_tails_are_there() -> None:
     assert stats.binomtest(beyond, len(drawn), 2 * stats.norm.sf(4)).pvalue > FALSE_ALARM
 
 
+def test_the_layers_have_one_area_and_end_at_the_top_of_the_curve() -> None:
+    widths, heights = layers()
+    assert len(widths) == len(heights) == LAYERS + 1
+    areas = widths[:-1] * np.diff(heights)
+    np.testing.assert_allclose(areas, areas[0], rtol=1e-11)
+    np.testing.assert_allclose(heights[1:], np.exp(-(widths[1:] ** 2) / 2), rtol=1e-12)
+    # The first layer is its box and the tail beyond it, both from quadrature.
+    tail, _ = integrate.quad(lambda x: math.exp(-x * x / 2), TAIL, math.inf, epsabs=0)
+    assert areas[0] == pytest.approx(TAIL * heights[1] + tail, rel=1e-10)
+
+
+def test_each_layer_and_the_tail_are_hit_as_often_as_the_curve_says() -> None:
+    widths, _ = layers()
+    drawn = np.abs(GaussianNoise(3.0, SeededEntropy(12)).draw(4_000_000)) / 3.0
+    edges = np.array([*widths[:0:-16], TAIL, 4.3, math.inf])
+    seen, _ = np.histogram(drawn, edges)
+    expected = len(drawn) * 2 * np.diff(stats.norm.cdf(edges))
+    assert stats.chisquare(seen, expected * len(drawn) / expected.sum()).pvalue > FALSE_ALARM
+    # Within a layer near the tail, where its wedge is largest, and beyond R.
+    for low, high in ((widths[2], TAIL), (TAIL, math.inf)):
+        part = drawn[(drawn > low) & (drawn < high)]
+        below, above = stats.norm.cdf([low, high])
+        assert stats.kstest((stats.norm.cdf(part) - below) / (above - below), "uniform").pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> None:
+    drawn, added = (GaussianNoise(2.0, SeededEntropy(6)) for _ in range(2))
+    values = np.linspace(-1, 1, 40_001).astype(dtype)
+    for _ in range(5):  # across the end of a block
+        out = np.empty_like(values)
+        added.add_to(values, out)
+        assert np.array_equal(out, (values.astype(np.float64) + drawn.draw(len(values))).astype(dtype))
+    assert not np.array_equal(out, values)
+
+
 def test_extreme_uniforms_give_finite_noise() -> None:
     class Ends:
         releasable = False
@@ -77,7 +114,7 @@ def test_extreme_uniforms_give_finite_noise() -> None:
 
     drawn = GaussianNoise(1.0, Ends()).draw(8)
     assert np.isfinite(drawn).all()
-    assert np.abs(drawn).max() <= math.sqrt(2 * 53 * math.log(2))
+    assert np.abs(drawn).max() < 13
 
 
 def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,34 @@ class Scripted:
         return np.full(count, self._word, dtype=np.uint64)
 
 
+@pytest.mark.parametrize("rate", [1 - 2**-53, 0.999, 0.3, 256 / 60_000, 64 / 100_000, 1e-5, 1e-10, 2**-60, 5e-324])
+def test_gaps_that_are_worked_out_are_those_of_the_table(rate: float) -> None:
+    """At every border of the table, and everywhere else."""
+    sampler = PoissonSampler(10, rate, OsEntropy())
+    borders, one = sampler.survival, np.uint64(1)
+    random = SeededEntropy(4).words(50_000)
+    edges = np.array([0, 1, 2**64 - 1], dtype=np.uint64)
+    words = np.concatenate([borders, borders - one, borders + one, random, random >> np.uint64(24), edges])
+    expected = len(borders) - np.searchsorted(borders[::-1], words, side="right")
+    assert np.array_equal(sampler._failures(words), expected)
+
+
+def test_at_usual_rates_few_gaps_are_looked_up() -> None:
+    assert all(PoissonSampler(10, rate, OsEntropy()).margin < 1e-3 for rate in (0.5, 0.01, 64 / 60_000, 64 / 100_000))
+
+
+def test_steps_that_are_prepared_together_are_dealt_out_once_each() -> None:
+    """However many gaps are drawn at once, the coins are the same: one long row of them."""
+    rows, rate = 50, 0.1
+    together, alone = (PoissonSampler(rows, rate, SeededEntropy(3)) for _ in range(2))
+    alone._gaps = 1
+    batches = [together.draw() for _ in range(500)]
+    for batch in batches:
+        assert np.array_equal(batch, alone.draw())
+        assert (np.diff(batch) > 0).all()
+    assert not any(np.shares_memory(a, b) for a, b in itertools.pairwise(batches) if len(a) and len(b))
+
+
 @pytest.mark.parametrize("failures", [0, 1, 5, 9, 10, 23])
 def test_as_many_coins_fail_as_the_bits_are_below_survivals(failures: int) -> None:
     survival = [2**64, *(int(s) for s in PoissonSampler(10, 0.25, OsEntropy()).survival)]

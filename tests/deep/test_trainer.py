@@ -174,12 +174,12 @@ def test_the_noisy_sum_is_divided_by_the_public_batch_and_not_by_the_rows_drawn(
 
 
 class _Silence:
-    """Words whose Box–Muller noise is zero: ln 1 = 0."""
+    """Words whose noise is zero: the place 0 of a layer."""
 
     releasable = False
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        return np.full(count, 2**64 - 1, dtype=np.uint64)
+        return np.zeros(count, dtype=np.uint64)
 
 
 def test_empty_batches_are_steps_with_noise_only() -> None:
@@ -309,7 +309,8 @@ def test_events_carry_epsilon_with_its_cap_memory_and_private_metrics() -> None:
     assert {e.name for e in seen if isinstance(e, Metric)} == {"loss", "accuracy"}
     samples = [e for e in seen if isinstance(e, Memory)]
     assert samples
-    assert all(e.predicted == e.before + run.predicted_peak_bytes for e in samples)
+    assert all(e.forecast == run.predicted_peak_bytes for e in samples)
+    assert samples[-1].predicted == samples[-1].before + run.corrected_peak_bytes
 
 
 def test_the_records_rise_to_the_cost_of_the_run_and_are_few() -> None:

@@ -82,11 +82,19 @@ def test_a_network_reaches_its_target_in_sight(network, qtbot, press, idle, tmp_
     assert gauge.findChild(QLabel, "fact_predicted").isVisible()
     assert gauge.findChild(QLabel, "fact_peak").isVisible()
     assert "at most" in said(network, "train_memory")
+    assert " after the first step" in said(network, "train_memory")
+    bars = network.memory_gauge.phases
+    assert bars.isVisible()
+    assert [phase.name for phase in bars.phases] == ["model", "batch", "backward", "step"]
+    assert all(phase.predicted > 0 and phase.peak > 0 for phase in bars.phases)
+    assert bars.current in {phase.name for phase in bars.phases}
     first = going.epsilon.points
     assert first[0] == (0, 0.0)
     assert 0 < first[1][1] < 3, "ε is shown from the first step on"
     idle(network)
     idle(network)
+
+    assert not bars.isVisible(), "the training is over"
 
     # The gauge: reserved while it ran, then spent. The ledger has what the page says, and the accountant agrees.
     assert any(a.reserved > 0 and a.spent == 0 for a in accounts)

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
 from workbench.cli.tables import add_data, columns_text, figure, read_as
-from workbench.cli.training_data import image_training, let_run, table_training
+from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
@@ -80,6 +80,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     from workbench.deep.accuracy_study import where_it_went
     from workbench.deep.features import TableData
 
+    tell_remarks(plan, work.features, context)
     table = work.table.with_invalid_replaced() if work.replace_invalid else work.table
     stages = where_it_went(
         plan,
@@ -115,6 +116,7 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
 
     found = network_preflight(plan, features, rows, people)
+    tell_remarks(plan, features, context)
     source = made_up_rows(features, seed) if public is None else public_rows(features, public, seed)
     result = expected_accuracy(
         plan,

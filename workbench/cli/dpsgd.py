@@ -12,7 +12,7 @@ from workbench.cli.models import one_of
 from workbench.cli.release_documents import add_documents, check_documents, documents_text, write_documents
 from workbench.cli.tables import add_data, add_ledger, add_output, charge, figure
 from workbench.cli.training import stopped_words
-from workbench.cli.training_data import image_training, let_run, table_training
+from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
 from workbench.data.images.read import ImageOptions, is_image_set
 from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
@@ -80,6 +80,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
     for sentence in work.found.warnings:
         context.emit(Notice("warning", f"not covered by epsilon: {sentence}"))
+    tell_remarks(plan, work.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)

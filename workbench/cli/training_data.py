@@ -113,6 +113,12 @@ def image_training(options: argparse.Namespace, context: Context, plan: DpSgdPla
     return TrainingWork(features, images, test, found)
 
 
+def tell_remarks(plan: DpSgdPlan, features: Features, context: Context) -> None:
+    """Tell how the network that trains differs from what was given."""
+    for sentence in plan.architecture.remarks(features.width, len(features.classes)):
+        context.emit(Notice("info", sentence))
+
+
 def _tell_people(found: Preflight, plan: DpSgdPlan, context: Context) -> None:
     """Tell δ where a person may have several rows."""
     if found.rows_per_person > 1:

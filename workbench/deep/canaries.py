@@ -20,7 +20,7 @@ from workbench.deep.engines import engine_for
 from workbench.deep.noise import ChaCha20Entropy
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.deep.trainer import PrivateStep
-from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.entropy import Entropy
 from workbench.privacy.one_run import epsilon_of_guesses, right_guesses, scale_bounds
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Progress, ignore
@@ -98,7 +98,7 @@ def audit_step(
         plan: what is audited; its batch and epochs are those of a table of :data:`IN_ONE_RUN` rows.
         canaries: at least so many, in whole runs.
         alpha: largest probability that a correct step is refuted, or called less noisy than it is.
-        coins: entropy of the sampler and of who is in; the operating system's by default.
+        coins: entropy of the sampler and of who is in; a ChaCha20 stream by default.
         noise: entropy of the noise; a ChaCha20 stream by default.
         emit: hears Progress.
         cancel: looked at before each run.
@@ -108,7 +108,7 @@ def audit_step(
         ParameterError: the plan does not fit a table of so many rows.
         CancelledError: ``cancel`` was set.
     """
-    coins, noise, cancel = coins or OsEntropy(), noise or ChaCha20Entropy(), cancel or CancelToken()
+    coins, noise, cancel = coins or ChaCha20Entropy(), noise or ChaCha20Entropy(), cancel or CancelToken()
     schedule = plan.schedule(IN_ONE_RUN)
     runs = -(-canaries // IN_ONE_RUN)
     step = made(schedule, coins, noise)

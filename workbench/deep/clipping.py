@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
@@ -52,6 +54,33 @@ class ClippedSum(Protocol):
             measure: whether loss and accuracy are wanted, too.
         """
         ...
+
+
+def unheard(phase: str) -> None:
+    """Take no note of a phase."""
+
+
+def sums_of(
+    engine: ClippedSum,
+    inputs: Tensor,
+    targets: Tensor,
+    rows: NDArray[np.int64],
+    *,
+    measure: bool = True,
+    enter: Callable[[str], None] = unheard,
+) -> StepSums:
+    """Return the sums of the batch of ``rows`` of a table; ``enter`` hears when the batch is there.
+
+    An engine with a method ``drawn`` takes the rows out of the table itself, into memory that it keeps.
+    """
+    drawn: Callable[..., StepSums] | None = getattr(engine, "drawn", None)
+    if drawn is not None:
+        enter("backward")
+        return drawn(inputs, targets, rows, measure=measure)
+    there = torch.from_numpy(rows).to(inputs.device)
+    batch = inputs.index_select(0, there), targets.index_select(0, there)
+    enter("backward")
+    return engine(*batch, measure=measure)
 
 
 def nothing() -> None:

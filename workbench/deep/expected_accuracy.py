@@ -175,7 +175,7 @@ def _affordable_rows(
         raise InputError(f"{public.available:,} public rows are too few to learn from", mend=f"give {least:,} or more")
     few, _ = public.make(_TRIED_ROWS)
     widest = max(few[0].size, architecture.prepared_width(features.width))
-    allowed = min(schedule.rows + _HELD_OUT, public.available, _MOST_NUMBERS // widest)
+    allowed: int = min(schedule.rows + _HELD_OUT, public.available, _MOST_NUMBERS // widest)
     if architecture.frozen:
         seconds = math.inf
         for _ in range(2):  # the first time loads what the second uses

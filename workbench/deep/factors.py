@@ -19,8 +19,12 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.params import ParameterError
@@ -38,6 +42,12 @@ _UNIT = 2.0**-24
 
 NORMS = threading.local()
 """Its ``hear``, where it has one, is called in this thread with the squared norms (b, K) of rows being clipped."""
+
+
+def heard() -> Callable[[Tensor], None] | None:
+    """Return who hears the squared norms in this thread, if anybody does."""
+    found: Callable[[Tensor], None] | None = getattr(NORMS, "hear", None)
+    return found
 
 
 def gamma(terms: int) -> float:
@@ -102,7 +112,7 @@ class Clipping:
             squares: squared norms (b, K) of the rows' gradients in each layer. A row whose norm is infinite gets 0,
                 one whose norm is undefined gets NaN: its gradient has to be left out by whoever sums.
         """
-        hear = getattr(NORMS, "hear", None)
+        hear = heard()
         if hear is not None:
             hear(squares)
         if self.rule == PER_LAYER:
@@ -113,3 +123,31 @@ class Clipping:
             return whole.sqrt_().add_(STABILITY).reciprocal_().mul_(self.bound)
         # max(‖g‖², C²) also serves rows without a gradient, where C/‖g‖ is a division by zero.
         return whole.clamp_min_(self.bound * self.bound).rsqrt_().mul_(self.bound)
+
+    def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the factors (1, b), or (K, b) where they differ by layer: :meth:`factors` in NumPy, which starts sooner.
+
+        Args:
+            squares: squared norms (K, b) of the rows' gradients in each layer.
+        """
+        hear = heard()
+        if hear is not None:
+            hear(torch.from_numpy(squares.T))
+        bound = self.bound
+        if self.rule == PER_LAYER:
+            bound /= math.sqrt(len(squares))
+            norms = squares.copy()
+        elif len(squares) == 1:
+            norms = squares.copy()
+        else:
+            norms = squares[:1] + squares[1:2]
+            for more in squares[2:]:
+                norms += more
+        if self.rule == AUTOMATIC:
+            np.sqrt(norms, out=norms)
+            norms += STABILITY
+        else:
+            np.maximum(norms, bound * bound, out=norms)
+            np.sqrt(norms, out=norms)
+        np.divide(bound, norms, out=norms)
+        return norms

@@ -18,7 +18,8 @@ from workbench.deep.factors import SinglePrecision
 from workbench.deep.flat_parameters import Places
 from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, activation_backward
 from workbench.deep.row_chunks import IMAGE_ROWS, chunks
-from workbench.deep.table_kernel import ACTIVATIONS, measured
+from workbench.deep.table_engine import measured
+from workbench.deep.table_kernel import ACTIVATIONS
 
 
 def fits(network: nn.Module) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -96,27 +97,47 @@ class MemoryForecast:
         """Return the forecast with what the phases of a step were measured to add to what is there between steps."""
         return replace(self, batch=batch, backward=max(0, backward - batch), step=step)
 
+    def after_first_step(self, now: int, to_come: int) -> MemoryForecast:
+        """Return the forecast once a step was taken; of the first phase, which is over, it says what it said.
 
-def predict(plan: DpSgdPlan, features: Features, rows: int) -> MemoryForecast:
-    """Return the bytes of a run of ``plan`` over ``rows`` rows, with the largest batch that is to be expected."""
+        Args:
+            now: the bytes that are in use then.
+            to_come: bytes that are taken later, of the curve of ε.
+        """
+        more = now + to_come - self.between_steps - self.in_a_step
+        reading, preparing = self.reading - more, self.preparing - more
+        return replace(self, beside=self.beside + more, reading=reading, preparing=preparing)
+
+
+def curve_bytes(accountant: str, device: str) -> int:
+    """Return the bytes that the curve of ε takes in the memory of ``device``: it is computed by the processor."""
+    return _ACCOUNTING[accountant] if device == "cpu" else 0
+
+
+def predict(plan: DpSgdPlan, features: Features, rows: int, device: str = "cpu") -> MemoryForecast:
+    """Return the bytes of a run of ``plan`` over ``rows`` rows, with the largest batch that is to be expected.
+
+    On ``cuda`` they are those of the GPU, where neither the reader nor the curve of ε is.
+    """
     architecture = plan.architecture
     inputs, classes = features.width, len(features.classes)
     parameters = architecture.parameters(inputs, classes)
     drawn = most_drawn(rows, plan.batch)
-    chunk = min(plan.physical_batch, drawn, architecture.rows_at_once())
+    here = device == "cpu"
+    chunk = min(plan.physical_batch, drawn, architecture.rows_at_once() if here else drawn)
     slots = 1 if plan.momentum else _SLOTS[plan.optimizer]
     row = _FLOAT * architecture.prepared_width(inputs) + _INDEX
     held = _FLOAT * chunk * architecture.held_by_row(inputs, classes)
     return MemoryForecast(
-        beside=_BESIDE + _ACCOUNTING[plan.accountant],
+        beside=_BESIDE + curve_bytes(plan.accountant, device) if here else 0,
         model=(2 + slots) * _FLOAT * parameters,
-        reading=features.reading_bytes(rows),
+        reading=features.reading_bytes(rows) if here else 0,
         data=rows * row,
         preparing=architecture.preparing() + _FLOAT * rows * inputs if architecture.preparing() else 0,
         batch=drawn * row + rows,
         backward=int((1 + _KEPT) * held) + _FLOAT * parameters,
         step=_NOISE_ARRAYS * _DOUBLE * parameters,
-        libraries=0 if "torch" in sys.modules else LIBRARIES,
+        libraries=0 if "torch" in sys.modules or not here else LIBRARIES,
     )
 
 
@@ -126,6 +147,10 @@ def most_drawn(rows: int, batch: int) -> int:
     A Poisson batch exceeds its mean by more than 6 standard deviations once in 10⁹ steps.
     """
     return min(rows, batch + 6 * int(batch**0.5) + 1)
+
+
+_FIRST_LOOKS, _APART = 200, 0.005
+"""So many glances are looks, and later ones at this distance in seconds: a look takes as long as a step of a table."""
 
 
 class MemoryWatch:
@@ -147,6 +172,7 @@ class MemoryWatch:
         self.phase = PHASES[0]
         self.peaks = dict.fromkeys(PHASES, 0)
         self._kept = False
+        self._glances, self._looked = 0, 0.0
         self._forget: Callable[[], None] | None = None
         if device == "cpu":
             self._read = _resident()
@@ -170,6 +196,14 @@ class MemoryWatch:
         self.peak = max(self.peak, self.now)
         if not (self._kept and self.phase == "batch"):
             self.peaks[self.phase] = max(self.peaks[self.phase], self.now)
+
+    def glance(self) -> None:
+        """Look, unless it was done just now: what is in use changes little from one step to the next."""
+        now = time.monotonic()
+        self._glances += 1
+        if self._glances <= _FIRST_LOOKS or now - self._looked >= _APART:
+            self._looked = now
+            self.look()
 
     def begin_anew(self) -> None:
         """Forget what the phases took, though not the whole: what was measured was no step of the run."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from workbench.params import ParameterError
 
 MIXING = (nn.modules.batchnorm._BatchNorm,)
-_GROUPS = 32
+_GROUPS, _IN_A_GROUP = 32, 4
 _TOLERANCE = 1e-4
 _TOLERANCE_ON_A_GPU = 1e-6
 """Sums of a GPU are not added up in the same order each time; on a processor the same rows give the same bits."""
@@ -22,21 +22,57 @@ _MEND = "give one whose output for a row depends on that row and the weights alo
 
 def require_separate_rows(network: nn.Module) -> None:
     """Raise :class:`ParameterError` if a layer of ``network`` computes with several rows at once."""
+    for name, layer in mixing(network):
+        raise ParameterError(
+            f"the layer {name or type(layer).__name__} ({type(layer).__name__}) mixes the rows of a batch",
+            mend="add --convert-batchnorm, which puts GroupNorm in its place, or change the network",
+        )
+
+
+def mixing(network: nn.Module) -> list[tuple[str, nn.Module]]:
+    """Return the layers of ``network`` that compute with several rows at once, each with its name."""
+    return [(name, layer) for name, layer in network.named_modules() if _mixes(layer)]
+
+
+def dropouts(network: nn.Module) -> list[tuple[str, nn.Module]]:
+    """Return the layers of ``network`` that would drop something in training, each with its name."""
+    found: list[tuple[str, nn.Module]] = []
     for name, layer in network.named_modules():
-        tracks = isinstance(layer, nn.modules.instancenorm._InstanceNorm) and layer.track_running_stats
-        if isinstance(layer, MIXING) or tracks:
-            raise ParameterError(
-                f"the layer {name or type(layer).__name__} ({type(layer).__name__}) mixes the rows of a batch",
-                mend="replace it by GroupNorm, as workbench.deep.mixing_layers.converted does",
-            )
+        share = layer.p if isinstance(layer, nn.modules.dropout._DropoutNd) else getattr(layer, "dropout", 0.0)
+        if isinstance(layer, (nn.modules.dropout._DropoutNd, nn.RNNBase)) and share > 0:
+            found.append((name, layer))
+    return found
+
+
+def _mixes(layer: nn.Module) -> bool:
+    tracks = isinstance(layer, nn.modules.instancenorm._InstanceNorm) and layer.track_running_stats
+    return isinstance(layer, MIXING) or tracks
 
 
 def converted(network: nn.Module) -> nn.Module:
-    """Return ``network`` with every BatchNorm replaced by a GroupNorm of the same channels, in place where it can."""
-    if isinstance(network, MIXING):
-        channels = network.num_features
-        groups = next(g for g in range(min(_GROUPS, channels), 0, -1) if channels % g == 0)
-        return nn.GroupNorm(groups, channels, eps=network.eps, affine=network.affine)
+    """Return ``network`` with a GroupNorm for every layer that :func:`mixing` finds, in place where it can.
+
+    It has the same channels, scale and shift. A group has four channels or more where there are as many: of a table's
+    row each channel is one number, and a group of one number is always 0.
+
+    Raises:
+        ParameterError: the channels of a layer are not known yet.
+    """
+    if _mixes(network):
+        channels, scale, shift = (getattr(network, name) for name in ("num_features", "weight", "bias"))
+        if not channels:
+            raise ParameterError(
+                f"a {type(network).__name__} does not know its channels before it has read rows",
+                mend="give it the number of channels",
+            )
+        most = min(_GROUPS, max(1, channels // _IN_A_GROUP))
+        groups = next(g for g in range(most, 0, -1) if channels % g == 0)
+        made = nn.GroupNorm(groups, channels, eps=float(network.eps), affine=bool(network.affine))  # type: ignore[arg-type]
+        if made.affine:
+            with torch.no_grad():
+                made.weight.copy_(scale)
+                made.bias.copy_(shift)
+        return made
     for name, child in list(network.named_children()):
         setattr(network, name, converted(child))
     return network

@@ -126,12 +126,13 @@ class TrainedModel:
         import torch
 
         from workbench.deep.preparation import prepared_rows
+        from workbench.deep.threads import one_thread
 
         module = self.network.build(self.features.width, len(self.features.classes))
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)
         for layer in module.modules():  # as it was trained; code of the user's may have an eval() of its own
             layer.training = False
-        with torch.inference_mode():
+        with torch.inference_mode(), one_thread():
             starts = range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
             rows = (prepared_rows(self.network, inputs[i : i + _ROWS_AT_ONCE], keep=keep) for i in starts)
             parts = [module(some).numpy() for some in rows]
@@ -170,7 +171,7 @@ def facts(training: Training) -> dict[str, Any]:
         "classes": list(training.features.classes),
         "target": training.features.target.facts().to_plain(),
         **training.features.facts(),
-        **({"architecture": training.network.facts()} if training.network.facts() else {}),
+        **_architecture(training),
         "noise_multiplier": event.noise_multiplier,
         "clip": schedule.clip,
         "noise_standard_deviation": schedule.noise_scale,
@@ -187,6 +188,13 @@ def facts(training: Training) -> dict[str, Any]:
         "delta_row": schedule.delta,
         "rows_per_person": schedule.rows_per_person,
     }
+
+
+def _architecture(training: Training) -> dict[str, Any]:
+    """Return what a card says of the network beyond its name, where there is anything."""
+    width, classes = training.features.width, len(training.features.classes)
+    told, remarks = training.network.facts(), training.network.remarks(width, classes)
+    return {"architecture": {**told, **({"remarks": list(remarks)} if remarks else {})}} if told or remarks else {}
 
 
 def features_of(

@@ -8,10 +8,12 @@ Every model card says so (:data:`GAUSSIAN_SENTENCE`).
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.deep.ziggurat import PART, Ziggurat
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 
@@ -20,8 +22,8 @@ GAUSSIAN_SENTENCE = (
     "is that of the real-valued Gaussian and does not cover the lowest bits of floating-point arithmetic."
 )
 
-_BLOCK = 2**15
-"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
+_BLOCK = 8 * PART
+"""Numbers that are made ahead: what is rare in making them is done once for all."""
 
 _BYTES_OF_A_KEY = 2**30
 """A new key long before the 32-bit block counter (256 GiB) could repeat."""
@@ -33,7 +35,7 @@ class ChaCha20Entropy:
     releasable = True
 
     def __init__(self) -> None:
-        self._zeros = b""
+        self._zeros = memoryview(b"")
         self._key()
 
     def _key(self) -> None:
@@ -56,15 +58,15 @@ class ChaCha20Entropy:
         if size > self._left or os.getpid() != self._process:
             self._key()
         self._left -= size
-        if len(self._zeros) != size:
-            self._zeros = bytes(size)  # kept: most draws are of one size
-        return np.frombuffer(self._stream.update(self._zeros), dtype=np.uint64)
+        if len(self._zeros) < size:
+            self._zeros = memoryview(bytes(size))  # kept, to be the input of every draw
+        return np.frombuffer(self._stream.update(self._zeros[:size]), dtype=np.uint64)
 
 
 class GaussianNoise:
-    """Independent N(0, scale²) numbers by the Box–Muller transform of 53-bit uniforms.
+    """Independent N(0, scale²) numbers from 53 random bits and more each, by rejection (:class:`Ziggurat`).
 
-    The radius √(−2 ln u), u a multiple of 2⁻⁵³ in (0, 1], ends at 8.57 standard deviations (mass beyond: 1e-17).
+    They end at 12.5 standard deviations (mass beyond: 1e-35).
 
     Attributes:
         scale: standard deviation, the noise multiplier times the clipping norm: σC.
@@ -80,10 +82,10 @@ class GaussianNoise:
             raise ParameterError(f"the noise scale {scale} is not a number above 0")
         self.scale = scale
         self._entropy = entropy
-        self._whole = np.empty(_BLOCK, dtype=np.uint64)
-        self._uniform = np.empty(_BLOCK)
+        self._source = Ziggurat(scale, entropy)
         self._block = np.empty(_BLOCK)
-        self._ready = self._block[:0]
+        self._used = _BLOCK
+        """Numbers of the block that were returned; as many as it has before the first one is made."""
         self._process = os.getpid()
 
     @property
@@ -95,33 +97,34 @@ class GaussianNoise:
         """Return ``count`` independent numbers, none of which was returned before; they are the caller's to change."""
         if os.getpid() != self._process:
             # A forked process must not use the numbers that its parent has made and not yet used.
-            self._process, self._ready = os.getpid(), self._block[:0]
+            self._process, self._used = os.getpid(), _BLOCK
+        start, end = self._used, self._used + count
+        if end <= _BLOCK:
+            self._used = end
+            return self._block[start:end].copy()
         drawn = np.empty(count)
         filled = 0
         while filled < count:
-            if count - filled >= _BLOCK:
-                taken = _BLOCK
-                self._make(drawn[filled : filled + taken])
-            else:
-                if not len(self._ready):
-                    self._make(self._block)
-                    self._ready = self._block
-                taken = min(len(self._ready), count - filled)
-                drawn[filled : filled + taken] = self._ready[:taken]
-                self._ready = self._ready[taken:]
+            if self._used == _BLOCK:
+                if count - filled >= _BLOCK:
+                    self._source.fill(drawn[filled : filled + _BLOCK])
+                    filled += _BLOCK
+                    continue
+                self._source.fill(self._block)
+                self._used = 0
+            start, taken = self._used, min(_BLOCK - self._used, count - filled)
+            self._used += taken
+            drawn[filled : filled + taken] = self._block[start : start + taken]
             filled += taken
         return drawn
 
-    def _make(self, block: NDArray[np.float64]) -> None:
-        """Fill ``block`` with new numbers: the cosines of all pairs, then their sines."""
-        import torch  # its functions of arrays are several times as fast as those of NumPy
-
-        # Below 2⁵³ signed and unsigned are the same, and signed ones convert faster.
-        np.right_shift(self._entropy.words(_BLOCK), np.uint64(11), out=self._whole)
-        self._uniform[:] = self._whole.view(np.int64)
-        radius, angle = torch.from_numpy(self._uniform).view(2, -1)
-        cosines, sines = torch.from_numpy(block).view(2, -1)
-        radius.add_(1).mul_(2.0**-53).log_().mul_(-2).sqrt_().mul_(self.scale)
-        angle.mul_(2 * np.pi * 2.0**-53)
-        torch.cos(angle, out=cosines).mul_(radius)
-        torch.sin(angle, out=sines).mul_(radius)
+    def add_to(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the sums of ``values`` (P,) and as many numbers of :meth:`draw` into ``out``, rounded once."""
+        start, end = self._used, self._used + len(values)
+        if end > _BLOCK or os.getpid() != self._process:
+            drawn = self.draw(len(values))
+        else:
+            self._used = end
+            drawn = self._block[start:end]  # nobody reads these numbers again
+        np.add(drawn, values, out=drawn)
+        np.copyto(out, drawn, casting="same_kind")

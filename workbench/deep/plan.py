@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from workbench.deep.networks import Network, network
-from workbench.params import ParameterError, Parameters, choice, integer, real, text
+from workbench.params import ParameterError, Parameters, boolean, choice, integer, real, text
 from workbench.privacy.accounting.accountant import (
     ACCOUNTANTS,
     LEAST_NOISE,
@@ -121,15 +121,29 @@ class DpSgdPlan(Parameters):
         seldom=True,
     )
     weights: str | None = text(
-        default=None, help="a file of public weights, for a network with a frozen part", seldom=True
+        default=None,
+        help="a file of public weights, for a network with a frozen part",
+        empty="none yet",
+        file="weights",
+        seldom=True,
     )
     weights_sha256: str | None = text(
-        default=None, title="checksum", help="the SHA-256 that the file of weights must have", seldom=True
+        default=None,
+        title="checksum",
+        help="the SHA-256 that the file of weights must have",
+        empty="any file",
+        seldom=True,
     )
     reduction: str = choice(
         choices=("1", "2", "4"),
         default="1",
         help="by how much the sides of images are reduced before a frozen part",
+        seldom=True,
+    )
+    convert_batchnorm: bool = boolean(
+        default=False,
+        title="convert BatchNorm",
+        help="of a network that is code: put GroupNorm in the place of BatchNorm, which mixes the rows of a batch",
         seldom=True,
     )
     accountant: str = choice(choices=ACCOUNTANTS, default="pld", help="privacy accountant", seldom=True)

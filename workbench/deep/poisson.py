@@ -8,10 +8,18 @@ the next success, so that a step costs as much as it draws rows. This is exact, 
 read as an integer U, the next g coins are failures when U < Sg, with S₀ = 2⁶⁴ and Sg₊₁ = ⌈Sg·(1 − q)⌉. The rounding is
 upwards, so a coin that is reached succeeds with probability 1 − Sg₊₁/Sg ≤ q, and less than 1/Sg ≤ 2⁻³² below q. After
 the last coin of the table the next 64 bits begin at S₀ again.
+
+The number of failures is looked up in the table of S only where it is in doubt. Everywhere else it is ⌊x⌋ of
+x = ln U / ln(1 − q): computed for a U on the other side of Sg, x is on the other side of g by all but the margin by
+which it misses g at Sg itself. That is measured at every Sg when the table is made.
+
+Many steps are drawn at once, and dealt out one at a time. What was dealt is never dealt again, and what was not dealt
+when a run is paused is thrown away with the sampler.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +31,16 @@ from workbench.privacy.entropy import Entropy
 _BITS = 64
 _LEAST_SURVIVAL = 2**32
 _MOST_COINS = 2**16
-_GAPS_AT_ONCE = 1024
+
+_LEAST_GAPS, _MOST_GAPS = 2**10, 2**15
+_STEPS_AHEAD = 32
+"""Steps whose gaps are drawn at once, about: starting the operations then costs little beside the gaps themselves."""
+
+_MOST_STEPS = 2**12
+"""Steps that are dealt out at once at most, where one draw of gaps covers very many."""
+
+_ROUNDING = 1e-12
+"""Far above what rounding does to a logarithm of at most 45."""
 
 
 class PoissonSampler:
@@ -33,6 +50,7 @@ class PoissonSampler:
         rows: number of rows, n.
         threshold: ⌊rate·2⁶⁴⌋: the rate of the coins, as a multiple of 2⁻⁶⁴.
         survival: S₁ … S_G, descending: how many of 2⁶⁴ values of U mean that so many coins failed.
+        margin: how near to a whole number x must be for the table to be asked.
     """
 
     def __init__(self, rows: int, rate: float, entropy: Entropy) -> None:
@@ -49,11 +67,19 @@ class PoissonSampler:
         self.threshold = int(Fraction(rate) * 2**_BITS)
         self.survival = _survival(self.threshold)
         self._ascending = self.survival[::-1].copy()
+        self._inverse = 1 / min(math.log1p(-rate), -(2.0**-_BITS)) if rate < 1 else -1.0
+        counts = np.arange(1, len(self.survival) + 1)
+        self.margin = float(np.abs(self._estimate(self.survival) - counts).max()) + _ROUNDING * (1 - self._inverse)
+        self._gaps = min(max(int(_STEPS_AHEAD * rate * rows), _LEAST_GAPS), _MOST_GAPS)
         self._entropy = entropy
         self._waiting = np.empty(0, dtype=np.int64)
-        """Places of successes, counted from the first coin of the next step."""
+        """Places of successes, counted from the first coin of the first step that was not prepared."""
         self._reached = 0
         """Coins that were thrown, counted from the same place."""
+        self._ready = self._waiting
+        """The rows of all steps that were prepared, one step after the other."""
+        self._edges = [0]
+        """Where the next steps begin in ``_ready``, last first, and before that where the last one ends."""
 
     @property
     def releasable(self) -> bool:
@@ -64,21 +90,51 @@ class PoissonSampler:
         """Return the rows of one batch, ascending; often fewer or more than the expected number, sometimes none."""
         if self.threshold == 2**_BITS:
             return np.arange(self.rows)
+        if len(self._edges) < 2:
+            self._prepare()
+        start = self._edges.pop()
+        return self._ready[start : self._edges[-1]]
+
+    def _prepare(self) -> None:
+        """Cut what was thrown into the batches of steps, at least one."""
         while self._reached < self.rows:
             self._throw()
-        cut = int(np.searchsorted(self._waiting, self.rows))
-        drawn, self._waiting = self._waiting[:cut], self._waiting[cut:] - self.rows
-        self._reached -= self.rows
-        return drawn
+        steps = min(self._reached // self.rows, _MOST_STEPS)
+        cuts = np.searchsorted(self._waiting, self.rows * np.arange(steps + 1))
+        self._ready = self._waiting[: cuts[-1]] - self.rows * np.repeat(np.arange(steps), np.diff(cuts))
+        self._edges = cuts[::-1].tolist()
+        self._waiting = self._waiting[cuts[-1] :] - self.rows * steps
+        self._reached -= self.rows * steps
 
     def _throw(self) -> None:
         """Throw more coins: so many that at least one gap is known."""
         table = len(self.survival)
-        failed = table - np.searchsorted(self._ascending, self._entropy.words(_GAPS_AT_ONCE), side="right")
+        failed = self._failures(self._entropy.words(self._gaps))
         found = failed < table
         ends = self._reached + np.cumsum(failed + found)
         self._waiting = np.concatenate([self._waiting, ends[found] - 1])
         self._reached = int(ends[-1])
+
+    def _failures(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return for each word how many of S₁ … S_G are above it."""
+        table = len(self.survival)
+        x = np.minimum(self._estimate(words), table + 0.5)
+        failed = x.astype(np.int64)
+        x -= failed
+        # Of margins of a half or more nothing is sure, and all are looked up.
+        doubtful = np.flatnonzero(~(np.abs(x - 0.5) < 0.5 - self.margin))
+        if len(doubtful):
+            failed[doubtful] = table - np.searchsorted(self._ascending, words[doubtful], side="right")
+        return failed
+
+    def _estimate(self, words: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Return x; a half is added to U, so that there is a logarithm of zero."""
+        x = words.astype(np.float64)
+        x += 0.5
+        x *= 2.0**-_BITS
+        np.log(x, out=x)
+        x *= self._inverse
+        return x
 
 
 def _survival(threshold: int) -> NDArray[np.uint64]:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from workbench.deep.clipping import StepSums
-from workbench.deep.memory import MemoryForecast, MemoryWatch
+from workbench.deep.memory import MemoryForecast, MemoryWatch, curve_bytes
 from workbench.deep.memory_phases import PHASES
 from workbench.deep.plan import Schedule
 from workbench.privacy.accounting.event import Cost
@@ -54,7 +54,7 @@ class RunReport:
         emit: hears of it.
         watch: measures its memory.
         forecast: what was predicted of its memory before it began.
-        corrected: the same with what a step on made-up rows took.
+        corrected: the same with what a step on made-up rows took, and then the first step of the run.
         first_step: the measured peak when the first step was done; ``None`` before that.
     """
 
@@ -89,7 +89,9 @@ class RunReport:
     @property
     def predicted(self) -> int:
         """The peak that is to be expected, as far as is known by now."""
-        return max(self.corrected.peak, self.first_step or 0)
+        if self.first_step is None:
+            return self.corrected.peak
+        return max(self.first_step, self.corrected.between_steps + self.corrected.in_a_step)
 
     def enter(self, phase: str) -> None:
         """Take note of the next phase of a step; it is measured, and told of, no more often than an eye can follow."""
@@ -105,6 +107,8 @@ class RunReport:
         if self.first_step is None:
             self.watch.look()
             self.first_step = self.watch.peak
+            to_come = curve_bytes(self.schedule.accountant, self.watch.device)
+            self.corrected = self.corrected.after_first_step(self.watch.now, to_come)
         self._rows, self._loss, self._correct = (
             self._rows + sums.rows,
             self._loss + sums.loss,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.clipping import ClippedSum, StepSums
@@ -46,12 +49,27 @@ class HalvingClippedSum:
         Raises:
             MemoryError, RuntimeError: memory did not suffice for one row.
         """
+        return self._halving(lambda engine: engine(inputs, targets, measure=measure), len(targets))
+
+    @property
+    def drawn(self) -> Callable[..., StepSums] | None:
+        """What returns the sums of the batch of some rows of a table, if the engine takes them out of it itself."""
+        return self._drawn if hasattr(self._engine, "drawn") else None
+
+    def _drawn(self, inputs: Tensor, targets: Tensor, rows: NDArray[np.int64], *, measure: bool = True) -> StepSums:
+        def sums(engine: Any) -> StepSums:
+            found: StepSums = engine.drawn(inputs, targets, rows, measure=measure)
+            return found
+
+        return self._halving(sums, len(rows))
+
+    def _halving(self, sums: Callable[[ClippedSum], StepSums], rows: int) -> StepSums:
         while True:
             try:
-                return self._engine(inputs, targets, measure=measure)
+                return sums(self._engine)
             except (MemoryError, RuntimeError) as error:
                 # More rows than the batch has are no fewer when halved.
-                fewer = min(self.physical_batch, len(targets)) // 2
+                fewer = min(self.physical_batch, rows) // 2
                 if not out_of_memory(error) or fewer < 1:
                     raise
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room

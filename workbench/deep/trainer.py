@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from workbench.deep.checkpoint import Checkpoints, Keeper, RunState, restore
-from workbench.deep.clipping import ClippedSum, StepSums
+from workbench.deep.clipping import ClippedSum, StepSums, sums_of, unheard
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
@@ -28,17 +28,14 @@ from workbench.deep.preparation import prepared_rows
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.threads import one_thread
 from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.entropy import Entropy, OsEntropy
+from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
-
-
-def unheard(phase: str) -> None:
-    """Take no note of a phase."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,6 +86,8 @@ class PrivateStep:
     noise: GaussianNoise
     batch: int
     enter: Callable[[str], None] = unheard
+    _kept: dict[int, tuple[Tensor, Any, Tensor, Any]] = field(default_factory=dict, init=False, repr=False)
+    """A total, its gradient, and both as arrays."""
 
     @classmethod
     def of(
@@ -117,17 +116,27 @@ class PrivateStep:
         )
 
     def step(self, inputs: Tensor, targets: Tensor, *, measure: bool = True) -> tuple[Tensor, StepSums]:
-        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only."""
+        """Return (Σ clipped + N(0, σ²C²))/batch, shape (P,), and the private sums; an empty batch is noise only.
+
+        Both are overwritten by the next step.
+        """
         self.enter("batch")
-        drawn = torch.from_numpy(self.sampler.draw()).to(inputs.device)
-        rows = inputs.index_select(0, drawn), targets.index_select(0, drawn)
-        self.enter("backward")
-        sums = self.clipped_sum(*rows, measure=measure)
-        del rows  # the noise may have their room
+        drawn = self.sampler.draw()
+        sums = sums_of(self.clipped_sum, inputs, targets, drawn, measure=measure, enter=self.enter)
         self.enter("step")
-        # The numbers are used once, so the sum may be added to them in place.
-        noise = torch.from_numpy(self.noise.draw(len(sums.total))).to(inputs.device)
-        return noise.add_(sums.total).div_(self.batch), sums
+        total = sums.total
+        if total.device.type != "cpu":
+            noise = torch.from_numpy(self.noise.draw(len(total))).to(total.device)
+            return noise.add_(total).div_(self.batch), sums
+        kept = self._kept.get(id(total))
+        if kept is None or kept[0] is not total:
+            self._kept.clear()  # an engine has one total, or a new one for each step
+            noisy = torch.empty_like(total)
+            kept = self._kept[id(total)] = (total, total.numpy(), noisy, noisy.numpy())
+        _, values, noisy, written = kept
+        self.noise.add_to(values, written)
+        written /= self.batch
+        return noisy, sums
 
 
 def train(
@@ -160,8 +169,8 @@ def train(
         rows_per_person: maximum rows per person.
         emit: hears Progress, Budget, Memory, and the private Metrics ``loss`` and ``accuracy``.
         cancel: looked at before each step.
-        coins: entropy of the sampler, the operating system's by default.
-        noise: entropy of the noise, a ChaCha20 stream by default. A seeded one makes a run that cannot be released.
+        coins: entropy of the sampler, a ChaCha20 stream by default.
+        noise: entropy of the noise, another ChaCha20 stream by default. With a seeded one nothing can be released.
         clock: seconds, for ``plan.seconds``.
         keep: counts the steps and keeps the run's state; a run that is cancelled can then go on from there.
         quiet: whether no private figure is computed.
@@ -180,10 +189,10 @@ def train(
     device = _device(plan.device, emit)
     features = data.features
     architecture = plan.architecture
-    forecast = predict(plan, features, data.rows)
-    with _one_thread():
+    forecast = predict(plan, features, data.rows, device)
+    with one_thread():
         _warm_up(architecture, features, plan, device)
-        coins, noise = coins or OsEntropy(), noise or ChaCha20Entropy()
+        coins, noise = coins or ChaCha20Entropy(), noise or ChaCha20Entropy()
         whole = schedule.cost()
         watch = MemoryWatch(device)
         module = architecture.build(features.width, len(features.classes)).to(device)
@@ -192,7 +201,7 @@ def train(
         at_once = plan.physical_batch if former is None else former.physical_batch
         example = architecture.example(features.width)
         halving = HalvingClippedSum(
-            lambda rows: engine_for(module, schedule.clip, rows, watch.look, plan.clipping, example), at_once, emit
+            lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example), at_once, emit
         )
         try:
             corrected = probed(schedule, architecture, features, halving, watch, forecast)
@@ -247,7 +256,9 @@ def train(
                     measure = not quiet and step % every == 0
                     NORMS.hear = report.hear_norms if measure else None
                     gradient, sums = mechanism.step(inputs, targets, measure=measure)
-                    update(parameters, gradient.to(parameters.dtype))
+                    if gradient.dtype != parameters.dtype:
+                        gradient = gradient.to(parameters.dtype)
+                    update(parameters, gradient)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
                         judge(step, _weights(module))
@@ -321,17 +332,6 @@ def _device(wanted: str, emit: Emit) -> str:
     if wanted == "auto" and not there:
         emit(Notice("info", "no GPU was found; training runs on the processor"))
     return "cuda" if there and wanted != "cpu" else "cpu"
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute in one thread: on networks this small a second one only waits, and beside a busy core it is slower."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:

@@ -7,8 +7,8 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ from workbench.params import InputError, ParameterError
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+CONVERT = "convert_batchnorm"
+"""The field of a plan that puts GroupNorm in the place of layers that mix rows."""
+
+_NAMED = 4
 _TRIED = 3
 """Generated rows on which a module is tried: an engine is compared on so many."""
 
@@ -37,10 +41,16 @@ class UserNetwork(Network):
         factory: makes it; called without arguments, or with those of ``inputs``, ``shape`` and ``classes`` that it
             names: the numbers of a row, its shape where it is an image (channels, height, width), the classes.
         code: SHA-256 of the file that the factory is from; empty where there is none.
+        converts: whether a GroupNorm takes the place of each layer that mixes rows.
     """
 
     factory: Callable[..., Any] = dict
     code: str = ""
+    converts: bool = False
+
+    def configured(self, options: Mapping[str, Any]) -> UserNetwork:
+        """Return the network as a plan configures it."""
+        return replace(self, converts=bool(options[CONVERT]))
 
     @property
     def beyond(self) -> str:
@@ -49,7 +59,7 @@ class UserNetwork(Network):
 
     def facts(self) -> dict[str, Any]:
         """Return what a card says of the code."""
-        return {"code_sha256": self.code}
+        return {"code_sha256": self.code, **({CONVERT: True} if self.converts else {})}
 
     def from_facts(self, told: Any, weights: Path | None) -> UserNetwork:
         """Return the network, if its code is still that of the card."""
@@ -57,7 +67,22 @@ class UserNetwork(Network):
             raise InputError(
                 "the code of the network was changed since it was trained", self.name, "use the former code"
             )
-        return self
+        return replace(self, converts=told.get(CONVERT) is True)
+
+    def remarks(self, inputs: int, classes: int) -> tuple[str, ...]:
+        """Return what conversion and the mode of a prediction change of the module that the code makes."""
+        from workbench.deep.mixing_layers import dropouts, mixing
+
+        made = self._module(inputs, classes)
+        told, norms, dropped = [], mixing(made) if self.converts else [], dropouts(made)
+        if norms:
+            stood = (
+                f"GroupNorm of the same channels stands in for {_listed(norms)}, which would mix the rows of a batch"
+            )
+            told.append(stood)
+        if dropped:
+            told.append(f"dropout is off, because the network trains in the mode of a prediction: {_listed(dropped)}")
+        return tuple(told)
 
     def widths(self, inputs: int, classes: int) -> tuple[int, ...]:
         """Return inputs and classes: what is between them is the module's own affair."""
@@ -101,10 +126,31 @@ class UserNetwork(Network):
         Raises:
             ParameterError: the factory fails, makes no module, or one that does not give a logit for each class.
         """
-        import torch
         from torch import nn
 
         recurrent = (nn.RNN, nn.LSTM, nn.GRU)
+        shape = inputs.shape if isinstance(inputs, Pixels) else (int(inputs),)
+        made = self._module(inputs, classes)
+        if self.converts:
+            from workbench.deep.mixing_layers import converted
+
+            made = converted(made)
+        frozen = next((name for name, p in made.named_parameters() if not p.requires_grad), None)
+        if frozen is not None:
+            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", mend="let all of them learn")
+        front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
+        module = nn.Sequential(*front, made.float())
+        for layer in module.modules():  # not by eval(), which the code may have replaced
+            # The library's own recurrent layers do the same in both modes, and a GPU trains them in this one only.
+            layer.training = bool(type(layer) in recurrent and layer.dropout == 0)
+        self._require_logits(module, inputs, classes)
+        return module
+
+    def _module(self, inputs: int, classes: int) -> nn.Module:
+        """Return what the code makes, as it makes it; its first weights are public."""
+        import torch
+        from torch import nn
+
         shape = inputs.shape if isinstance(inputs, Pixels) else (int(inputs),)
         try:
             with torch.random.fork_rng(devices=[]):
@@ -116,16 +162,7 @@ class UserNetwork(Network):
             ) from None
         if not isinstance(made, nn.Module):
             raise ParameterError(f"{self.name} makes no torch.nn.Module", mend="return one")
-        frozen = next((name for name, p in made.named_parameters() if not p.requires_grad), None)
-        if frozen is not None:
-            raise ParameterError(f"the parameter {frozen} of {self.name} is frozen", mend="let all of them learn")
-        front: list[nn.Module] = [nn.Unflatten(1, shape)] if len(shape) > 1 else []
-        module = nn.Sequential(*front, made.float())
-        for layer in module.modules():  # not by eval(), which the code may have replaced
-            # The library's own recurrent layers do the same in both modes, and a GPU trains them in this one only.
-            layer.training = bool(type(layer) in recurrent and layer.dropout == 0)
-        self._require_logits(module, inputs, classes)
-        return module
+        return made
 
     def _made(self, **told: Any) -> Any:
         known = inspect.signature(self.factory).parameters
@@ -171,10 +208,23 @@ def trust(name: str) -> UserNetwork:
     if not callable(found):
         raise ParameterError(f"{name} cannot be called", mend="name a function or a class that makes a torch.nn.Module")
     made = UserNetwork(
-        name, name, "Code of yours.", short=factory, factory=found, code=_code(sys.modules[found.__module__])
+        name,
+        name,
+        "Code of yours.",
+        short=factory,
+        options=(CONVERT,),
+        factory=found,
+        code=_code(sys.modules[found.__module__]),
     )
     networks.TRUSTED[name] = made
     return made
+
+
+def _listed(layers: Sequence[tuple[str, nn.Module]]) -> str:
+    """Return layers as ``the layers 1 (BatchNorm2d) and 4 (BatchNorm2d)``, the first few by name."""
+    names = [f"{name or 'whole'} ({type(layer).__name__})" for name, layer in layers]
+    shown = names[:_NAMED] + ([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])
+    return f"the layers {', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else f"the layer {shown[0]}"
 
 
 def _code(module: Any) -> str:

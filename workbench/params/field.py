@@ -202,12 +202,12 @@ class TextField(Field):
     Attributes:
         longest: how many characters it may have.
         may_be_empty: whether it may have none.
-        file: whether it is the path of a table, which a form lets a person choose.
+        file: what it is the path of, ``table`` or ``weights``, which a form lets a person choose; empty for no path.
     """
 
     longest: int = 4096
     may_be_empty: bool = False
-    file: bool = False
+    file: str = ""
 
     def expected(self) -> str:
         """Return what a value must be, in words."""

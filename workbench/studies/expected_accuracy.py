@@ -79,8 +79,8 @@ def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
         sentences.append("The real rows reach as much only as far as the public ones are like them.")
     if not found.whole:
         sentences.append(
-            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and about {found.simulated_batch:,.0f} in a "
-            f"step, not {found.batch:,}, with the same noise in the mean of a step; with all rows it is rather better."
+            f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and {found.simulated_batch:,.0f} or so in "
+            f"a step, not {found.batch:,}, with the same noise in the mean of a step; all rows reach rather more."
         )
     sentences.append("No private row was read and nothing is charged: settings may be chosen by this.")
     return tuple(sentences)

@@ -97,6 +97,10 @@ class Network:
         """What the guarantee assumes of the network, in a sentence; empty where it assumes nothing."""
         return ""
 
+    def remarks(self, inputs: int, classes: int) -> tuple[str, ...]:
+        """Return sentences on how the network that trains differs from what was given; they stand on its card."""
+        return ()
+
     def example(self, inputs: int) -> Tensor | None:
         """Return generated rows on which engines are compared before they are used; ``None`` of a tested network."""
         return None

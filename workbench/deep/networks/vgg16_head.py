@@ -65,7 +65,7 @@ class VggHead(Network):
         if options["weights"] is None:
             raise ParameterError(
                 f"the network {self.name!r} needs the public weights of VGG16",
-                mend="give --weights FILE, safetensors or a state dict of torch",
+                mend="name their file, safetensors or a state dict of torch (--weights FILE)",
                 field="weights",
             )
         return self.with_weights(options["weights"], options["weights_sha256"], int(options["reduction"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QLineF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from workbench.gui.session.session import Session
@@ -14,16 +14,16 @@ from workbench.gui.widgets.formatting import memory
 from workbench.render.fonts import font
 from workbench.signals.events import PhaseMemory
 
-LINE, THICK = 18, 8
-NAMES, FIGURES = 66, 108
-"""Points that a name and its two figures take; the bar has the rest."""
+LINE, THICK, GAP = 18, 8, 8
+LEAST_BAR = 48
+"""Points of a line's height, of a bar's, between the parts of a line, and of the shortest bar."""
 
 TIP = (
     "Memory of the training by phase: the bar is the most that was measured so far, the mark what was predicted. "
     "The phase that goes on now has the arrow."
 )
-MARKED_FROM = 1.02
-"""Times its prediction from which a phase is said to take more: below it the two figures read the same."""
+MARKED_FROM = 1.1
+"""Times its prediction from which a phase is said to take more: what the system keeps differs by a few per cent."""
 
 
 class PhaseBars(QWidget):
@@ -63,11 +63,18 @@ class PhaseBars(QWidget):
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return the size of all lines."""
-        return QSize(NAMES + FIGURES + 60, LINE * max(1, len(self._phases)))
+        names, figures = self._widths()
+        return QSize(names + figures + LEAST_BAR, LINE * max(1, len(self._phases)))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the same height: a line that is cut cannot be read."""
-        return QSize(NAMES + FIGURES + 24, self.sizeHint().height())
+        """Return the same height, as a line that is cut cannot be read; a narrow column makes the bars shorter."""
+        return QSize(0, self.sizeHint().height())
+
+    def _widths(self) -> tuple[int, int]:
+        """Return the points that names and figures take; the bars have the rest."""
+        wide = QFontMetrics(_face(now=True)).horizontalAdvance
+        names = max((wide(_name(p, now=True)) for p in self._phases), default=0)
+        return names + GAP, max((wide(_figures(p)) for p in self._phases), default=0) + GAP
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw a line for each phase."""
@@ -81,11 +88,12 @@ class PhaseBars(QWidget):
 
     def _draw(self, painter: QPainter, phase: PhaseMemory, top: int, whole: float) -> None:
         theme, now = self._session.theme, phase.name == self._now
-        painter.setFont(font(11, QFont.Weight.DemiBold if now else QFont.Weight.Normal))
+        names, figures = self._widths()
+        painter.setFont(_face(now=now))
         painter.setPen(QColor(theme.text if now else theme.muted))
         middle = Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(QRectF(0, top, NAMES, LINE), middle, f"{'▸' if now else ' '} {phase.name}")
-        track = QRectF(NAMES, top + (LINE - THICK) / 2, self.width() - NAMES - FIGURES, THICK)
+        painter.drawText(QRectF(0, top, names, LINE), middle, _name(phase, now=now))
+        track = QRectF(names, top + (LINE - THICK) / 2, max(1, self.width() - names - figures), THICK)
         ground = QColor(theme.line)
         ground.setAlphaF(0.6)
         painter.fillRect(track, ground)
@@ -97,9 +105,7 @@ class PhaseBars(QWidget):
         painter.drawLine(QLineF(x, track.top() - 2, x, track.bottom() + 2))
         painter.setPen(QColor(theme.text if now else theme.muted))
         painter.drawText(
-            QRectF(self.width() - FIGURES, top, FIGURES, LINE),
-            middle | Qt.AlignmentFlag.AlignRight,
-            f"{'!' if exceeds(phase) else ''} {measured(phase)} of {memory(phase.predicted)}",
+            QRectF(self.width() - figures, top, figures, LINE), middle | Qt.AlignmentFlag.AlignRight, _figures(phase)
         )
 
 
@@ -114,6 +120,18 @@ def measured(phase: PhaseMemory) -> str:
         return "–"
     own, other = memory(phase.peak), memory(phase.predicted)
     return own.rpartition(" ")[0] if own.rpartition(" ")[2] == other.rpartition(" ")[2] else own
+
+
+def _face(*, now: bool) -> QFont:
+    return font(11, QFont.Weight.DemiBold if now else QFont.Weight.Normal)
+
+
+def _name(phase: PhaseMemory, *, now: bool) -> str:
+    return f"{'▸' if now else '  '} {phase.name}"
+
+
+def _figures(phase: PhaseMemory) -> str:
+    return f"{'! ' if exceeds(phase) else ''}{measured(phase)} of {memory(phase.predicted)}"
 
 
 def _words(phase: PhaseMemory) -> str:

@@ -81,6 +81,18 @@ class AccountView:
         """δ left under the cap, or ``None`` where there is no cap of it yet."""
         return None if self.delta_cap is None else self.delta_cap - self.delta_spent - self.delta_reserved
 
+    def room(self, cost: Decimal, first: Decimal | None = None, *, reserved: bool = False) -> Decimal:
+        """Return the ε that the cap leaves for one release.
+
+        Args:
+            cost: what it costs: where there is no cap, and none is set first, that is the cap.
+            first: the cap that is set before it, where there is none.
+            reserved: whether its cost is among what is reserved.
+        """
+        if self.remaining is None:
+            return cost if first is None else first
+        return self.remaining + (cost if reserved else Decimal(0))
+
     def refusal(self, epsilon: Decimal, delta: Decimal = Decimal(0)) -> BudgetRefusedError | None:
         """Return what the ledger would say to a charge; ``None`` where the caps allow it."""
         from workbench.release.ledger.exact import plus

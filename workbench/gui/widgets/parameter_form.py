@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QLineEdit, QWid
 
 from workbench.gui.widgets.basic import button, label, mark_wrong, named, row
 from workbench.gui.widgets.choice_box import ChoiceBox
-from workbench.gui.widgets.dialogs import ask_for_table
+from workbench.gui.widgets.dialogs import ask_for_table, ask_for_weights
 from workbench.gui.widgets.epsilon_entry import PrivacyEntry
 from workbench.gui.widgets.formatting import entered
 from workbench.gui.widgets.path_field import PathField
@@ -21,6 +21,9 @@ from workbench.params.field import METADATA_KEY, BooleanField, ChoiceField, Fiel
 GIVEN_LATER = "guessed"
 SELDOM = "SELDOM CHANGED"
 LOOKED_AT = (QEvent.Type.FocusIn, QEvent.Type.Enter)
+ASKED = {"table": ask_for_table, "weights": ask_for_weights}
+"""How a person chooses a file of each kind."""
+
 PRIVACY = ("ε", "δ")
 
 
@@ -45,6 +48,7 @@ class Form(QWidget):
         titles: dict[str, str] | None = None,
         given: dict[str, Any] | None = None,
         across: int = 1,
+        first: tuple[str, ...] = (),
     ) -> None:
         """Make the form.
 
@@ -54,6 +58,7 @@ class Form(QWidget):
             titles: the words of an attribute where neither its own title nor its name will do.
             given: values of the attributes that are not asked for.
             across: how many parameters stand side by side; more than one where none is seldom changed.
+            first: attributes that stand above the others, however seldom they are changed elsewhere.
         """
         super().__init__()
         self.setObjectName(name)
@@ -64,11 +69,12 @@ class Form(QWidget):
         self._fields: dict[str, QWidget] = {}
         self._problems: dict[str, Any] = {}
         asked = {key: spec for key, spec in declared.items() if key not in self._given}
-        self._specs = dict(sorted(asked.items(), key=lambda item: item[1].seldom))  # a stable sort: in their order
+        # A stable sort: in their order.
+        self._specs = dict(sorted(asked.items(), key=lambda item: (item[0] not in first, item[1].seldom)))
         self._titles = {
             key: (titles or {}).get(key) or spec.title or key.replace("_", " ") for key, spec in self._specs.items()
         }
-        first_seldom = next((key for key, spec in self._specs.items() if spec.seldom), None)
+        first_seldom = next((key for key, spec in self._specs.items() if spec.seldom and key not in first), None)
         self._helps: dict[QObject, str] = {}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -183,7 +189,7 @@ class Form(QWidget):
 
     def _choose_file(self, key: str) -> None:
         words, field = self._titles[key], self._fields[key]
-        path = ask_for_table(self, words[:1].upper() + words[1:])
+        path = ASKED[self._specs[key].file](self, words[:1].upper() + words[1:])  # type: ignore[attr-defined]
         if path:
             assert isinstance(field, PathField)
             field.choose(path)
@@ -248,7 +254,7 @@ class Form(QWidget):
 
 
 def _is_file(spec: Field) -> bool:
-    return isinstance(spec, TextField) and spec.file
+    return isinstance(spec, TextField) and bool(spec.file)
 
 
 def _usual(spec: Field, default: Any) -> str:

@@ -24,7 +24,7 @@ class MedianParameters(Parameters):
     )
     ask: str | None = text(
         default=None,
-        file=True,
+        file="table",
         title="rows to predict",
         empty="public rows",
         help="a file of public rows with the columns of the table; a release answers and publishes these and no others",

@@ -70,6 +70,9 @@ def _training(told: Mapping[str, Any], people: int) -> Section:
     known = tuple((word, _value(facts[key])) for key, word in _TRAINING.items() if key in facts)
     if known:
         blocks.append(FactList(known))
+    architecture = facts.get("architecture")
+    remarks = architecture.get("remarks", ()) if isinstance(architecture, Mapping) else ()
+    blocks += [Paragraph(f"{remark[:1].upper()}{remark[1:]}.") for remark in remarks if isinstance(remark, str)]
     accuracy = facts.get("accuracy")
     if isinstance(accuracy, Mapping):
         told_of = f"{_value(accuracy['value'])} on {accuracy['rows']:,} rows of {accuracy['on']}"

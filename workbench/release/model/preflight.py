@@ -36,6 +36,7 @@ class Preflight:
         predictions: how many predictions are paid for, where ε is of each; else ``None``.
         epsilon_each: ε of each of them, for one row.
         rows_per_person: maximum rows per person, which multiply the cost.
+        weights: SHA-256 of the public weights of a frozen part; empty where there are none.
     """
 
     epsilon: Decimal
@@ -51,6 +52,7 @@ class Preflight:
     predictions: int | None = None
     epsilon_each: Decimal = Decimal(0)
     rows_per_person: int = 1
+    weights: str = ""
 
     @property
     def made_of(self) -> str:
@@ -135,4 +137,5 @@ def network_preflight(
         libraries=PROCESS + LIBRARIES,
         free=int(psutil.virtual_memory().available),
         rows_per_person=rows_per_person,
+        weights=str(parameters.architecture.facts().get("weights_sha256", "")),
     )

@@ -19,6 +19,9 @@ NAME = (
 )
 
 
+TABLE = ("table", "rows", "that table's")
+
+
 class VersionCard(Card):
     """Says that the table was taken for a version of one that was released before, and offers to disagree."""
 
@@ -43,20 +46,28 @@ class VersionCard(Card):
         """Show what the ledger says of the table that is open."""
         since = self._session.account.version_of
         self.setVisible(bool(since) and self._session.open_data is not None)
+        images = self._session.images is not None
+        whole, parts, whose = ("set of images", "images", "those images’") if images else TABLE
         self._told.setText(
-            f"This looks like a version of a table you released on {since[:10]}: most of its rows are the same. "
-            "It shares that table's budget."
+            f"This looks like a version of a {whole} you released on {since[:10]}: most of its {parts} are the same. "
+            f"It shares {whose} budget."
         )
+        self._other.setText("These are other images…" if images else "It is another table…")
+        self._other.setAccessibleName(self._other.text())
 
     def _ask(self) -> None:
         opened = self._session.open_data
         if opened is None:
             return
+        if self._session.images is not None:
+            title, what, parts = "Are these other images?", "These are other images", "images"
+        else:
+            title, what, parts = "Is it another table?", "It is another table", "rows"
         text = (
-            f"{opened.title} gets a budget of its own. If some of its rows are about the same people, each of them is "
-            "then covered only by the sum of both budgets. The ledger records this for good."
+            f"{opened.title} gets a budget of its own. If some of its {parts} are about the same people, each of them "
+            "is then covered only by the sum of both budgets. The ledger records this for good."
         )
-        if confirm(self, "Is it another table?", text, "It is another table") and self._session.open_data is opened:
+        if confirm(self, title, text, what) and self._session.open_data is opened:
             tell_apart(self._session, self._jobs, opened)
 
 

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.formatting import at_most, plain
+from workbench.gui.widgets.formatting import at_least, at_most, plain
 from workbench.gui.widgets.titled_chart import TitledChart
 from workbench.render.palette import STYLES, Theme
 
@@ -22,6 +22,9 @@ MOST = 2000
 
 PIECES = 24
 """Straight pieces of a line that is bent."""
+
+FAR = 3.0
+"""A cap this many times as high as the target is named at the upper edge, and not drawn: the line would be flat."""
 
 PLAIN = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
 """Figures whose half is a plain figure too."""
@@ -54,17 +57,30 @@ class StepChart(TitledChart):
         self._style, self._top, self._rising = style, top, rising
         self._points: list[tuple[int, float]] = []
         self._steps = 0
-        self._target: float | None = None  # the ε of this run, not the cap of the budget
+        self._target: float | None = None
+        self._cap: float | None = None
 
     @property
     def points(self) -> tuple[tuple[int, float], ...]:
         """The (step, value) pairs that are drawn."""
         return tuple(self._points)
 
-    def begin(self, steps: int, target: float | None = None) -> None:
-        """Begin a run of ``steps`` steps that stops before ``target``."""
-        self._points, self._steps, self._target = [], steps, target
+    def begin(self, steps: int, target: float | None = None, cap: float | None = None) -> None:
+        """Begin a run of ``steps`` steps that stops before ``target``, where ``cap`` is all that there is for it."""
+        self._points, self._steps, self._target, self._cap = [], steps, target, cap
         self.update()
+
+    @property
+    def limits(self) -> tuple[tuple[str, float, bool], ...]:
+        """What bounds the values: words, the value, and whether it is so near that a line is drawn."""
+        target, cap = self._target, self._cap
+        if target is None:
+            return ()
+        if cap is None:
+            return (("target ε", target, True),)
+        if cap <= target * (1 + 1e-9):
+            return (("target = cap ε", target, True),)
+        return ("target ε", target, True), ("cap leaves ε", cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
         """Take the newest value."""
@@ -73,7 +89,8 @@ class StepChart(TitledChart):
         self._points.append((step, value))
         if len(self._points) > MOST:
             self._points = self._points[::2]
-        self.setAccessibleName(f"{self._title}: {self._written(value)} at step {step}")
+        bounds = "".join(f", {words} {plain(limit)}" for words, limit, _ in self.limits)
+        self.setAccessibleName(f"{self._title}: {self._written(value)} at step {step}{bounds}")
         self.update()
 
     def show_points(self, points: Sequence[tuple[int, float]]) -> None:
@@ -98,7 +115,8 @@ class StepChart(TitledChart):
 
     def draw(self, painter: QPainter, box: QRectF, theme: Theme) -> None:
         """Draw grid, target and line."""
-        top = rounded_up(max([self._top / 1.08, self._target or 0.0, *(v for _, v in self._points)]) * 1.08) or 1.0
+        drawn = [value for _, value, near in self.limits if near]
+        top = rounded_up(max([self._top / 1.08, *drawn, *(v for _, v in self._points)]) * 1.08) or 1.0
         last = max(self._steps, 1)
 
         def place(step: float, value: float) -> QPointF:
@@ -115,12 +133,18 @@ class StepChart(TitledChart):
         painter.drawText(under, Qt.AlignmentFlag.AlignLeft, "step 0")
         if self._steps:
             painter.drawText(under, Qt.AlignmentFlag.AlignRight, f"{self._steps:,}")
-        if self._target is not None:
-            painter.setPen(QPen(QColor(theme.danger), 1.5, Qt.PenStyle.DashLine))
-            painter.drawLine(place(0, self._target), place(last, self._target))
-            painter.setPen(QColor(theme.danger))
-            at = place(0, self._target)
-            painter.drawText(QPointF(at.x() + 4, at.y() + 14), f"target ε {self._written(self._target)}")
+        for at, (words, limit, near) in enumerate(self.limits):
+            # The target is dashed and named at the left, the cap is a whole line and named at the right.
+            stroke = Qt.PenStyle.SolidLine if at else Qt.PenStyle.DashLine
+            painter.setPen(QPen(QColor(theme.danger), 1.5, stroke))
+            y = place(0, limit).y() if near else box.top()
+            if near:
+                painter.drawLine(place(0, limit), place(last, limit))
+            side = Qt.AlignmentFlag.AlignRight if at else Qt.AlignmentFlag.AlignLeft
+            named = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
+            # Where it is longer than the box it takes the margin of the axis, too.
+            left, right = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
+            painter.drawText(QRectF(left, y + (-15 if at else 2), right - left, 14), side, named)
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
             ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)

@@ -22,6 +22,9 @@ NO_TORCH = f"Training a network needs PyTorch, which is not installed. In a term
 OF_NETWORKS = ("sigma", "steps", "memory")
 
 
+WEIGHTS = "Compare it with the one that the publisher of the weights tells; enter that as the checksum to be sure"
+
+
 class BeforeCard(Card):
     """The figures of a preflight, what is wrong with it, and the folder of the model.
 
@@ -118,6 +121,7 @@ class BeforeCard(Card):
             self._facts.show_line("made_of", "made of", found.made_of)
         else:
             self._facts.hide_line("made_of")
+        self._show_weights("" if found is None else found.weights)
         if not network:
             for key in OF_NETWORKS:
                 self._facts.hide_line(key)
@@ -129,6 +133,12 @@ class BeforeCard(Card):
         self._facts.show_line("sigma", "noise over clipping norm", sigma)
         self._facts.show_line("steps", "steps", count)
         self._facts.show_line("memory", "memory it adds", need, kind, tip=_made_of(found))
+
+    def _show_weights(self, checksum: str) -> None:
+        """Show the checksum of the public weights of a frozen part, where there are any."""
+        self._facts.show_line("weights", "SHA-256 of the weights", f"{checksum[:16]}…", tip=f"{checksum}\n{WEIGHTS}")
+        if not checksum:
+            self._facts.hide_line("weights")
 
     def _choose(self) -> None:
         path = ask_where_to_save(self, "A new folder for the model", self.folder.text(), "Folder (*)")

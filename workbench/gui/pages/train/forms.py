@@ -30,7 +30,7 @@ HELP_HEIGHT = 54
 NOT_ASKED = {"accountant": "pld"}
 """What nobody needs to choose for a network: this accountant gives the least ε."""
 
-NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1"}
+NOT_READ = {"weights": None, "weights_sha256": None, "reduction": "1", "convert_batchnorm": False}
 """What a network reads only if its options name it, by default."""
 
 
@@ -147,7 +147,7 @@ def _form(entry: Learner | Network) -> Form:
     name = f"train_{entry.name.replace('-', '_')}"
     if isinstance(entry, Network):
         unread = {key: value for key, value in NOT_READ.items() if key not in entry.options}
-        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread})
+        return Form(name, DpSgdPlan, given={"network": entry.name, **NOT_ASKED, **unread}, first=entry.options)
     return Form(name, entry.parameters)
 
 

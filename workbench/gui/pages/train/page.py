@@ -56,6 +56,10 @@ class TrainPage(RunPage):
         self._rest.timeout.connect(self._forecast)
         self._images = label("", "muted", name="train_images")
         self.header.addWidget(self._images)
+        tip = "Compare the memory of many batches and networks by phase; nothing is read or charged"
+        self._memory_study = button("Memory study", "train_memory_study", "link", tip=tip)
+        self._memory_study.clicked.connect(lambda: session.go("memory"))
+        self.header.addWidget(self._memory_study)
         self.header.addWidget(self.forms.chooser)
         right = QWidget()
         column = stack(self.paused, self.before, spacing=12)
@@ -222,6 +226,8 @@ class TrainPage(RunPage):
             self.session.tell("warning", "The table or its plan changed while the question stood: nothing was trained.")
             return
         remember_folder(folder.parent)
+        set_first = first.cap()
+        room = self.session.account.room(found.epsilon, None if set_first is None else set_first[0])
         handle = actions.train_model(
             self.session,
             self.jobs,
@@ -229,12 +235,12 @@ class TrainPage(RunPage):
             parameters,
             folder,
             found.epsilon,
-            first.cap(),
+            set_first,
             quiet=quiet,
             test=test,
             told=self.going.told,
         )
-        self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet)
+        self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
 
@@ -254,8 +260,10 @@ class TrainPage(RunPage):
         if run.tested and self.test.images is None:
             self.session.tell("warning", "This run is measured on public test images: choose the same ones first.")
             return
+        room = self.session.account.room(run.epsilon, reserved=True)
         handle = actions.resume_training(self.session, self.jobs, run, self.test.images if run.tested else None)
-        self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, taken=run.taken, spent=float(run.spent))
+        taken, spent = run.taken, float(run.spent)
+        self.going.begin(run.steps, run.epsilon, handle, quiet=run.quiet, room=room, taken=taken, spent=spent)
         what = self._what()
         handle.finished.connect(lambda result: self._show_result(what, result))
         self.follow(handle)
@@ -314,6 +322,7 @@ class TrainPage(RunPage):
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
         self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
+        self._memory_study.setVisible(network)
         self.forms.lock(locked=self.running)
         self.before.lock(locked=self.running)
         self.test.lock(locked=self.running)

@@ -114,7 +114,15 @@ class RunCard(Card):
         self._choosing.hide()
 
     def begin(
-        self, steps: int, epsilon: Decimal, handle: JobHandle, *, quiet: bool, taken: int = 0, spent: float = 0.0
+        self,
+        steps: int,
+        epsilon: Decimal,
+        handle: JobHandle,
+        *,
+        quiet: bool,
+        room: Decimal | None = None,
+        taken: int = 0,
+        spent: float = 0.0,
     ) -> None:
         """Follow ``handle``.
 
@@ -123,6 +131,7 @@ class RunCard(Card):
             epsilon: what it costs.
             handle: the run.
             quiet: whether it shows no private figure.
+            room: ε that the cap of the account leaves for it.
             taken: steps that were taken before it was interrupted.
             spent: ε of those.
         """
@@ -133,7 +142,7 @@ class RunCard(Card):
             chart.setVisible(not quiet)
         self._badge.setVisible(bool(steps) and not quiet)
         if steps:
-            self.epsilon.begin(steps, float(epsilon))
+            self.epsilon.begin(steps, float(epsilon), None if room is None else float(room))
             self.epsilon.add(0, 0.0)
             if taken:
                 self.epsilon.add(taken, spent)

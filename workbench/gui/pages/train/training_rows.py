@@ -73,6 +73,9 @@ class TrainingRows(Protocol):
     def task(self, run: NetworkRun) -> NetworkTask:
         """Return a task that trains a network in a separate process."""
 
+    def expectation(self, plan: DpSgdPlan, public: ImageSet | None) -> ExpectationTask:
+        """Return the simulation of a training on ``public`` or made-up rows: no row of these is in it."""
+
 
 @dataclass(frozen=True, eq=False)
 class TableRows:

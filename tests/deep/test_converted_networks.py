@@ -1,0 +1,123 @@
+"""Layers that mix rows are refused with the offer to convert them; screen and card say what was changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+from workbench.data.schema import Attribute  # noqa: E402
+from workbench.deep import networks  # noqa: E402
+from workbench.deep.engines import engine_for  # noqa: E402
+from workbench.deep.features import ArrayData, Features  # noqa: E402
+from workbench.deep.mixing_layers import converted, mixing  # noqa: E402
+from workbench.deep.model import TrainedModel, facts  # noqa: E402
+from workbench.deep.networks.images import Pixels  # noqa: E402
+from workbench.deep.plan import DpSgdPlan  # noqa: E402
+from workbench.deep.trainer import train  # noqa: E402
+from workbench.deep.user_network import UserNetwork, trust  # noqa: E402
+from workbench.params import ParameterError  # noqa: E402
+from workbench.release.documents.model_document import _training  # noqa: E402
+
+CODE = """
+from torch import nn
+
+def table(inputs, classes):
+    return nn.Sequential(nn.Linear(inputs, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, classes))
+
+def image(shape, classes):
+    return nn.Sequential(
+        nn.Conv2d(shape[0], 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.InstanceNorm2d(8, track_running_stats=True),
+        nn.Conv2d(8, 4, 3), nn.SyncBatchNorm(4), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, classes))
+
+def lazy(classes):
+    return nn.Sequential(nn.LazyBatchNorm1d(), nn.Linear(2, classes))
+
+def plain(inputs, classes):
+    return nn.Sequential(nn.Linear(inputs, classes))
+"""
+FEATURES = Features(
+    tuple(Attribute(name=f"x{i}", kind="real", lower=-1, upper=1) for i in range(2)),
+    Attribute(name="y", kind="category", domain=("no", "yes")),
+)
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "converted_code.py").write_text(CODE, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(networks, "TRUSTED", {})
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    return "converted_code"
+
+
+def asked(name: str, **more: object) -> DpSgdPlan:
+    told = {"noise": 0.5, "delta": 1e-3, "batch": 40, "epochs": 10, "lr": 0.5, "clip": 1.0, "accountant": "rdp"}
+    return DpSgdPlan.from_plain({"network": name, "device": "cpu", **told, **more})
+
+
+def data(rows: int = 120) -> ArrayData:
+    X = torch.rand(rows, 2, generator=torch.Generator().manual_seed(0)).numpy() * 2 - 1
+    return ArrayData(FEATURES, X, (X[:, 0] > 0).astype(int))
+
+
+def test_a_network_with_batchnorm_is_refused_with_an_offer_and_trains_once_it_is_taken(code: str) -> None:
+    name = trust(f"{code}:table").name
+    charged: list[object] = []
+    with pytest.raises(ParameterError, match=r"BatchNorm1d\) mixes the rows of a batch.*") as refused:
+        train(asked(name), data(), charged.append)
+    assert "add --convert-batchnorm" in str(refused.value)
+    assert not charged
+    run = train(asked(name, convert_batchnorm=True), data(), charged.append)
+    assert len(charged) == 1
+    model = TrainedModel.of(run)
+    assert model.accuracy(data()) > 0.9
+    told = facts(run)["architecture"]
+    assert told["convert_batchnorm"] is True
+    assert told["remarks"] == [
+        "GroupNorm of the same channels stands in for the layer 1 (BatchNorm1d), which would mix the rows of a batch",
+        "dropout is off, because the network trains in the mode of a prediction: the layer 3 (Dropout)",
+    ]
+    again = networks.network(name).from_facts(told, None)
+    assert isinstance(again, UserNetwork)
+    assert again.converts
+    assert isinstance(again.build(2, 2)[0][1], nn.GroupNorm)
+    shown = repr(_training({"training": {"architecture": told}, "parameters": {}}, 1))
+    assert "GroupNorm of the same channels" in shown
+    assert "Dropout is off" in shown
+
+
+def test_every_layer_that_mixes_is_replaced_and_rows_stay_apart(code: str) -> None:
+    known = trust(f"{code}:image").configured({"convert_batchnorm": True})
+    inputs = Pixels(3, 12, 12)
+    module = known.build(inputs, 2)
+    assert mixing(module) == []
+    assert "1 (BatchNorm2d), 3 (InstanceNorm2d) and 5 (SyncBatchNorm)" in known.remarks(inputs, 2)[0]
+    engine = engine_for(module, 0.5, 8, example=known.example(inputs))
+    x, y = torch.rand(6, inputs), torch.arange(6) % 2
+    whole = engine(x, y).total.double().clone()
+    emptied = y.clone()
+    emptied[2] = -1
+    assert 0 < float((whole - engine(x, emptied).total.double()).norm()) <= 0.5
+
+
+@pytest.mark.parametrize(("channels", "groups"), [(2, 1), (7, 1), (8, 2), (64, 16), (96, 24), (512, 32)])
+def test_a_group_has_four_channels_or_more_so_that_no_row_is_made_zero(channels: int, groups: int) -> None:
+    norm = nn.BatchNorm1d(channels)
+    nn.init.constant_(norm.weight, 3.0)
+    made = converted(norm)
+    assert isinstance(made, nn.GroupNorm)
+    assert made.num_groups == groups
+    assert (made.weight == 3).all()
+    assert made(torch.randn(4, channels)).abs().sum() > 0
+
+
+def test_without_such_layers_there_is_nothing_to_remark_and_lazy_ones_are_refused_in_a_sentence(code: str) -> None:
+    plain = trust(f"{code}:plain").configured({"convert_batchnorm": True})
+    assert plain.remarks(2, 2) == ()
+    lazy = trust(f"{code}:lazy").configured({"convert_batchnorm": True})
+    with pytest.raises(ParameterError, match="does not know its channels"):
+        lazy.build(2, 2)

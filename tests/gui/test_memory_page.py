@@ -1,0 +1,193 @@
+"""The study of memory in the window: chosen, computed, drawn, saved, and taken to Train."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal
+
+import pytest
+from mishaps import retype, text_of
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
+
+from workbench.cli.main import main as command
+from workbench.gui.pages.memory import page as memory_page
+from workbench.params import ParameterError
+from workbench.signals.cancel import CancelToken
+
+
+@pytest.fixture
+def page(window, press, idle):
+    press(window, "rail_memory")
+    idle(window)
+    return window.page
+
+
+@pytest.fixture
+def found(page, qtbot, press, idle):
+    """A finished study of one small network."""
+    retype(page.window(), qtbot, "memory_batches", "32,64,128")
+    press(page, "memory_run")
+    idle(page.window())
+    return page
+
+
+def test_before_it_is_run_the_page_says_what_to_do(page):
+    assert page.findChild(QCheckBox, "memory_network_mnist-cnn").isChecked()
+    assert "press Compute" in text_of(page, "memory_empty")
+    assert "no data is read and nothing is charged" in page._note._whole
+    assert page.primary.text() == "Compute"
+    assert not page.findChild(type(page.primary), "memory_save").isEnabled()
+
+
+def test_every_setting_stands_in_the_table_and_the_chart_has_four_phases(found, press):
+    model = found.found.table.model()
+    assert model.rowCount() == 2 * 3
+    assert [series.name for series in found.found.figure.series] == ["model", "batch", "backward", "step"]
+    assert found.found.figure.series[0].x == (32.0, 64.0, 128.0)
+    assert found.found.figure.badge == "", "nothing of it is private"
+    assert found.found.selected.line.private
+    assert found.found.selected.batch == 128, "the largest that fits"
+    press(found, "memory_show_table")
+    assert found.found.table.isVisible()
+    assert not found.found.plot.isVisible()
+    headings = [model.headerData(c, Qt.Orientation.Horizontal) for c in range(model.columnCount())]
+    most = headings.index("Most rows")
+    assert int(model.index(0, most).data().replace(",", "")) > 128
+    assert "Most rows: what fits in" in found._note._whole
+    assert "memory is given in pages" in text_of(found, "memory_remarks")
+
+
+def test_lines_of_every_setting_are_drawn_together(found, qtbot, press):
+    combo = found.findChild(QComboBox, "memory_chart")
+    combo.setFocus()
+    qtbot.keyClicks(combo, "Peak")
+    combo.activated.emit(combo.currentIndex())
+    names = [series.name for series in found.found.figure.series]
+    assert names == ["mnist-cnn, not private", "mnist-cnn, private"]
+    peaks = {row.batch: row.peak / 1e6 for row in found.found.result.of(found.found.result.lines[1])}
+    assert dict(zip(found.found.figure.series[1].x, found.found.figure.series[1].mean, strict=True)) == peaks
+    press(found, "memory_copy")
+    assert not QGuiApplication.clipboard().pixmap().isNull()
+
+
+def test_the_saved_figures_are_those_of_the_command(found, press, idle, monkeypatch, tmp_path, capsys):
+    ours, theirs = tmp_path / "page.csv", tmp_path / "command.csv"
+    monkeypatch.setattr(memory_page, "ask_where_to_save", lambda *asked: str(ours))
+    press(found, "memory_save")
+    idle(found.window())
+    words = ["memory", "--network", "mnist-cnn", "--batch", "64", "--shape", "1,28,28", "--batches", "32,64,128"]
+    assert command([*words, "-o", str(theirs)]) == 0
+    capsys.readouterr()
+    assert ours.read_bytes() == theirs.read_bytes()
+    assert len(list(csv.DictReader(ours.read_text().splitlines()))) == 6
+
+
+@pytest.mark.slow  # a picture is drawn by a process of its own
+def test_the_chart_is_saved_as_a_picture(found, press, idle, monkeypatch, tmp_path):
+    for name in ("study.png", "study.svg"):
+        monkeypatch.setattr(memory_page, "ask_where_to_save", lambda *asked, name=name: str(tmp_path / name))
+        press(found, "memory_save")
+        idle(found.window())
+    assert (tmp_path / "study.png").read_bytes().startswith(b"\x89PNG")
+    assert "backward" in (tmp_path / "study.svg").read_text()
+
+
+def test_on_a_gpu_the_jumps_are_explained_and_its_memory_is_asked_for(page, qtbot, press, idle):
+    combo = page.findChild(QComboBox, "memory_device")
+    combo.setFocus()
+    qtbot.keyClicks(combo, "cuda")
+    press(page, "memory_run")
+    idle(page.window())
+    assert "outgrows" in text_of(page, "memory_remarks")
+    assert "type the GPU's memory" in page._note._whole
+    retype(page.window(), qtbot, "memory_fit", "100")
+    assert page.primary.text() == "Compute", "another question is another study"
+    press(page, "memory_run")
+    idle(page.window())
+    assert page.found.result.fit == 100_000_000
+    assert page.found.selected.peak <= 100_000_000
+    assert any(row.peak > 100_000_000 for row in page.found.result.rows)
+
+
+def test_what_is_wrong_is_told_where_it_is(page, qtbot, press, idle):
+    retype(page.window(), qtbot, "memory_batches", "16,many")
+    assert "not a list of whole numbers" in text_of(page, "memory_batches_problem")
+    assert not page.primary.isEnabled()
+    retype(page.window(), qtbot, "memory_batches", "16")
+    press(page, "memory_network_mnist-cnn")
+    assert not page.primary.isEnabled()
+    assert "at least one network" in page._note._whole
+    press(page, "memory_network_vgg16-head")
+    press(page, "memory_run")
+    idle(page.window())
+    assert "32 × 32 pixels or more" in text_of(page, "memory_problem")
+
+
+def test_a_study_is_cancelled_by_its_button(page, press, idle, monkeypatch, qtbot):
+    began = []
+
+    def endless(*given, **more):
+        began.append(True)
+        cancel: CancelToken = given[4]
+        while True:
+            cancel.check()
+
+    monkeypatch.setattr("workbench.deep.memory_study.compare", endless)
+    press(page, "memory_run")
+    qtbot.waitUntil(lambda: bool(began))
+    assert page.findChild(QLineEdit, "memory_batches").isEnabled() is False
+    press(page, "memory_cancel")
+    idle(page.window())
+    assert page.found.result is None
+    assert page.primary.isEnabled()
+
+
+def test_a_fault_of_the_study_is_a_sentence(page, press, idle, monkeypatch):
+    def refused(*given, **more):
+        raise ParameterError("this cannot be", mend="try another")
+
+    monkeypatch.setattr("workbench.deep.memory_study.compare", refused)
+    press(page, "memory_run")
+    idle(page.window())
+    assert "This cannot be" in text_of(page, "memory_problem")
+
+
+def test_the_chosen_batch_is_taken_to_train(people, press, idle, qtbot):
+    press(people, "rail_memory")
+    idle(people)
+    page = people.page
+    assert page.findChild(QLineEdit, "memory_shape").text() != "1,28,28", "the numbers of a row of this table"
+    assert page.findChild(QCheckBox, "memory_network_mlp").isChecked()
+    retype(people, qtbot, "memory_batches", "8,16,32")
+    press(page, "memory_run")
+    idle(people)
+    press(page, "memory_show_table")
+    row = next(at for at, r in enumerate(page.found.result.rows) if r.batch == 16 and r.line.private)
+    table = page.found.table
+    place = table.visualRect(table.model().index(row, 0)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    press(page, "memory_to_train")
+    idle(people)
+    train = people.page
+    assert train.objectName() == "page_train"
+    assert train.forms.model == "mlp"
+    value = train.forms.value()
+    assert (value.batch, value.physical_batch) == (16, 16)
+    assert value.epsilon is not None, "the budget in the form stays"
+    assert people.session.account.spent == Decimal(0)
+
+
+def test_train_leads_to_the_study(people, press):
+    press(people, "rail_train")
+    press(people, "train_model_mlp")
+    press(people, "train_memory_study")
+    assert people.page.objectName() == "page_memory"
+
+
+def test_without_data_there_is_nowhere_to_take_a_batch(found):
+    onward = found.primary
+    assert onward.text().startswith("Take this batch")
+    assert not onward.isEnabled()
+    assert "Open a table" in onward.toolTip()

@@ -1,0 +1,109 @@
+"""Standard Gaussian numbers by the ziggurat method: exact rejection, with one look at a table for almost every number.
+
+The area under f(x) = exp(−x²/2), x ≥ 0, is covered by 1,024 layers of equal area V: layer i is a box of width xᵢ and
+height F(xᵢ₊₁) − F(xᵢ), and layer 0 is the box up to x₁ = R together with the tail beyond it, whose width as a box is
+x₀ = V/f(R). A number is drawn in a layer: of 64 random bits ten choose the layer and 53 others the place and the sign.
+Left of xᵢ₊₁ it is below the curve, 99.6 times in 100; beyond, a second number says whether it is, and in the tail it is
+drawn anew there (Marsaglia & Tsang 2000; Doornik 2005 for the use of separate bits for layer and place).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.privacy.entropy import Entropy
+
+LAYERS = 1024
+TAIL = 4.038849846109504
+"""R, at which 1,024 layers of the area of the last one end at F = 1: by bisection in double precision."""
+
+PART = 2**14
+"""Numbers that are made at once: fewer would cost more to start than to make, more would leave the cache."""
+
+_WHICH = np.int64(LAYERS - 1)
+_PLACE = np.int64(11)
+_AT_ONCE = 8
+"""Numbers whose flags make a 64-bit word, by which the few that were not below the curve are found sooner."""
+
+
+def layers() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return x₀ … x₁₀₂₄ and F₀ … F₁₀₂₄ of the layers; F₀ is not used."""
+    at_tail = math.exp(-TAIL * TAIL / 2)
+    area = TAIL * at_tail + math.sqrt(math.pi / 2) * math.erfc(TAIL / math.sqrt(2))
+    widths, heights = [area / at_tail, TAIL], [0.0, at_tail]
+    while len(widths) < LAYERS:
+        heights.append(heights[-1] + area / widths[-1])
+        widths.append(math.sqrt(-2 * math.log(heights[-1])))
+    return np.array([*widths, 0.0]), np.array([*heights, 1.0])
+
+
+class Ziggurat:
+    """Makes independent N(0, scale²) numbers."""
+
+    def __init__(self, scale: float, entropy: Entropy) -> None:
+        """Make the tables and the working memory."""
+        self._scale, self._entropy = scale, entropy
+        self._widths, self._heights = layers()
+        self._steps = self._widths[:-1] * scale * 2.0**-52
+        self._within = self._widths[1:] * scale
+        self._layer, self._place = np.empty(PART, dtype=np.int64), np.empty(PART, dtype=np.int64)
+        self._limit, self._size = np.empty(PART), np.empty(PART)
+        self._beyond = np.empty(PART, dtype=bool)
+
+    def fill(self, block: NDArray[np.float64]) -> None:
+        """Fill ``block`` with new numbers; its length is a multiple of :data:`PART`."""
+        undecided = [self._fill(block[start : start + PART], start) for start in range(0, len(block), PART)]
+        at, layer, place = (np.concatenate(parts) for parts in zip(*undecided, strict=True))
+        block[at] = self._scale * self._decided(layer, place)
+
+    def _fill(self, part: NDArray[np.float64], start: int) -> tuple[NDArray[np.int64], ...]:
+        """Fill a part; return places in the block, layers and places in them of what is not decided."""
+        layer, place = self._layer, self._place
+        words = self._entropy.words(PART).view(np.int64)
+        np.bitwise_and(words, _WHICH, out=layer)
+        np.right_shift(words, _PLACE, out=place)
+        self._steps.take(layer, out=part, mode="clip")
+        np.multiply(part, place, out=part)
+        self._within.take(layer, out=self._limit, mode="clip")
+        np.abs(part, out=self._size)
+        np.greater_equal(self._size, self._limit, out=self._beyond)
+        found = np.flatnonzero(self._beyond.view(np.uint64))
+        near = (_AT_ONCE * found[:, np.newaxis] + np.arange(_AT_ONCE)).ravel()
+        beyond = near[self._beyond[near]]
+        return beyond + start, layer[beyond], place[beyond]
+
+    def _decided(self, layer: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return standard numbers for draws that a look at the table did not decide."""
+        drawn = np.empty(len(layer))
+        left = np.arange(len(layer))
+        while len(left):
+            x = self._widths[layer] * (place * 2.0**-52)
+            above, height = self._heights[layer + 1], self._heights[layer]
+            words = self._entropy.words(2 * len(x))
+            accepted = above + _uniform(words[len(x) :]) * (height - above) < np.exp(-0.5 * x * x)
+            accepted |= np.abs(x) < self._widths[layer + 1]
+            # Of layer 0 what lies beyond its box is a draw from the tail, with the same sign.
+            for one in np.flatnonzero((layer == 0) & (np.abs(x) >= TAIL)):
+                x[one], accepted[one] = math.copysign(self._tail(), x[one]), True
+            drawn[left[accepted]] = x[accepted]
+            left = left[~accepted]
+            again = words.view(np.int64)[: len(x)][~accepted]
+            layer, place = again & _WHICH, again >> _PLACE
+        return drawn
+
+    def _tail(self) -> float:
+        """Return a number beyond R: R + a is accepted with chance exp(−a²/2), a exponential at rate R."""
+        while True:
+            first, second = _uniform(self._entropy.words(2)).tolist()
+            beyond = -math.log(first) / TAIL
+            if -2 * math.log(second) > beyond * beyond:
+                return TAIL + beyond
+
+
+def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return uniform numbers between 0 and 1, neither of which is among them."""
+    uniform: NDArray[np.float64] = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return uniform
