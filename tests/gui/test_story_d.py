@@ -162,7 +162,7 @@ def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
     """A real window in a process of its own, whose memory the kernel limits while it trains."""
     script = Path(__file__).with_name("window_short_of_memory.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=400, check=False
+        [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMessageBox, QPus
 
 from workbench.gui.app import application, main_window
 
-PATIENCE = 100.0
+PATIENCE = 600.0
 ROWS, COLUMNS = 8_000, 20
 AT_ONCE = 2_500
 ROOM = 8_000_000
