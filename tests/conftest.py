@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+
+# Before numpy is loaded. Two processes of tests with a thread per core each wait for one another: ten times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No example is judged by the time it takes: a busy machine would find faults that are not there. The examples are the
 # same in every run, so that a commit that passed passes again; --hypothesis-profile=explore looks for new ones.

@@ -50,7 +50,8 @@ class Cluster:
     ) -> None:
         self._folder, self._more = folder, more
         paths = os.pathsep.join(map(str, [ROOT, HERE, *imports]))
-        self._environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
+        own = {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "OPENBLAS_NUM_THREADS": "2"}  # a task is to use one
+        self._environment = {**os.environ, **own}
         self._file = folder / "scheduler.json"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-show")

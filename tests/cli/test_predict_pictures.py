@@ -11,7 +11,10 @@ import pytest
 from command_cases import Run
 from PIL import Image
 
-pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch")
+pytestmark = [
+    pytest.mark.slow,  # a network is trained first
+    pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_the_head_of_vgg16_learns_on_frozen_weights_of_a_file(
 ) -> None:
     monkeypatch.setattr(vgg16_head, "STAGES", SMALL)
     file = vgg_weights(tmp_path / f"weights{ending}")
-    asked = plan("vgg16-head", weights=str(file), reduction="2", epochs=20, noise=0.05, lr=0.2)
+    asked = plan("vgg16-head", weights=str(file), reduction="2", epochs=60, noise=0.05, lr=0.1)
     known = asked.architecture
     assert known.widths(Pixels(3, 64, 64), 2) == (6, 512, 2)
     assert trained(images(side=64, period=32), asked) > 0.9

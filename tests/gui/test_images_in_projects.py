@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tomllib
 from pathlib import Path
@@ -12,10 +13,17 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
+from workbench.data.images.read import ImageOptions
+from workbench.deep.plan import DpSgdPlan
 from workbench.gui.project.autosave_tasks import claim
-from workbench.gui.project.project_file import read_project
+from workbench.gui.project.open_images import load_images
+from workbench.gui.project.project_file import project_text, read_project
+from workbench.gui.project.recent_tasks import reasons
+from workbench.gui.session.draft import DraftPlan
 from workbench.params import WorkbenchError
 from workbench.paths import user_state
+from workbench.signals.cancel import CancelToken
+from workbench.signals.events import ignore
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 CLASSES = ("glioma", "healthy")
@@ -109,6 +117,21 @@ def retype_declared(window, press, qtbot, idle) -> None:
     idle(window)
 
 
+def test_names_that_nobody_declared_are_not_in_the_file(tmp_path) -> None:
+    folder = write_folders(tmp_path / "scans")
+    opened = load_images(str(folder), ImageOptions(image_size=4), ignore, CancelToken())
+    plan = DpSgdPlan(network="mlp", epsilon=1.0, delta=1e-3, batch=5, epochs=7, lr=0.1, clip=1.0)
+    text = project_text(opened, DraftPlan(), tmp_path, plan)
+    assert opened.table.classes == CLASSES
+    assert not any(word in text for word in (*CLASSES, "24", ".png"))
+    (tmp_path / "scans.workbench.toml").write_text(text, "utf-8")
+    found = read_project(tmp_path / "scans.workbench.toml")
+    assert (found.source, found.declared, found.network) == (str(folder), ImageOptions(image_size=4), plan)
+    declared = dataclasses.replace(opened, options=ImageOptions(classes=CLASSES))
+    assert all(name in project_text(declared, DraftPlan(), tmp_path) for name in CLASSES)
+
+
+@pytest.mark.slow  # the cost of a network is worked out
 def test_no_pixel_and_no_undeclared_class_is_in_the_file(scans, press, project, qtbot, idle) -> None:
     retype_declared(scans, press, qtbot, idle)
     plan_a_training(scans, press, qtbot)
@@ -178,14 +201,12 @@ def test_unsaved_work_on_images_is_kept_and_offered_back(scans, press, qtbot, id
     assert scans.project.unsaved
 
 
+@pytest.mark.slow  # it opens a table in between
 def test_a_folder_is_a_recent_file_that_opens(scans, idle, press) -> None:
     source = scans.session.images.source
     scans.open("sample:iris")
     idle(scans)
     assert scans.settings.recent[0] == source
-    from workbench.gui.project.recent_tasks import reasons
-    from workbench.signals.cancel import CancelToken
-
     assert reasons([source], CancelToken()) == {source: ""}
 
 

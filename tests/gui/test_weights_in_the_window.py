@@ -16,9 +16,10 @@ from workbench.deep.feature_cache import cache_state
 from workbench.deep.networks import vgg16_head
 from workbench.release.model.card import verify_model
 
-pytestmark = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
-)
+pytestmark = [
+    pytest.mark.slow,  # the cost of a network is worked out several times
+    pytest.mark.skipif(__import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"),
+]
 
 
 @pytest.fixture
@@ -62,7 +63,6 @@ def test_weights_are_chosen_checked_and_told_of(photos, press, idle, qtbot, weig
     assert photos.session.network.plan.weights == str(weights)
 
 
-@pytest.mark.slow  # it trains on features of 58 MB of weights
 def test_a_head_is_trained_and_predicts_with_its_weights_alone(
     photos, press, idle, qtbot, answer, weights, tmp_path, monkeypatch
 ) -> None:

@@ -13,7 +13,7 @@ import executor_tasks as tasks
 
 from workbench.params import CancelledError, InputError, ParameterError, WorkbenchError
 from workbench.processes.executor import cores, run_tasks
-from workbench.processes.worker import WorkerFaultError
+from workbench.processes.worker import ONE_THREAD, WorkerFaultError
 from workbench.signals.cancel import CancelToken
 
 
@@ -93,7 +93,9 @@ def test_a_worker_short_of_memory_says_so() -> None:
         list(run_tasks(tasks.exhaust, None, range(4), jobs=2, cancel=CancelToken()))
 
 
-def test_a_worker_uses_one_thread() -> None:
+def test_a_worker_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ONE_THREAD:
+        monkeypatch.setenv(variable, "2")
     for _, counts in run_tasks(tasks.threads, None, range(2), jobs=2, cancel=CancelToken()):
         assert counts
         assert set(counts) == {1}

@@ -126,12 +126,13 @@ class TrainedModel:
         import torch
 
         from workbench.deep.preparation import prepared_rows
+        from workbench.deep.threads import one_thread
 
         module = self.network.build(self.features.width, len(self.features.classes))
         module.load_state_dict({name: torch.from_numpy(np.array(w)) for name, w in self.weights.items()}, strict=False)
         for layer in module.modules():  # as it was trained; code of the user's may have an eval() of its own
             layer.training = False
-        with torch.inference_mode():
+        with torch.inference_mode(), one_thread():
             starts = range(0, max(1, len(inputs)), _ROWS_AT_ONCE)
             rows = (prepared_rows(self.network, inputs[i : i + _ROWS_AT_ONCE], keep=keep) for i in starts)
             parts = [module(some).numpy() for some in rows]

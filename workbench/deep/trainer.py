@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +28,7 @@ from workbench.deep.preparation import prepared_rows
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
 from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.threads import one_thread
 from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError, InputError, WorkbenchError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
@@ -190,7 +190,7 @@ def train(
     features = data.features
     architecture = plan.architecture
     forecast = predict(plan, features, data.rows, device)
-    with _one_thread():
+    with one_thread():
         _warm_up(architecture, features, plan, device)
         coins, noise = coins or ChaCha20Entropy(), noise or ChaCha20Entropy()
         whole = schedule.cost()
@@ -332,17 +332,6 @@ def _device(wanted: str, emit: Emit) -> str:
     if wanted == "auto" and not there:
         emit(Notice("info", "no GPU was found; training runs on the processor"))
     return "cuda" if there and wanted != "cpu" else "cpu"
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute in one thread: on networks this small a second one only waits, and beside a busy core it is slower."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> None:

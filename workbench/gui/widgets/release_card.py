@@ -57,13 +57,15 @@ class ReleasedCard(Card):
         self.step = step
         self._jobs, self._output = jobs, step.files[0][1] if step.files else step.folder
         when = f" on {step.time[:10]}" if step.time else ""
-        title = label(f"✓ Released{when}: {step.title} at {cost}", "heading")
+        title = label(f"✓ Released{when}: {step.title} at {cost}", "heading", wrap=True)
         title.setToolTip(
             f"A release cannot be undone: its charge{exactly(step.epsilon)} stands, and what was published is public."
         )
         locked = label(f"locked · release {step.release_id}", "muted", name=f"{name}_{number}_id")
         head = QWidget()
-        head.setLayout(row(title, None, locked))
+        top = row(title, locked)
+        top.setStretch(0, 1)
+        head.setLayout(top)
         self.body.addWidget(head)
         if step.worth:
             self.body.addWidget(label(step.worth, wrap=True, name=f"{name}_{number}_worth"))

@@ -64,7 +64,8 @@ class CapCard(Card):
     def __init__(self, session: Session, jobs: JobCenter) -> None:
         self._title = label("", "muted", wrap=True, name="ledger_cap_title")
         self._line, self._more = QWidget(), QWidget()
-        super().__init__(label("ACCOUNT OF THE TABLE THAT IS OPEN", "caption"), self._title, self._line, self._more)
+        self._caption = label("", "caption", name="ledger_cap_caption")
+        super().__init__(self._caption, self._title, self._line, self._more)
         self.session, self.jobs = session, jobs
         self._accounts: Sequence[AccountLine] = ()
         self._titles: dict[str, str] = {}
@@ -113,12 +114,14 @@ class CapCard(Card):
     def refresh(self) -> None:
         """Show the account of the table that is open."""
         opened, account = self.session.open_data, self.session.account
+        what = "TABLE THAT IS OPEN" if self.session.images is None else "IMAGES THAT ARE OPEN"
+        self._caption.setText(f"ACCOUNT OF THE {what}")
         usable = opened is not None and bool(account.dataset)
         self._line.setVisible(usable)
         self._more.setVisible(usable)
         tip = ""
         if opened is None:
-            self._title.setText("Open a table to set the cap of its dataset.")
+            self._title.setText("Open a table or images to set the cap of the dataset.")
         elif account.problem:
             self._title.setText(account.problem)
         elif account.cap is None:

@@ -19,6 +19,9 @@ NAME = (
 )
 
 
+TABLE = ("table", "rows", "that table's")
+
+
 class VersionCard(Card):
     """Says that the table was taken for a version of one that was released before, and offers to disagree."""
 
@@ -44,10 +47,10 @@ class VersionCard(Card):
         since = self._session.account.version_of
         self.setVisible(bool(since) and self._session.open_data is not None)
         images = self._session.images is not None
-        whole, parts = ("set of images", "images") if images else ("table", "rows")
+        whole, parts, whose = ("set of images", "images", "those images’") if images else TABLE
         self._told.setText(
             f"This looks like a version of a {whole} you released on {since[:10]}: most of its {parts} are the same. "
-            f"It shares the budget of that {whole}."
+            f"It shares {whose} budget."
         )
         self._other.setText("These are other images…" if images else "It is another table…")
         self._other.setAccessibleName(self._other.text())

@@ -79,7 +79,7 @@ class StepChart(TitledChart):
         if cap is None:
             return (("target ε", target, True),)
         if cap <= target * (1 + 1e-9):
-            return (("target = cap, ε", target, True),)
+            return (("target = cap ε", target, True),)
         return ("target ε", target, True), ("cap leaves ε", cap, cap <= FAR * target)
 
     def add(self, step: int, value: float) -> None:
@@ -142,7 +142,9 @@ class StepChart(TitledChart):
                 painter.drawLine(place(0, limit), place(last, limit))
             side = Qt.AlignmentFlag.AlignRight if at else Qt.AlignmentFlag.AlignLeft
             named = f"{words} {at_least(limit) if at else at_most(limit)}" + ("" if near else " ↑")
-            painter.drawText(QRectF(box.left() + 4, y + (-15 if at else 2), box.width() - 8, 14), side, named)
+            # Where it is longer than the box it takes the margin of the axis, too.
+            left, right = (0.0, box.right() - 4) if at else (box.left() + 4, float(self.width()))
+            painter.drawText(QRectF(left, y + (-15 if at else 2), right - left, 14), side, named)
         if self._points and self._target is not None and self._steps > self._points[-1][0]:
             # Where it ends if nobody stops it; ε grows about as the root of the steps.
             ahead = QPen(QColor(theme.series(STYLES[self._style])), 1.5, Qt.PenStyle.DotLine)
