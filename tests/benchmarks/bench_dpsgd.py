@@ -214,14 +214,15 @@ HEAD = """# A private step beside a plain one
 Made by `tests/benchmarks/bench_dpsgd.py` on a processor with 2 cores (AVX2), shared with other programs; torch 2.13,
 one thread, times of the thread on the processor. *cnn* is the network of the thesis (28 × 28 images, 26,010
 parameters), *mlp* is 8 → 64 → 64 → 2 and *logistic* 8 → 2 on 100,000 rows. Plain is `torch.optim.SGD` on shuffled
-rows of preloaded tensors, without a `DataLoader`. Private has everything that a training has: Poisson coins from the
-operating system, clipping, ChaCha20 noise, the update. Same kernels is plain SGD by the kernels of the private step,
+rows of preloaded tensors, without a `DataLoader`. Private has everything that a training has: Poisson coins and noise
+from ChaCha20, clipping, the update. Same kernels is plain SGD by the kernels of the private step,
 and channels last is PyTorch's in that memory format. Generic is a private step by the engine for any network of known
 layers. Columns between *plain* and *Opacus ghost* are relative to plain; the last three are ratios of the same
 measurements.
 
 Goals: private at most 0.65 (cnn) and 0.9, generic at most 1.1 for cnn, private ÷ same kernels at most 1.2 (cnn) and
-1.6, Opacus ÷ private at least 3.5 (cnn) and 12, ghost ÷ private at least 3 (cnn); memory at most 50 MB.
+1.6, Opacus ÷ private at least 3.5 (cnn) and 12, ghost ÷ private at least 3 (cnn); memory at most 50 MB. What a step is
+made of, what was tried and what cannot be reached is in [dpsgd_floor.md](dpsgd_floor.md).
 
 """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -15,13 +14,11 @@ from torch import nn  # noqa: E402
 from workbench.deep.book_keeping import BookKeepingClippedSum  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.engines import engine_for  # noqa: E402
-from workbench.deep.factors import CLIPPINGS, NORMS, bound_in_single  # noqa: E402
-from workbench.deep.flat_parameters import flattened  # noqa: E402
+from workbench.deep.factors import CLIPPINGS, bound_in_single  # noqa: E402
 from workbench.deep.image_kernel import ImageClippedSum  # noqa: E402
 from workbench.deep.logistic_kernel import LogisticClippedSum  # noqa: E402
 from workbench.deep.mixing_layers import converted  # noqa: E402
 from workbench.deep.networks import network  # noqa: E402
-from workbench.deep.table_engine import TableEngine  # noqa: E402
 from workbench.deep.table_kernel import TableClippedSum  # noqa: E402
 from workbench.params import ParameterError  # noqa: E402
 
@@ -315,57 +312,6 @@ def test_the_bound_of_single_precision_is_close_to_the_norm_and_never_above() ->
     assert 0.998 < bound_in_single(1.0, 10_000, 64) < 1
     assert bound_in_single(1.0, 100, 384) > 0.98
     assert bound_in_single(1.0, 2**24, 64) == 0, "where nothing is proved nothing may pass"
-
-
-@pytest.mark.parametrize("name", ["tanh", "two classes", "two classes, hidden"])
-def test_rows_are_taken_out_of_a_table_and_weights_are_read_where_they_are(name: str) -> None:
-    network, x, y = made(name)
-    engine = engine_for(network, 0.8, 64)
-    assert isinstance(engine, TableEngine)
-    rows = np.array([2, 3, 7, 12])
-    drawn = engine.drawn(x, y, rows)
-    total, told = drawn.total.clone(), (drawn.rows, drawn.loss, drawn.correct)
-    given = engine(x[rows], y[rows])
-    assert torch.equal(given.total, total)
-    assert (given.rows, given.loss, given.correct) == told
-    assert not torch.equal(engine.drawn(x, y, np.arange(ROWS), measure=False).total, total)
-    flattened(network).mul_(0.5)  # moved in memory, and changed there
-    moved = engine.drawn(x, y, rows).total.double()
-    expected = reference(network, x[rows], y[rows], bound_of(engine, 0.8, len(rows)), "flat")
-    assert float((moved - expected).norm()) <= RELATIVE * float(expected.norm())
-
-
-@pytest.mark.parametrize("name", ["two classes", "two classes, hidden"])
-@pytest.mark.parametrize("rule", CLIPPINGS)
-def test_squared_norms_of_two_classes_are_heard_as_they_are(name: str, rule: str) -> None:
-    network, x, y = made(name)
-    y[3] = -1
-    heard: list[torch.Tensor] = []
-    NORMS.hear = lambda squares: heard.append(squares.sum(1).double().clone())
-    try:
-        engine_for(network, 0.8, 64, rule=rule)(x, y)
-    finally:
-        NORMS.hear = None
-    (found,) = heard
-    parameters = list(network.parameters())
-    for row in range(ROWS):
-        loss = nn.functional.cross_entropy(
-            network(x[row : row + 1]), y[row : row + 1], ignore_index=-1, reduction="sum"
-        )
-        square = sum(float(g.double().square().sum()) for g in torch.autograd.grad(loss, parameters))
-        assert float(found[row]) == pytest.approx(square, rel=1e-4, abs=1e-12)
-
-
-def test_logits_far_apart_neither_overflow_nor_lose_their_rows() -> None:
-    network = nn.Sequential(nn.Linear(2, 2))
-    x, y = torch.tensor([[1e4, 0.0], [-1e4, 0.0], [1e4, 0.0]]), torch.tensor([0, 1, 1])
-    network[0].weight.data = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-    sums = engine_for(network, 1.0, 8)(x, y)
-    # The first two rows are classified wrong with slope 1 and are clipped; the third is right and has no gradient.
-    expected = reference(network, x[:2], y[:2], bound_of(engine_for(network, 1.0, 8), 1.0, 3), "flat")
-    torch.testing.assert_close(sums.total.double(), expected, rtol=1e-6, atol=1e-9)
-    assert (sums.rows, sums.correct) == (3, 1)
-    assert sums.loss == pytest.approx(2e4, rel=1e-3)
 
 
 class CalledTwice(nn.Module):

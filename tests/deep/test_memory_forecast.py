@@ -87,3 +87,16 @@ def test_a_watch_keeps_the_peak_above_its_start() -> None:
     watch.look()
     assert watch.peak == peak
     assert watch.now < peak
+
+
+def test_glances_at_the_memory_become_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, looks, now = MemoryWatch("cpu"), [], [0.0]
+    monkeypatch.setattr(watch, "look", lambda: looks.append(now[0]))
+    monkeypatch.setattr("workbench.deep.memory.time.monotonic", lambda: now[0])
+    for _ in range(300):
+        watch.glance()
+    assert len(looks) == 200, "the first ones are all looks"
+    for _ in range(1000):
+        now[0] += 0.001
+        watch.glance()
+    assert 200 + 150 <= len(looks) <= 200 + 201

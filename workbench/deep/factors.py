@@ -125,7 +125,7 @@ class Clipping:
         return whole.clamp_min_(self.bound * self.bound).rsqrt_().mul_(self.bound)
 
     def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the factors (1, b), or (K, b) where they differ by layer: :meth:`factors` in NumPy, which starts sooner.
+        """Return :meth:`factors` turned, (1, b), or (K, b) where they differ by layer: in NumPy, which starts sooner.
 
         Args:
             squares: squared norms (K, b) of the rows' gradients in each layer.
