@@ -331,6 +331,7 @@ class TrainPage(RunPage):
         done = self._trained is not None and self._trained == self._what()
         job = self.job
         asking = self._study_handle is not None
+        self.going.ask_where.setVisible(not self.running)  # the speed of a run needs the line
         self.going.ask_where.setEnabled(found is not None and not no_torch and not self.running and not asking)
         pausable = job is not None and job.on_pause is not None
         self._pause.setVisible(pausable)
