@@ -167,8 +167,9 @@ def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["errors"]) == 1, found["errors"]
-    assert "There is not enough memory for the gradients of 2,500 rows at once (step " in found["errors"][0]
-    assert "set the rows in memory (physical batch) below 2,500" in found["errors"][0]
+    assert "There is not enough memory for the gradient of even one row (step " in found["errors"][0]
+    assert "close other programs, or train a smaller network" in found["errors"][0]
+    assert found["halved"], "fewer rows at once were tried first"
     assert found["left"] == [], "nothing is half-written"
     # The rule of the ledger: a fault is charged with the steps that were begun once a figure was seen.
     assert found["steps_shown"] > 0

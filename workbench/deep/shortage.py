@@ -83,5 +83,5 @@ class HalvingClippedSum:
         """Hold at most ``rows`` rows at once from now on, and say ``why``."""
         self.physical_batch = rows
         self.renew()
-        told = f"{why}: {rows:,} rows at once from now on; the result and its cost are the same"
+        told = f"{why}: {rows:,} {'row' if rows == 1 else 'rows'} at once from now on; the result and its cost are the same"
         self._emit(Notice("warning", told))
