@@ -17,7 +17,7 @@ from workbench.render.palette import Theme
 
 WIDTH = 200
 HEIGHT = 31
-TIGHT = 25  # the height of a line in a window that has not room for all of them
+TIGHT = 22  # the height of a line in a window that has not room for all of them
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
