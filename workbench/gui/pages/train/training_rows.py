@@ -131,8 +131,13 @@ class TableRows:
         """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
         from workbench.jobs.network import ExpectationTask
         from workbench.release.model.preflight import network_features
+        from workbench.release.model.release_learner import columns_of, outside
+        from workbench.sanitize.origin import require_confirmed
 
-        return ExpectationTask(plan, network_features(self.plan, self.target), self.rows, self.plan.rows_per_person)
+        require_confirmed(self.plan)
+        features, people = network_features(self.plan, self.target), self.plan.rows_per_person
+        from_rows = bool(outside(*columns_of(self.plan, self.target)))
+        return ExpectationTask(plan, features, self.rows, people, from_rows=from_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +192,7 @@ class ImageRows:
 
         opened = self.opened
         features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
-        return ExpectationTask(plan, features, opened.table.rows, people, public)
+        return ExpectationTask(plan, features, opened.table.rows, people, public, bool(opened.outside))
 
 
 def training_rows(session: Session) -> TableRows | ImageRows:
