@@ -9,7 +9,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import add_data, columns_text, figure, load_confirmed, read_as
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, read_as
 from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
@@ -52,6 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
     parser.add_argument("--seed", metavar="N", help=_SEED.help)
+    add_ledger(parser)
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
@@ -76,6 +78,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     context.emit(Notice("warning", PRIVATE))
     options.test = None
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    note_study(options, context, work.table, "accuracy")
     from workbench.deep.accuracy_study import where_it_went
     from workbench.deep.features import TableData
 

@@ -10,6 +10,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs.loading import load
 from workbench.params import Parameters
+from workbench.release.model.choosing import CHOSEN
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -20,12 +21,6 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.sanitize.plan import Plan
 
 ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
-
-CHOSEN = (
-    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
-    "not cover what a choice by them tells of the rows."
-)
-"""What a card says of a network whose settings may have been chosen by such figures."""
 
 
 @dataclass(frozen=True, eq=False)
