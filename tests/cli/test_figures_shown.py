@@ -58,8 +58,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def table(first: int, count: int = 40) -> Table:
-    return Table(pl.DataFrame({"a": [str(i) for i in range(first, first + count)], "b": ["x"] * count}), "made")
+def table(first: int, count: int = 400) -> Table:
+    return Table(
+        pl.DataFrame(
+            {
+                "a": [str(i) for i in range(first, first + count)],
+                "b": [f"{i * 7919 % 100003}" for i in range(first, first + count)],
+            }
+        ),
+        "made",
+    )
 
 
 def outside(model: str) -> list[str]:

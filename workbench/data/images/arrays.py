@@ -50,9 +50,9 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
             pair = next((p for p in (*wanted, *PAIRS) if there.issuperset(p)), None)
             if pair is None:
                 raise InputError("the archive has no arrays x and y", source, "name them x and y, or images and labels")
-            told = [_header(archive, f"{name}.npy", source) for name in pair]
-            _require_fit(*told, source)
-            images, labels = (_array(archive, header, source) for header in told)
+            of_images, of_labels = (_header(archive, f"{name}.npy", source) for name in pair)
+            _require_fit(of_images, of_labels, source)
+            images, labels = _array(archive, of_images, source), _array(archive, of_labels, source)
     except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
         raise InputError(
             "the archive is damaged or cannot be read", source, "write it again with numpy.savez"
@@ -115,7 +115,7 @@ def _array(archive: zipfile.ZipFile, told: _Header, source: str) -> NDArray[np.g
     found = np.empty(told.bytes, np.uint8)
     with archive.open(told.name) as stream:
         stream.read(told.begin)
-        if not _filled(stream, memoryview(found)) or stream.read(1):
+        if not _filled(stream, found.data) or stream.read(1):
             raise _damaged(told.name, source)
     order = told.shape[::-1] if told.columns_first else told.shape
     try:
