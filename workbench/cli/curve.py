@@ -85,10 +85,10 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     left_out = bounds.rows_of(table).rows - len(data.y)
     if left_out:
         context.emit(Notice("info", f"{left_out} rows have no valid {options.target} and are left out of the study"))
-    note_study(options, context, table, "curve")
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
     with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
+        note_study(options, context, table, "curve")
         result = run_curve(
             plan,
             data,
