@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -247,7 +248,7 @@ def test_where_recording_does_not_work_the_steps_go_on_without(recorder: Any, wh
     told: list[Event] = []
     module, made, (x, y) = net(), quiet_schedule(), rows()
     way = Way(8, recorder=recorder, numbers_at_once=1024)
-    if recorder is wrong:  # of the sum alone: noise that is not made is caught by no comparison of sums
+    if recorder is wrong:  # of the sum alone
         way = Way(8, recorder=lambda f: wrong(f) if f.__name__ == "add" else f, numbers_at_once=1024)
     step = step_of(module, made, way, emit=told.append)
     torch.testing.assert_close(step.step(x, y)[0], step_of(module, made).step(x, y)[0], rtol=1e-6, atol=1e-9)
@@ -258,17 +259,20 @@ def test_where_recording_does_not_work_the_steps_go_on_without(recorder: Any, wh
 
 def test_a_run_on_the_processor_has_its_own_engines_and_records_nothing() -> None:
     engine = BookKeepingClippedSum(net(), 1.0, 8)
-    assert not serves("cpu", engine)
-    assert serves("cuda", engine)
-    assert serves("cuda:3", engine)
-    assert not serves("cuda", PerRowClippedSum(net(), 1.0, 8))
+    asked = replace(PLAN, gpu_steps="replayed")
+    assert not serves(asked, "cpu", engine)
+    assert serves(asked, "cuda", engine)
+    assert serves(asked, "cuda:3", engine)
+    assert not serves(asked, "cuda", PerRowClippedSum(net(), 1.0, 8))
+    assert not serves(PLAN, "cuda", engine), "what nobody has tested is asked for by name"
     assert recorder_for(HERE) is in_order
 
 
 @pytest.fixture
 def on_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train by the step of a device, on the processor."""
-    monkeypatch.setattr(trainer, "serves", lambda device, engine: True)
+    monkeypatch.setattr(trainer, "serves", lambda *given: True)
+    monkeypatch.setattr(trainer, "Way", partial(Way, numbers_at_once=1024))
 
 
 @pytest.mark.usefixtures("on_device")
@@ -360,4 +364,4 @@ def test_rows_that_would_not_fit_are_sent_and_it_is_said(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("precision", ["tf32", "bf16"])
 def test_the_processor_refuses_a_precision_that_it_has_not(precision: str) -> None:
     with pytest.raises(InputError, match="the processor computes in float32"):
-        trainer.train(replace(PLAN, precision=precision), data(), lambda cost: pytest.fail("charged"))
+        trainer.train(replace(PLAN, gpu_steps="replayed", precision=precision), data(), lambda cost: pytest.fail("charged"))

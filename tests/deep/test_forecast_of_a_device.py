@@ -84,7 +84,7 @@ def test_networks_of_images_can_be_forecast(name: str) -> None:
 def test_a_run_on_a_device_tells_of_its_forecast_and_of_what_the_first_step_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trainer, "serves", lambda device, engine: True)
+    monkeypatch.setattr(trainer, "serves", lambda *given: True)
     told: list[Event] = []
     done = trainer.train(PLAN, data(), lambda cost: None, emit=told.append)
     assert done.predicted_peak_bytes == forecast(PLAN, FEATURES, 200).peak
