@@ -65,7 +65,13 @@ def chunk(module: nn.Module, x: torch.Tensor, y: torch.Tensor, clip: float = 0.8
     return engine
 
 
-@pytest.mark.parametrize(("name", "rule"), [(name, CLIPPINGS[i % 3]) for i, name in enumerate(STATIC)])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        pytest.param(name, CLIPPINGS[i % 3], marks=() if name in QUICK else pytest.mark.slow)
+        for i, name in enumerate(STATIC)
+    ],
+)
 def test_the_static_sum_is_that_of_single_rows(name: str, rule: str) -> None:
     module, x, y = network(name)
     engine = chunk(module, x, y, rule=rule)

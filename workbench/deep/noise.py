@@ -27,9 +27,9 @@ ADDED_ON_GPU = (
     "processors only, and never on a GPU."
 )
 MADE_ON_GPU = (
-    "Gradients, sums and noise were computed on a GPU, the noise by the Box–Muller transform. Whole steps were compared "
-    "with the processor's before the first one, and numbers of every piece of the noise afterwards; but this program was "
-    "tested on processors only, and never on a GPU."
+    "Gradients, sums and noise were computed on a GPU, the noise by the Box–Muller transform. Before the first step "
+    "the noise of whole trial steps was compared with the processor's, and during the run some numbers of every piece "
+    "of it; but this program was tested on processors only, and never on a GPU."
 )
 
 _BLOCK = 8 * PART

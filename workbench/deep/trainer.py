@@ -210,7 +210,7 @@ def train(
         randomness = _randomness(device, on_device=on_device, asked=plan.gpu_steps, emit=emit)
         mechanism: PrivateStep | DevicePrivateStep
         chunked: HalvingClippedSum | DevicePrivateStep
-        confirm: Callable[[], None] = _nothing_to_confirm  # called before anything that noise went into is kept or shown
+        confirm: Callable[[], None] = _nothing_to_confirm  # before anything that noise went into is kept or shown
         if on_device:
             forecast = corrected = device_forecast(plan, features, data.rows)
             report = RunReport(schedule, whole, emit, watch, forecast, corrected)

@@ -37,7 +37,7 @@ _NUMBERS_OF_A_BLOCK = WORDS_OF_A_BLOCK // 2
 _TRIED = 64
 
 _FILLS_COMPARED = 2
-"""Whole fills that are compared at the start and at a new key; a recording that repeats the first fails at the second."""
+"""Whole fills that are compared at the start and at a new key; what repeats the first one fails at the second."""
 
 _PAIRS_COMPARED, _FILLS_LISTED = 8, 256
 """Pairs of numbers of every other fill that are compared, and after how many fills at the latest."""

@@ -40,7 +40,9 @@ def device_of(plan: DpSgdPlan, emit: Emit) -> str:
         emit(Notice("info", "no GPU was found; training runs on the processor"))
     device = (CUDA if there else CPU) if plan.device == AUTO else plan.device
     if device == CPU and plan.gpu_steps != PLAIN_STEPS and plan.precision == FLOAT32:
-        raise InputError("the processor replays no steps", f"--gpu-steps {plan.gpu_steps}", "leave it out, or use a GPU")
+        raise InputError(
+            "the processor replays no steps", f"--gpu-steps {plan.gpu_steps}", "leave it out, or use a GPU"
+        )
     if device == CPU and plan.precision != FLOAT32:
         raise InputError(
             f"the processor computes in {FLOAT32}", f"--precision {plan.precision}", "leave it out, or use a GPU"
