@@ -209,8 +209,16 @@ def test_a_replay_that_makes_other_noise_is_noticed_and_left_aside(how: str) -> 
 
 
 def test_a_replay_that_makes_the_same_noise_is_used() -> None:
-    calls = []
-    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=lambda f: lambda: calls.append(f()))
+    calls: list[int] = []
+
+    def record(function: Function) -> Function:
+        def replay() -> None:
+            calls.append(1)
+            function()
+
+        return replay
+
+    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=record)
     assert not noise.replay_differs
     before = len(calls)
     noise.add_to(torch.zeros(32, dtype=torch.float64))

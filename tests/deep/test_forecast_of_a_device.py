@@ -86,6 +86,7 @@ def test_networks_of_images_can_be_forecast(name: str) -> None:
     assert found.backward > 0
 
 
+@pytest.mark.slow
 def test_a_run_on_a_device_tells_of_its_forecast_and_of_what_the_first_step_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
