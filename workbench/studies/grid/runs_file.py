@@ -118,7 +118,8 @@ class RunsFile:
         """Open the file of ``study``, new or to go on with it.
 
         Raises:
-            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed or version.
+            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed, version or kind
+                of device.
         """
         self.path, self.done = path, dict[str, FinishedRun]()
         here = path.exists()
