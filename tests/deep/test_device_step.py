@@ -258,6 +258,7 @@ def test_seeded_trainings_are_alike_and_cannot_be_released() -> None:
         np.testing.assert_array_equal(weights, two.weights[name])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device")
 def test_a_paused_training_goes_on_at_the_cost_of_one_with_fresh_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[bytes] = []

@@ -41,7 +41,7 @@ class Whole(nn.Module):
 STATIC = [name for name in NETS if known_layers(NETS[name][0]())]
 
 
-QUICK = ("tanh", "no bias", "sequence", "group norm")
+QUICK = ("tanh", "group norm")
 
 
 def quick_or_slow(name: str) -> Any:
