@@ -26,7 +26,7 @@ _KEPT = 0.2
 _ACCOUNTING = {"pld": 9_000_000, "rdp": 1_000_000, "rdp-classic": 1_000_000}
 """Bytes of the curve of ε that is computed beside a run; by privacy loss distributions it is their grids."""
 
-_BESIDE = 16_000_000
+_BESIDE = 21_000_000
 """Bytes of threads, of the allocator's own, and of the reader of tables."""
 
 LIBRARIES = 370_000_000

@@ -22,6 +22,8 @@ DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
 SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
+LEGEND = {"empty": ("empty", 0), "needs": ("needs you", 52), "ready": ("ready", 125)}
+"""The short word of each dot and where its dot begins, all in one line: the rail has more pages than room."""
 LEGEND_LINE = 20
 
 
@@ -122,8 +124,8 @@ class Legend(QWidget):
         session.theme_changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of three lines."""
-        return QSize(WIDTH - 24, LEGEND_LINE * len(SHAPES))
+        """Return the size of a line."""
+        return QSize(WIDTH - 24, LEGEND_LINE)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Draw each dot with its word."""
@@ -131,13 +133,12 @@ class Legend(QWidget):
         muted = QColor(theme.muted)
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setFont(font(12))
-            for at, state in enumerate(SHAPES):
-                top = at * LEGEND_LINE
-                _draw_dot(painter, QPointF(18, top + LEGEND_LINE / 2), state, muted, theme)
+            painter.setFont(font(11))
+            for state, (word, left) in LEGEND.items():
+                _draw_dot(painter, QPointF(left + DOT + 1, LEGEND_LINE / 2), state, muted, theme)
                 painter.setPen(muted)
-                box = QRectF(36, top, self.width() - 36, LEGEND_LINE)
-                painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, WORDS[state])
+                box = QRectF(left + 2 * DOT + 5, 0, self.width() - left, LEGEND_LINE)
+                painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, word)
 
 
 class Rail(QWidget):

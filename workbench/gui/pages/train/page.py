@@ -320,7 +320,9 @@ class TrainPage(RunPage):
         beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
-        self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
+        self.expected.show_state(
+            network=network, ready=found is not None and not no_torch and not self.running, running=self.running
+        )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self._memory_study.setVisible(network)
         self.forms.lock(locked=self.running)
@@ -331,6 +333,7 @@ class TrainPage(RunPage):
         done = self._trained is not None and self._trained == self._what()
         job = self.job
         asking = self._study_handle is not None
+        self.going.ask_where.setVisible(not self.running)  # the speed of a run needs the line
         self.going.ask_where.setEnabled(found is not None and not no_torch and not self.running and not asking)
         pausable = job is not None and job.on_pause is not None
         self._pause.setVisible(pausable)
