@@ -149,6 +149,8 @@ class Clipping:
 
         Args:
             squares: squared norms (K, b) of the rows' gradients in each layer.
+
+        NumPy's warnings of ∞ and NaN are the caller's to switch off.
         """
         hear = heard()
         if hear is not None:
@@ -162,7 +164,8 @@ class Clipping:
                 norms += more
         if self.rule == PER_LAYER:
             bound /= math.sqrt(len(squares))
-            norms = np.where(norms < np.inf, squares, np.inf)
+            norms *= 0  # 0, or NaN for a row whose norm is not finite
+            norms = squares + norms
         if self.rule == AUTOMATIC:
             np.sqrt(norms, out=norms)
             norms += STABILITY
