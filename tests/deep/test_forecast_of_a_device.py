@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from engine_networks import made  # noqa: E402
 from test_checkpoints import PLAN, data  # noqa: E402
-from test_engines import made  # noqa: E402
 
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute  # noqa: E402
 from workbench.deep import trainer  # noqa: E402

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_engines import NETS, ROWS, made, reference  # noqa: E402
+from engine_networks import NETS, ROWS, made, reference  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers  # noqa: E402

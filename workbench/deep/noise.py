@@ -98,6 +98,10 @@ class GaussianNoise:
         """Numbers of the block that were returned; as many as it has before the first one is made."""
         self._process = os.getpid()
 
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy has the numbers that were made ahead, too, and would return them again."""
+        raise TypeError("a source of noise cannot be copied; make another one")
+
     @property
     def releasable(self) -> bool:
         """Whether the noise is cryptographic."""
