@@ -152,6 +152,23 @@ def test_what_is_not_declared_of_the_rows_is_asked_for(folder: Path, run: Run) -
     assert "public table is read by its plan" in run("accuracy", "--rows", "9", "--public", "t.csv", *NETWORK).error()
 
 
+def test_a_plan_that_was_guessed_from_the_rows_is_refused(folder: Path, run: Run) -> None:
+    guessed = PLAN.replace('name = "age"\n', 'name = "age"\norigin = "guess"\n')
+    (folder / "plan.toml").write_text(guessed, "utf-8")
+    answer = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK)
+    assert (answer.code, answer.out) == (2, "")
+    assert "age" in answer.err
+    assert run("accuracy", "t.csv", *OF_TABLE, *NETWORK).code == 2
+
+
+def test_facts_that_were_read_off_the_rows_are_told(folder: Path, run: Run) -> None:
+    read_off = PLAN.replace('name = "age"\n', 'name = "age"\nbounds_origin = "data"\n')
+    (folder / "plan.toml").write_text(read_off, "utf-8")
+    told = run("accuracy", "--rows", "300", *OF_TABLE, *NETWORK, "--json").json["sentences"]
+    assert "were taken from the private rows" in told[-1]
+    assert not any("No private row was read" in sentence for sentence in told)
+
+
 def test_ctrl_c_ends_it(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from workbench.deep import expected_accuracy
 

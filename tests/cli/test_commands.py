@@ -248,7 +248,7 @@ def test_estimate_tells_means_and_frequencies_with_their_intervals(folder: Path,
     assert run(*SANITIZE).code == 0
     (folder / "people.csv").unlink()
     (folder / "plan.toml").unlink()  # from the certificate alone
-    words = ["estimate", "out.csv", "--certificate", "out.csv.certificate.json", "--confidence", "0.999999"]
+    words = ["estimate", "out.csv", "--certificate", "out.csv.certificate.json", "--confidence", "0.9999999"]
     age, city = run(*words, "--json").json["columns"]
     assert {"name", "biased", "mean"} <= set(age)
     assert age["mean"]["low"] <= 42.25 <= age["mean"]["high"]

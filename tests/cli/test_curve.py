@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from workbench.cli import main
+from workbench.cli.private_study import NOTED
 from workbench.paths import user_data
 
 PLAN = """
@@ -94,7 +95,7 @@ def test_json_csv_and_plot_are_those_of_the_contract(made: Path, capsys: pytest.
     )
     said = capsys.readouterr()
     told = json.loads(said.out)
-    assert said.err == ""
+    assert said.err == f"note: {NOTED}\n"
     assert [stat.S_IMODE(path.stat().st_mode) for path in (made / "out.csv", plot)] == [0o600, 0o600]  # a private study
     with (made / "out.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -188,7 +188,7 @@ def test_quantiles_and_pairs_are_added_and_the_other_keys_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [f"{k % 50},{k % 50 * 2},{'fm'[k % 2]},{'abc'[k % 3]}" for k in range(900)]
+    rows = [f"{k % 50},{k % 50 + k % 8 * 2},{'fm'[k % 2]},{'abc'[k % 3]}" for k in range(900)]
     Path("d.csv").write_text("\n".join(["age,pay,sex,job", *rows]) + "\n")
     numbers = "".join(
         f'[[column]]\nname = "{name}"\nkind = "integer"\nlower = 0\nupper = {most}\n'
@@ -198,7 +198,7 @@ def test_quantiles_and_pairs_are_added_and_the_other_keys_stay(
         f'[[column]]\nname = "{name}"\nkind = "category"\ndomain = {json.dumps(domain)}\n'
         for name, domain in (("sex", ["f", "m"]), ("job", ["a", "b", "c"]))
     )
-    Path("d.toml").write_text(f"epsilon = 40\n{numbers}{names}")
+    Path("d.toml").write_text(f"epsilon = 120\n{numbers}{names}")  # no cell changes: a chance of 10^-8
     assert run("sanitize", "d.csv", "--plan", "d.toml", "-o", "o.csv", "--ledger", "d.sqlite").code == 0
     plain = run("estimate", "o.csv", "--json").json
     assert "pairs" not in plain
@@ -214,7 +214,8 @@ def test_quantiles_and_pairs_are_added_and_the_other_keys_stay(
     assert "quantiles" not in sex
     numbers_pair, names_pair, mixed = found["pairs"]
     assert numbers_pair["columns"] == ["age", "pay"]
-    assert numbers_pair["correlation"]["low"] > 0.9
+    # Of one that is exactly 1, noise may make moments of no table: the interval would be all of −1 to 1.
+    assert 0.9 < numbers_pair["correlation"]["low"] <= 0.953 <= numbers_pair["correlation"]["high"]
     assert numbers_pair["biased"] is True
     assert "correlation" not in names_pair
     assert names_pair["table"]["f"]["a"]["low"] <= 1 / 6 <= names_pair["table"]["f"]["a"]["high"]

@@ -186,7 +186,7 @@ def test_short_memory_halves_the_chunk() -> None:
 def test_a_training_on_a_gpu_learns_and_says_how(precision: str) -> None:
     told: list[Event] = []
     costs: list[Any] = []
-    plan = replace(PLAN, device="cuda:0", precision=precision, epochs=40)
+    plan = replace(PLAN, device="cuda:0", gpu_steps="replayed", precision=precision, epochs=40)
     done = trainer.train(plan, data(), costs.append, emit=told.append)
     assert (done.device, done.releasable, len(costs)) == ("cuda:0", True, 1)
     assert REPLAYED in [e.text for e in told if isinstance(e, Notice)]
@@ -198,7 +198,7 @@ def test_a_training_on_a_gpu_learns_and_says_how(precision: str) -> None:
 def test_a_second_gpu_trains_as_the_first_does() -> None:
     ends = [
         trainer.train(
-            replace(PLAN, device=f"cuda:{number}"),
+            replace(PLAN, device=f"cuda:{number}", gpu_steps="replayed"),
             data(),
             lambda c: None,
             coins=SeededEntropy(1),

@@ -6,7 +6,9 @@ import copy
 import math
 import os
 import pickle
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from workbench.params import ParameterError, WorkbenchError  # noqa: E402
 from workbench.privacy.entropy import OsEntropy, SeededEntropy  # noqa: E402
 
 FALSE_ALARM = 1e-6
-AT_ONCE = 2**12
+AT_ONCE = 2**13
 
 
 class Keys:
@@ -88,17 +90,20 @@ def test_noise_cannot_be_copied() -> None:
     noise = DeviceNoise(1.0, "cpu", at_once=16)
     with pytest.raises(TypeError, match="cannot be copied"):
         pickle.dumps(noise)
-    with pytest.raises(TypeError, match="cannot be copied"):
-        copy.deepcopy(noise)
+    for copied in (copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be copied"):
+            copied(noise)
 
 
 def test_the_numbers_are_those_of_the_published_transform() -> None:
     """√(−2 ln u)·(cos 2πv, sin 2πv), u and v worked out from the words in whole numbers."""
     keys = Keys()
-    found = torch.zeros(AT_ONCE, dtype=torch.float64)
-    DeviceNoise(2.5, "cpu", keys, at_once=AT_ONCE).add_to(found)
-    words = [int(w) for w in np.frombuffer(library(keys.given[0], 0, AT_ONCE // 8), dtype="<u8")]
-    half = AT_ONCE // 2
+    size = 2**10
+    found = torch.zeros(size, dtype=torch.float64)
+    DeviceNoise(2.5, "cpu", keys, at_once=size).add_to(found)
+    compared = 2 * size // 8  # two fills at the start, which are used for nothing
+    words = [int(w) for w in np.frombuffer(library(keys.given[0], compared, size // 8), dtype="<u8")]
+    half = size // 2
     for k, (one, two) in enumerate(zip(words[:half], words[half:], strict=True)):
         u = Fraction(((one >> 11) << 22) + ((one % 2**11) << 11) + two % 2**11 + 1, 2**75)
         radius = 2.5 * math.sqrt(-2 * math.log(u))
@@ -129,7 +134,8 @@ def test_the_noise_has_its_scale_is_independent_and_never_repeats() -> None:
     assert low < float((sample**2).sum()) < high
     assert stats.kstest(sample, "norm").pvalue > FALSE_ALARM / 2
     bound = stats.norm.isf(FALSE_ALARM / 4) / math.sqrt(len(sample))
-    half = sample[: 40 * AT_ONCE].reshape(40, 2, -1)
+    fills = len(sample) // AT_ONCE
+    half = sample[: fills * AT_ONCE].reshape(fills, 2, -1)
     assert abs(np.mean(sample[1:] * sample[:-1])) < bound
     assert abs(np.mean(half[:, 0] * half[:, 1])) < 2 * bound, "the cosine and the sine of a pair"
 
@@ -157,6 +163,119 @@ def test_a_device_that_computes_another_cipher_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(device_noise, "keystream", lambda *given: keystream(*given).bitwise_xor_(1))
     with pytest.raises(WorkbenchError, match="does not compute ChaCha20"):
         DeviceNoise(1.0, "cpu", at_once=16)
+
+
+Function = Callable[[], None]
+
+
+def broken(how: str, when: Callable[[], bool] = lambda: True) -> Callable[[Function], Function]:
+    """A recorder whose replays do not do what was recorded, as soon as ``when`` says so."""
+
+    def record(function: Function) -> Function:
+        noise = cast("Any", function).__self__
+        calls: list[int] = []
+
+        def replay() -> None:
+            calls.append(1)
+            first = noise._stream._first
+            right = first.clone()
+            if how == "repeats the first block":
+                noise._first_of_all = getattr(noise, "_first_of_all", right)
+                first.copy_(noise._first_of_all)
+            if not when() or how not in ("does nothing", "is stale") or (how == "is stale" and len(calls) == 1):
+                function()
+            if when():
+                halved = {"leaves out half": slice(8, None), "is too small": slice(None)}.get(how, slice(0))
+                noise._numbers[halved] *= 0.5
+            first.copy_(right)
+
+        return replay
+
+    return record
+
+
+HOW = ("does nothing", "is stale", "repeats the first block", "leaves out half", "is too small")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_replay_that_makes_other_noise_is_noticed_and_left_aside(how: str) -> None:
+    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=broken(how))
+    assert noise.replay_differs
+    drawn = torch.zeros(100, dtype=torch.float64)
+    noise.add_to(drawn)
+    assert drawn.all()
+    assert len(drawn.unique()) == 100
+    noise.require_made()
+
+
+def test_a_replay_that_makes_the_same_noise_is_used() -> None:
+    calls: list[int] = []
+
+    def record(function: Function) -> Function:
+        def replay() -> None:
+            calls.append(1)
+            function()
+
+        return replay
+
+    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=record)
+    assert not noise.replay_differs
+    before = len(calls)
+    noise.add_to(torch.zeros(32, dtype=torch.float64))
+    assert len(calls) == before + 2
+
+
+@pytest.mark.parametrize("how", ["does nothing", "is stale", "is too small"])
+def test_a_replay_that_goes_wrong_later_is_noticed_before_anything_is_kept_and_at_the_next_key(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device_noise, "_BLOCKS_OF_A_KEY", 12)
+    late: list[int] = []
+    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=broken(how, lambda: bool(late)))
+    assert not noise.replay_differs
+    noise.add_to(torch.zeros(16, dtype=torch.float64))
+    noise.require_made()
+    late.append(1)
+    noise.add_to(torch.zeros(16, dtype=torch.float64))
+    with pytest.raises(WorkbenchError, match="does not make the noise"):
+        noise.require_made()
+    with pytest.raises(WorkbenchError, match="does not make the noise"):
+        noise.add_to(torch.zeros(64, dtype=torch.float64))
+
+
+def test_every_new_key_is_compared_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the numbers that are listed, so that only the comparison of whole fills can see it."""
+    monkeypatch.setattr(device_noise, "_BLOCKS_OF_A_KEY", 24)
+    late: list[int] = []
+    noise = DeviceNoise(1.0, "cpu", at_once=32, repeat=broken("leaves out half", lambda: bool(late)))
+    noise.add_to(torch.zeros(4 * 32, dtype=torch.float64))
+    late.append(1)
+    with pytest.raises(WorkbenchError, match="does not make the noise"):
+        noise.add_to(torch.zeros(32, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("numbers", [0.5, math.nan])
+def test_a_device_that_makes_other_noise_in_order_is_refused(numbers: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = DeviceNoise._make
+
+    def wrong(self: DeviceNoise) -> None:
+        right(self)
+        self._numbers[-1] *= numbers
+
+    monkeypatch.setattr(DeviceNoise, "_make", wrong)
+    with pytest.raises(WorkbenchError, match=r"does not make the noise that it should \(cpu\)"):
+        DeviceNoise(1.0, "cpu", at_once=16)
+
+
+def test_the_list_of_fills_is_compared_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_noise, "_FILLS_LISTED", 3)
+    late: list[int] = []
+    noise = DeviceNoise(1.0, "cpu", at_once=16, repeat=broken("does nothing", lambda: bool(late)))
+    noise.add_to(torch.zeros(7 * 16, dtype=torch.float64))
+    late.append(1)
+    noise.add_to(torch.zeros(2 * 16, dtype=torch.float64))
+    with pytest.raises(WorkbenchError, match="does not make the noise"):
+        noise.add_to(torch.zeros(16, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])

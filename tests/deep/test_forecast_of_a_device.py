@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from engine_networks import made  # noqa: E402
 from test_checkpoints import PLAN, data  # noqa: E402
-from test_engines import made  # noqa: E402
 
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute  # noqa: E402
 from workbench.deep import trainer  # noqa: E402
 from workbench.deep.device.device_forecast import device_forecast as forecast  # noqa: E402
+from workbench.deep.device.device_step import Way  # noqa: E402
 from workbench.deep.device.live_bytes import LiveBytes  # noqa: E402
 from workbench.deep.device.static_sum import StaticClippedSum  # noqa: E402
 from workbench.deep.image_features import ImageFeatures  # noqa: E402
@@ -23,7 +25,8 @@ from workbench.signals.events import Event, Memory  # noqa: E402
 LONGER = ("tanh", "depthwise", "wide, many numbers", "norm of positions")
 
 
-@pytest.mark.parametrize("name", ["thesis", *(pytest.param(n, marks=pytest.mark.slow) for n in LONGER)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["thesis", *LONGER])
 def test_what_is_counted_on_tensors_without_numbers_is_what_real_ones_take(name: str) -> None:
     peaks = []
     for device in ("meta", "cpu"):
@@ -57,6 +60,7 @@ def test_a_tensor_counts_once_for_as_long_as_somebody_holds_it() -> None:
 FEATURES = data().features
 
 
+@pytest.mark.slow
 def test_the_forecast_grows_with_what_it_should_grow_with() -> None:
     plan = replace(PLAN, network="mlp", batch=2048, physical_batch=512, delta=1e-6)
     found = forecast(plan, FEATURES, 100_000)
@@ -73,7 +77,8 @@ def test_the_forecast_grows_with_what_it_should_grow_with() -> None:
     assert 8 * parameters <= moments <= 8 * parameters + 1024, "what the optimiser remembers is there throughout"
 
 
-@pytest.mark.parametrize("name", ["mnist-cnn", pytest.param("scatter-cnn", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mnist-cnn", "scatter-cnn"])
 def test_networks_of_images_can_be_forecast(name: str) -> None:
     features = ImageFeatures((pixel_attribute(),), class_attribute(tuple("0123456789")), ImageShape(1, 28, 28))
     found = forecast(replace(PLAN, network=name, batch=64), features, 60_000)
@@ -81,10 +86,12 @@ def test_networks_of_images_can_be_forecast(name: str) -> None:
     assert found.backward > 0
 
 
+@pytest.mark.slow
 def test_a_run_on_a_device_tells_of_its_forecast_and_of_what_the_first_step_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trainer, "serves", lambda device, engine: True)
+    monkeypatch.setattr(trainer, "serves", lambda *given: True)
+    monkeypatch.setattr(trainer, "Way", partial(Way, numbers_at_once=1024))
     told: list[Event] = []
     done = trainer.train(PLAN, data(), lambda cost: None, emit=told.append)
     assert done.predicted_peak_bytes == forecast(PLAN, FEATURES, 200).peak

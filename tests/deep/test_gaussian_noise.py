@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 import multiprocessing
 import os
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +19,7 @@ from scipy import integrate, stats
 
 from workbench.deep import noise as module
 from workbench.deep.noise import GAUSSIAN_SENTENCE, ChaCha20Entropy, GaussianNoise
-from workbench.deep.ziggurat import LAYERS, TAIL, layers
+from workbench.deep.ziggurat import LAYERS, TAIL, Ziggurat, layers
 from workbench.params import ParameterError
 from workbench.privacy.entropy import SeededEntropy
 
@@ -105,16 +109,60 @@ def test_noise_that_is_added_is_the_noise_that_would_be_drawn(dtype: type) -> No
     assert not np.array_equal(out, values)
 
 
+FARTHEST = (2**52 - 1) << 11
+"""The word of the last place of layer 0, which is in the tail; its negative is that of the other side."""
+
+HIGHEST, HALF, ZERO = 2**64 - 1, 2**63, 0
+"""Words of which uniform numbers are made: 1, ½ and 2⁻⁵⁴."""
+
+
+class Scripted:
+    """Prepared words: over and over those of numbers, and for the pairs that a number of the tail needs, others."""
+
+    releasable = False
+
+    def __init__(self, of_numbers: list[int], of_pairs: list[int]) -> None:
+        self._of_numbers = np.array(of_numbers, dtype=np.uint64)
+        self._of_pairs = itertools.cycle(of_pairs)
+        self.pairs = 0
+
+    def words(self, count: int) -> np.ndarray:
+        if count > 2:
+            return np.resize(self._of_numbers, count)
+        self.pairs += 1
+        return np.array([next(self._of_pairs) for _ in range(count)], dtype=np.uint64)
+
+
+@pytest.mark.parametrize(
+    ("words", "beyond"),
+    [
+        ([HIGHEST, ZERO], 0.0),  # the nearest, accepted
+        ([HIGHEST, HIGHEST, HALF, HALF], math.log(2) / TAIL),  # the nearest, by a number that accepts nothing
+        ([ZERO, ZERO, HALF, HALF], math.log(2) / TAIL),  # the farthest is never accepted
+    ],
+)
+def test_the_tail_takes_and_refuses_at_its_ends(words: list[int], beyond: float) -> None:
+    entropy = Scripted([], words)
+    assert Ziggurat(2.0, entropy)._tail() == pytest.approx(TAIL + beyond, rel=1e-12)
+    assert entropy.pairs == len(words) // 2
+
+
+def test_numbers_of_the_tail_have_its_law() -> None:
+    source = Ziggurat(1.0, SeededEntropy(21))
+    drawn = np.array([source._tail() for _ in range(60_000)])
+    assert drawn.min() >= TAIL
+    assert stats.kstest(stats.norm.sf(drawn) / stats.norm.sf(TAIL), "uniform").pvalue > FALSE_ALARM
+
+
 def test_extreme_uniforms_give_finite_noise() -> None:
-    class Ends:
-        releasable = False
-
-        def words(self, count: int) -> np.ndarray:
-            return np.resize(np.array([0, 2**64 - 1], dtype=np.uint64), count)
-
-    drawn = GaussianNoise(1.0, Ends()).draw(8)
+    """The ends of layer 0 are in the tail, where a number is accepted at the second attempt; others are decided."""
+    entropy = Scripted([FARTHEST, 2**64 - FARTHEST, *[0] * 510], [HIGHEST, HIGHEST, HALF, ZERO])
+    drawn = GaussianNoise(2.0, entropy).draw(1024)
+    assert entropy.pairs > 2, "the tail was asked"
     assert np.isfinite(drawn).all()
-    assert np.abs(drawn).max() < 13
+    expected = 2 * (TAIL + math.log(2) / TAIL)
+    assert drawn[[0, 1, 512, 513]].tolist() == pytest.approx([expected, -expected] * 2)
+    assert not drawn[2:512].any()
 
 
 def test_words_are_the_chacha20_keystream_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,26 +193,43 @@ def test_a_stream_takes_a_new_key_before_its_counter_could_repeat(monkeypatch: p
 def test_two_streams_differ_and_none_can_be_copied() -> None:
     entropy = ChaCha20Entropy()
     assert entropy.words(8).tolist() != ChaCha20Entropy().words(8).tolist()
-    with pytest.raises(TypeError, match="cannot be copied"):
-        pickle.dumps(entropy)
+    for made in (entropy, GaussianNoise(1.0, entropy), GaussianNoise(1.0, SeededEntropy(1))):
+        for way in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="cannot be copied"):
+                way(made)
 
 
-def _child(entropy: ChaCha20Entropy, pipe: object) -> None:
-    pipe.send(entropy.words(4).tolist())  # type: ignore[attr-defined]
+def _words(entropy: ChaCha20Entropy) -> list[int]:
+    return entropy.words(4).tolist()
+
+
+def _drawn(source: GaussianNoise) -> list[float]:
+    return source.draw(4).tolist()
+
+
+def _added(source: GaussianNoise) -> list[float]:
+    out = np.empty(4)
+    source.add_to(np.zeros(4), out)
+    return out.tolist()
+
+
+def _child(ask: Callable[[Any], list[Any]], source: object, pipe: Any) -> None:
+    pipe.send([ask(source), ask(source)])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_a_forked_process_does_not_repeat_its_parents_noise() -> None:
-    entropy = ChaCha20Entropy()
-    entropy.words(1)
+@pytest.mark.parametrize("ask", [_words, _drawn, _added])
+def test_a_forked_process_does_not_repeat_its_parents_noise(ask: Callable[[Any], list[Any]]) -> None:
+    source = ChaCha20Entropy() if ask is _words else GaussianNoise(1.0, ChaCha20Entropy())
+    ask(source)  # numbers are made ahead
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_child, args=(entropy, theirs))
+    process = context.Process(target=_child, args=(ask, source, theirs))
     process.start()
     drawn = ours.recv()
     process.join()
-    assert drawn != entropy.words(4).tolist()
+    assert not np.intersect1d(drawn, [ask(source), ask(source)]).size
 
 
 def test_seeded_noise_is_not_releasable() -> None:

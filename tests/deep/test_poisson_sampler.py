@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import multiprocessing
+import os
+import pickle
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,6 +146,32 @@ def test_rate_one_draws_every_row_and_small_tables_can_give_empty_batches() -> N
     sampler = PoissonSampler(3, 0.01, SeededEntropy(1))
     sizes = [len(sampler.draw()) for _ in range(50)]
     assert 0 in sizes
+
+
+def _child(sampler: PoissonSampler, pipe: Any) -> None:
+    pipe.send([sampler.draw().tolist() for _ in range(5)])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_process_does_not_repeat_its_parents_batches() -> None:
+    sampler = PoissonSampler(1000, 0.05, OsEntropy())
+    sampler.draw()
+    assert len(sampler._edges) > 5, "steps are prepared"
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_child, args=(sampler, theirs))
+    process.start()
+    drawn = ours.recv()
+    process.join()
+    assert all(drawn), "batches of 50 rows"
+    assert not any(sampler.draw().tolist() in drawn for _ in range(5))
+
+
+def test_a_sampler_is_not_copied() -> None:
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be copied"):
+            way(PoissonSampler(3, 0.5, OsEntropy()))
 
 
 def test_only_operating_system_coins_are_releasable() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_engines import NETS, ROWS, made, reference  # noqa: E402
+from engine_networks import NETS, ROWS, made, reference  # noqa: E402
 from torch import nn  # noqa: E402
 
 from workbench.deep.book_keeping import BookKeepingClippedSum, known_layers  # noqa: E402
@@ -41,7 +41,7 @@ class Whole(nn.Module):
 STATIC = [name for name in NETS if known_layers(NETS[name][0]())]
 
 
-QUICK = ("tanh", "no bias", "sequence", "group norm")
+QUICK = ("tanh", "group norm")
 
 
 def quick_or_slow(name: str) -> Any:
@@ -65,7 +65,13 @@ def chunk(module: nn.Module, x: torch.Tensor, y: torch.Tensor, clip: float = 0.8
     return engine
 
 
-@pytest.mark.parametrize(("name", "rule"), [(name, CLIPPINGS[i % 3]) for i, name in enumerate(STATIC)])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        pytest.param(name, CLIPPINGS[i % 3], marks=() if name in QUICK else pytest.mark.slow)
+        for i, name in enumerate(STATIC)
+    ],
+)
 def test_the_static_sum_is_that_of_single_rows(name: str, rule: str) -> None:
     module, x, y = network(name)
     engine = chunk(module, x, y, rule=rule)

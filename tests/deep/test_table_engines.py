@@ -98,3 +98,13 @@ def test_logits_far_apart_neither_overflow_nor_lose_their_rows() -> None:
     torch.testing.assert_close(sums.total.double(), expected, rtol=1e-6, atol=1e-9)
     assert (sums.rows, sums.correct) == (3, 1)
     assert sums.loss == pytest.approx(2e4, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("wrong", [-2, -100, 3])
+def test_classes_that_are_none_are_refused(name: str, wrong: int) -> None:
+    """Of two classes the sign is looked up by the class: 3 would be 0, and −2 would be 1."""
+    network, x, y = made(name)
+    y[4] = wrong
+    with pytest.raises(RuntimeError, match="are wanted, and −1 for an empty row"):
+        engine_of(network, 0.8)(x, y)

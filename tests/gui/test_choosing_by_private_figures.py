@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QWidget
 from workbench.deep.networks import network as network_of
 from workbench.gui.pages.train.run_card import RunCard
 from workbench.gui.pages.train.tasks import first_plan, train_apart
-from workbench.gui.pages.train.training_rows import CHOSEN, NetworkRun, TableRows
+from workbench.gui.pages.train.training_rows import NetworkRun, TableRows
 from workbench.gui.session.session import Session
 from workbench.jobs import network
+from workbench.release.model.choosing import CHOSEN
 from workbench.sanitize.plan import Plan
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Spread, ignore

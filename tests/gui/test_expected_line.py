@@ -123,6 +123,28 @@ def test_of_a_table_its_number_of_rows_alone_is_in_the_simulation():
     assert found[0].startswith("About ")
 
 
+def test_a_plan_that_was_guessed_from_the_rows_is_refused():
+    raw = PLAN.to_plain()
+    raw["column"][0]["origin"] = "guess"
+    plan = first_plan(network_of("logistic"), 100, Decimal(1))
+    with pytest.raises(InputError, match="age"):
+        TableRows(Untouchable(), Plan.from_plain(raw), "city", 100).expectation(plan, None)
+
+
+def test_facts_that_were_taken_from_the_rows_are_told(monkeypatch):
+    raw = PLAN.to_plain()
+    raw["column"][0]["bounds_origin"] = "data"
+    plan = replace(first_plan(network_of("logistic"), 100, Decimal(1)), epsilon=None, noise=2.0, epochs=2)
+    task = TableRows(Untouchable(), Plan.from_plain(raw), "city", 100).expectation(plan, None)
+    assert task.from_rows
+    brief, *_, last = network.expect_here(task, lambda event: None, CancelToken())
+    assert "rests on facts that were taken from the private rows" in brief
+    assert "settings that are chosen by this tell of the rows" in last
+    taken = ImageSet.of(np.zeros((40, 1, 8, 8), np.uint8), np.arange(40) % 2, ("a", "b"), "made", taken="names")
+    images = ImageRows(OpenImages(taken, "made", ImageOptions()), None)
+    assert images.expectation(first_plan(network_of("logistic"), 40, Decimal(1), images=True), None).from_rows
+
+
 def test_of_images_number_shape_and_classes_alone_are_in_the_simulation():
     plan = first_plan(network_of("logistic"), 40, Decimal(1), images=True)
 

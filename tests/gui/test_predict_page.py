@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from workbench.cli import main
 from workbench.gui.pages.predict import tasks
-from workbench.params import CancelledError
+from workbench.params import CancelledError, InputError
 from workbench.release.ledger import file as ledger_file
 
 
@@ -44,6 +44,16 @@ def take(window, qtbot, idle, model: Path) -> None:
     retype(window, qtbot, "predict_model", model)
     qtbot.keyClick(window.page._folder, Qt.Key.Key_Return)
     idle(window)
+
+
+@pytest.mark.parametrize("odd", [[1], "text", 7, {"weights_sha256": None}])
+def test_a_hostile_card_is_a_sentence(model, tmp_path, odd):
+    card = json.loads((model / "card.json").read_text("utf-8"))
+    card["training"]["architecture"] = odd
+    (tmp_path / "card.json").write_text(json.dumps(card), "utf-8")
+    jobs = SimpleNamespace(start=lambda job, **_: job.work(lambda event: None, None))
+    with pytest.raises(InputError, match="not what its card says"):
+        tasks.open_released(jobs, tmp_path, None, None)
 
 
 def test_the_open_table_is_predicted_and_nothing_is_charged(iris, press, idle, qtbot, model, tmp_path):

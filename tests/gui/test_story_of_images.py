@@ -46,7 +46,7 @@ def test_from_a_folder_of_pictures_to_predictions_and_back(window, qtbot, tmp_pa
     assert not hands.sees("images_taken")
     hands.click("data_onward")
     window.page.forms.choose("logistic")
-    for field, text in (("batch", "30"), ("epochs", "30")):
+    for field, text in (("epsilon", "20"), ("batch", "30"), ("epochs", "30")):
         hands.type_into(f"train_logistic_{field}", text)
     hands.type_into("train_folder", str(net))
     hands.until(lambda: window.page.primary.isEnabled())

@@ -97,7 +97,7 @@ def test_the_file_of_another_study_is_not_gone_on_with(rows: LoadedRows, tmp_pat
     run_grid(spec, rows, path)
     before = path.read_bytes()
     other = LoadedRows(rows.features, rows.inputs + np.float32(0.5), rows.targets)
-    with pytest.raises(InputError, match="another table, plan, seed or version"):
+    with pytest.raises(InputError, match="another table, plan, seed, version or kind of device"):
         run_grid(spec, other, path)
     assert path.read_bytes() == before
     path.write_text("a,b\n1,2\n", "utf-8")

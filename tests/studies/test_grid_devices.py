@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +19,20 @@ from workbench.deep.device import placing  # noqa: E402
 from workbench.deep.device_names import parse_devices, require_device  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.params import InputError, ParameterError  # noqa: E402
+from workbench.studies.grid import sweep  # noqa: E402
+from workbench.studies.grid.runs_file import read_runs  # noqa: E402
 from workbench.studies.grid.sweep import LoadedRows, run_grid  # noqa: E402
 
 PLAN = {"network": "mlp", "noise": 1.0, "delta": 1e-5, "batch": 5, "epochs": 1, "lr": 0.1, "clip": 1.0}
+FIGURES = {
+    "accuracy": 0.5,
+    "majority": 0.4,
+    "epsilon_spent": 1.0,
+    "noise_multiplier": 1.0,
+    "steps": 2.0,
+    "train_seconds": 0.1,
+    "peak_memory_bytes": 5.0,
+}
 
 
 @pytest.mark.slow  # two processes load torch
@@ -50,6 +63,32 @@ def test_a_sweep_that_names_its_own_device_is_not_moved(rows: LoadedRows, tmp_pa
     own = type(spec)(spec.file, tuple(DpSgdPlan(**PLAN, device="cpu") for _ in "a"), ())
     with pytest.raises(ParameterError, match="names a device of its own"):
         run_grid(own, rows, tmp_path / "out.csv", devices=("cpu",))
+
+
+def test_a_file_of_one_kind_of_device_is_not_continued_on_another(
+    rows: LoadedRows,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Figures of a GPU are not those of the processor: its rounding, and perhaps its noise of one seed, are others."""
+    spec, path = spec_of(tmp_path, repeats=1), tmp_path / "out.csv"
+
+    def one_run(_work: object, _shared: object, tasks: list[Any], **_named: object) -> Iterator[tuple[Any, Any]]:
+        yield tasks[0], FIGURES
+
+    monkeypatch.setattr(sweep, "_runner", lambda *given: one_run)
+    with pytest.raises(KeyError):
+        run_grid(spec, rows, path, devices=("cpu",))  # one run was done, and stands there
+    assert len(read_runs(path)) == 1
+    with pytest.raises(InputError, match="kind of device"):
+        run_grid(spec, rows, path, devices=("cuda:0", "cuda:1"))
+    monkeypatch.setattr(placing, "gpus", lambda: 1)
+    with pytest.raises(InputError, match="kind of device"):
+        run_grid(spec, rows, path)  # by itself it would train on the GPU
+    assert sweep.kind_of_devices(spec, ("cpu",)) == "cpu"
+    assert len(read_runs(path)) == 1
+    with pytest.raises(ParameterError, match="name devices of one kind"):
+        run_grid(spec, rows, tmp_path / "other.csv", devices=("cpu", "cuda:0"))
 
 
 def test_lists_of_devices() -> None:

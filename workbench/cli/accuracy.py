@@ -9,7 +9,8 @@ from typing import Any
 
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import add_data, columns_text, figure, read_as
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_data, add_ledger, columns_text, figure, load_confirmed, read_as
 from workbench.cli.training_data import image_training, let_run, table_training, tell_remarks
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
@@ -21,7 +22,6 @@ from workbench.deep.image_features import ImageFeatures
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField, RealField
-from workbench.sanitize.plan import load_plan
 from workbench.signals import Notice
 
 _ROWS = IntegerField(
@@ -53,6 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, DpSgdPlan, *(name for name in DpSgdPlan.declared() if name != "network"))
     parser.add_argument("--seed", metavar="N", help=_SEED.help)
+    add_ledger(parser)
     parser.add_argument(
         "--trust-code", action="store_true", help="run the code that --network names as package.module:factory"
     )
@@ -77,6 +78,7 @@ def _where(options: argparse.Namespace, context: Context, plan: DpSgdPlan, seed:
     context.emit(Notice("warning", PRIVATE))
     options.test = None
     work = (image_training if is_image_set(options.data) else table_training)(options, context, plan)
+    note_study(options, context, work.table, "accuracy")
     from workbench.deep.accuracy_study import where_it_went
     from workbench.deep.features import TableData
 
@@ -110,7 +112,7 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
     """Train on rows that nobody has to protect."""
     rows = _ROWS.parse(options.rows, "--rows")
     patience = None if options.patience is None else _PATIENCE.parse(options.patience, "--patience")
-    features, public, people = _declared(options, context)
+    features, public, people, from_rows = _declared(options, context)
     from workbench.deep.expected_accuracy import PATIENCE, expected_accuracy
     from workbench.release.model.preflight import network_preflight
     from workbench.studies.expected_accuracy import in_sentences, made_up_rows, public_rows
@@ -148,12 +150,15 @@ def _expected(options: argparse.Namespace, context: Context, plan: DpSgdPlan, se
         "simulated_rows": result.simulated_rows,
         "batch": result.batch,
         "simulated_batch": result.simulated_batch,
-        "sentences": list(in_sentences(result)),
+        "sentences": list(in_sentences(result, from_rows=from_rows)),
     }
 
 
-def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int]:
-    """Return the public map from rows to inputs, the public rows where some are named, and a person's rows at most."""
+def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, Table | None, int, bool]:
+    """Return the public map from rows to inputs, the public rows where some are named, and a person's rows at most.
+
+    The last is whether the map rests on facts that were read off the private rows.
+    """
     declared = read_options(options, ImageOptions)
     public = options.public
     if options.bounds is not None or options.target is not None:
@@ -165,7 +170,7 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
                 "a public table is read by its plan, which is missing", mend="give --target COL and --bounds PLAN"
             )
         images = read_images(public, declared, emit=context.emit, cancel=context.cancel)
-        return ImageFeatures.of(images), images, declared.rows_per_person
+        return ImageFeatures.of(images), images, declared.rows_per_person, False
     if declared.classes is None or declared.image_size is None:
         raise ParameterError(
             "what is public of the rows is not declared",
@@ -173,27 +178,29 @@ def _declared(options: argparse.Namespace, context: Context) -> tuple[Features, 
         )
     shape = ImageShape(1 if declared.grey else 3, declared.image_size, declared.image_size)
     features = ImageFeatures((pixel_attribute(),), class_attribute(declared.classes), shape)
-    return features, None, declared.rows_per_person
+    return features, None, declared.rows_per_person, False
 
 
 def _of_table(
     options: argparse.Namespace, context: Context, declared: ImageOptions
-) -> tuple[Features, Table | None, int]:
+) -> tuple[Features, Table | None, int, bool]:
     from workbench.release.model.preflight import network_features
+    from workbench.release.model.release_learner import columns_of, outside
 
     if declared != ImageOptions():
         raise ParameterError("--classes, --image-size and --grey are for images", mend="leave them out")
     for name in ("target", "bounds"):
         if getattr(options, name) is None:
             raise ParameterError(f"the option --{name} is missing", mend="a table needs --target COL and --bounds PLAN")
-    facts = load_plan(options.bounds)
+    facts = load_confirmed(options.bounds)
     features = network_features(facts, options.target)
+    from_rows = bool(outside(*columns_of(facts, options.target)))
     if options.public is None:
         _refuse_reading(options)
-        return features, None, facts.rows_per_person
+        return features, None, facts.rows_per_person, from_rows
     table = read_as(options.public, options, context, facts)
     table.require([a.name for a in (*features.attributes, features.target)])
-    return features, table, facts.rows_per_person
+    return features, table, facts.rows_per_person, from_rows
 
 
 def _refuse_reading(options: argparse.Namespace) -> None:

@@ -39,8 +39,8 @@ class Command:
         run: does the work; returns the object that ``--json`` prints. ``"ok": False`` in it means exit 5.
         text: the short human text of that object.
         releases: whether it publishes something; such a command refuses ``--seed``.
-        reads_only: whether it writes nothing; a Cancel during one long call (such as a product of matrices) then
-            ends the program.
+        reads_only: whether it writes nothing but a note in the ledger, which is whole or not there; a Cancel during
+            one long call (such as a product of matrices) then ends the program.
         foreground: whether it stays in the main thread (a window can live nowhere else); its result then names the
             ``exit_code`` and is not printed.
     """

@@ -29,7 +29,8 @@ def run_on_console(work: Work, title: str, *, reads_only: bool = False) -> dict[
     Args:
         work: what to do.
         title: its name.
-        reads_only: whether it writes nothing, so that the program may end if the work ignores a Cancel.
+        reads_only: whether it writes nothing that could be cut off, so that the program may end if the work ignores a
+            Cancel.
 
     Raises:
         WorkbenchError: the work ended in an error a person can mend, or was cancelled.

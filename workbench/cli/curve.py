@@ -12,7 +12,8 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import TARGET_HELP, one_of
-from workbench.cli.tables import add_data, add_output, columns_text, read_data
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_data, add_ledger, add_output, columns_text, keep_inputs, read_data
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
 from workbench.paths import user_data
@@ -50,6 +51,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bounds", type=Path, metavar="PLAN", help="the plan (TOML) that declares bounds and domains")
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
     parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+    add_ledger(parser)
     add_output(parser, "the figures as CSV: regime, epsilon, repeat, metric, value")
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw them (.png or .svg)")
     parser.add_argument(
@@ -86,6 +88,7 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     # The output's place is taken before the work: an hour must not end in "cannot be written".
     remove_stale_parts(options.output)
     with PartFile(options.output, private=True) as part, _journal(plan, data, context) as journal:
+        note_study(options, context, table, "curve")
         result = run_curve(
             plan,
             data,
@@ -128,6 +131,7 @@ def _check_places(options: argparse.Namespace) -> None:
         check_plot_path(options.plot)
     named = [options.output, *(path for path in (options.plot, options.report) if path is not None)]
     for at, path in enumerate(named):
+        keep_inputs(path, options.ledger)
         if path.absolute() == Path(options.data).absolute():
             raise InputError("an output is the table itself", str(path), "name another file")
         if path.absolute() in [other.absolute() for other in named[:at]]:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, add_options
-from workbench.cli.tables import add_output, columns_text, figure, read_as
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_ledger, add_output, columns_text, figure, keep_inputs, read_as
 from workbench.data.images.read import ImageOptions, is_image_set, read_images
 from workbench.data.read import ReadOptions
+from workbench.data.table import Table
 from workbench.deep.device_names import parse_devices
 from workbench.params import InputError, ParameterError
 from workbench.params.field import ChoiceField, IntegerField
@@ -51,6 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
     parser.add_argument("--devices", metavar="LIST", help=_DEVICES)
     parser.add_argument("--scheduler", metavar="ADDRESS", help=_SCHEDULER)
+    add_ledger(parser)
     parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw accuracy against epsilon (.png or .svg)")
     parser.add_argument("--theme", metavar="light|dark", default="light", help=_THEME.help)
 
@@ -73,8 +76,9 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         check_plot_path(options.plot)
     spec = load_spec(options.spec)
     _keep(options, spec)
-    data = _load(spec, options, context)
+    data, table = _load(spec, options, context)
     schedules = schedules_of(spec, data, context.cancel)
+    note_study(options, context, table, "grid")
     told = publishing(schedules)
     runs = run_grid(
         spec,
@@ -137,14 +141,15 @@ def _keep(options: argparse.Namespace, spec: GridSpec) -> None:
     folder = options.spec.parent
     inputs = [options.spec, *(folder / name for name in (spec.file.data, spec.file.bounds) if name)]
     for output in filter(None, (options.output, options.plot)):
+        keep_inputs(output, options.ledger)
         if output.resolve() in [path.resolve() for path in inputs]:
             raise InputError("the output is what the sweep is made from", str(output), "name another file")
     if options.plot is not None and options.plot.resolve() == options.output.resolve():
         raise InputError("plot and output are one file", str(options.plot), "give them two names")
 
 
-def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> LoadedRows:
-    """Return the rows of a sweep."""
+def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> tuple[LoadedRows, Table]:
+    """Return the rows of a sweep, and the table or images that they are."""
     from workbench.deep.features import TableData
 
     file, path = spec.file, options.spec
@@ -163,17 +168,17 @@ def _load(spec: GridSpec, options: argparse.Namespace, context: Context) -> Load
     table = read_as(source, options, context, facts)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
-    return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person)
+    return LoadedRows.of(TableData(features, facts.rows_of(table)), facts.rows_per_person), table
 
 
-def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> LoadedRows:
+def _load_images(source: str, spec: GridSpec, path: Path, context: Context) -> tuple[LoadedRows, Table]:
     from workbench.deep.features import TableData
     from workbench.deep.image_features import ImageFeatures
 
     if spec.file.target is not None or spec.file.bounds is not None:
         raise ParameterError("target and bounds are for tables, and these are images", str(path), "leave them out")
     images = read_images(source, ImageOptions(), emit=context.emit, cancel=context.cancel)
-    return LoadedRows.of(TableData(ImageFeatures.of(images), images), spec.file.rows_per_person)
+    return LoadedRows.of(TableData(ImageFeatures.of(images), images), spec.file.rows_per_person), images
 
 
 def _text(result: Mapping[str, Any]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from workbench import learners
 from workbench.cli.command import Command, Context, add_options, read_options
 from workbench.cli.models import one_of
-from workbench.cli.tables import add_data, columns_text, read_data
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_data, add_ledger, columns_text, read_data
 from workbench.data.read import ReadOptions
 from workbench.params import ParameterError
 from workbench.params.field import IntegerField
@@ -41,6 +42,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rows", metavar="N", help=_ROWS.help)
     parser.add_argument("--jobs", metavar="N", help=_JOBS.help)
+    add_ledger(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
@@ -85,7 +87,9 @@ def _figure(point: Any) -> dict[str, float]:
 
 def _read(options: argparse.Namespace, context: Context, plan: WhyPlan, bounds: Plan) -> Rows:
     table = read_data(options, context, bounds)
-    return Rows.of(StudyData.read(table, bounds, options.target, plan.learner.task))
+    rows = Rows.of(StudyData.read(table, bounds, options.target, plan.learner.task))
+    note_study(options, context, table, "why")
+    return rows
 
 
 def _generated(options: argparse.Namespace, plan: WhyPlan, bounds: Plan) -> Rows:

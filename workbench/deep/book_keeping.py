@@ -152,7 +152,7 @@ class BookKeepingClippedSum:
                 squares.append(torch.cat([square for square, _ in parts]) if len(parts) > 1 else parts[0][0])
                 kept.append(parts[0][1] if len(parts) == 1 else None)
         factors = self.clipping.of(len(present)).factors(torch.stack(squares, 1))
-        factors = torch.nan_to_num_(factors, nan=0.0).mul_(present.unsqueeze(1))
+        factors.mul_(present.unsqueeze(1))
         total = torch.empty(self._size, device=present.device)
         for clean in (False, True):
             for i, (layer, gradients) in enumerate(zip(self._layers, kept, strict=True)):

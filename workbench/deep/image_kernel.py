@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.deep.clipping import StepSums, nothing
-from workbench.deep.factors import SinglePrecision
+from workbench.deep.factors import SinglePrecision, lost_squares
 from workbench.deep.flat_parameters import Places
 from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, activation_backward
 from workbench.deep.row_chunks import IMAGE_ROWS, chunks
@@ -114,17 +114,17 @@ class ImageClippedSum:
         squares = [one.squares() for one in passes]
         for entering, leaving in zip(h, slopes[1:], strict=False):
             square = torch.linalg.vector_norm(entering, dim=1).square_().add_(1)
-            squares.append(square.mul_(torch.linalg.vector_norm(leaving, dim=1).square_()))
-        norms = torch.stack(squares, 1)
-        factors = self.clipping.of(len(y)).factors(norms).mul_(present.unsqueeze(1))
+            slope = torch.linalg.vector_norm(leaving, dim=1).square_().add_(lost_squares(leaving.shape[1] + 1))
+            squares.append(square.mul_(slope))
+        factors = self.clipping.of(len(y)).factors(torch.stack(squares, 1)).mul_(present.unsqueeze(1))
         each = factors.expand(-1, len(squares)).unbind(1)
         for slope, factor in zip(slopes[1:], each[len(passes) :], strict=True):
             slope.mul_(factor.unsqueeze(1))
         self._sum(room, each)
         if not math.isfinite(float(self._places.total.sum())):
-            # 0·∞ is not a number: rows without a finite gradient are set to zero where there is one.
-            left = ~norms.isfinite().all(1)
-            for tensor in [*h, *slopes, *(t for one in passes for t in (one.of_weight, one.of_bias)), factors]:
+            # 0·∞ is not a number: rows with the factor 0, which they have in every layer, are set to zero.
+            left = factors[:, 0] == 0
+            for tensor in [*h, *slopes, *(t for one in passes for t in (one.of_weight, one.of_bias))]:
                 tensor[left] = 0
             self._sum(room, each)
         return told

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from workbench.deep.factors import lost_squares
+
 RowGradients = dict[str, Tensor]
 """The gradients of single rows (b, …) by the name of the parameter inside its layer; dense, in any order of memory."""
 
@@ -141,9 +143,9 @@ def single_position(layer: nn.Module, inputs: Tensor) -> bool:
 
 
 def outer_squares(layer: nn.Module, inputs: Tensor, gradient: Tensor) -> Tensor:
-    """Return the squared norms (b,) of g·xᵀ and g, of a linear layer at one position."""
+    """Return the squared norms (b,) of g·xᵀ and g, of a linear layer at one position; nothing is lost to underflow."""
     x = torch.linalg.vector_norm(inputs, dim=1).square_()
-    if layer.bias is not None:
-        x = x.add_(1)
-    squares: Tensor = x.mul_(torch.linalg.vector_norm(gradient, dim=1).square_())
+    x = x.add_(lost_squares(inputs.shape[1]) if layer.bias is None else 1)
+    g = torch.linalg.vector_norm(gradient, dim=1).square_()
+    squares: Tensor = x.mul_(g.add_(lost_squares(gradient.shape[1] + 1)))
     return squares

@@ -22,6 +22,16 @@ GAUSSIAN_SENTENCE = (
     "is that of the real-valued Gaussian and does not cover the lowest bits of floating-point arithmetic."
 )
 
+ADDED_ON_GPU = (
+    "The gradients were computed, clipped and summed on a GPU, where the noise was added: this program was tested on "
+    "processors only, and never on a GPU."
+)
+MADE_ON_GPU = (
+    "Gradients, sums and noise were computed on a GPU, the noise by the Box–Muller transform. Before the first step "
+    "the noise of whole trial steps was compared with the processor's, and during the run some numbers of every piece "
+    "of it; but this program was tested on processors only, and never on a GPU."
+)
+
 _BLOCK = 8 * PART
 """Numbers that are made ahead: what is rare in making them is done once for all."""
 
@@ -87,6 +97,10 @@ class GaussianNoise:
         self._used = _BLOCK
         """Numbers of the block that were returned; as many as it has before the first one is made."""
         self._process = os.getpid()
+
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy has the numbers that were made ahead, too, and would return them again."""
+        raise TypeError("a source of noise cannot be copied; make another one")
 
     @property
     def releasable(self) -> bool:

@@ -25,6 +25,7 @@ from workbench.privacy.accounting.event import Cost, PoissonGaussian, exact
 PRECISIONS = ("float32", "tf32", "bf16")
 OPTIMIZERS = ("sgd", "adam", "adamw")
 CLIPPINGS = ("flat", "per-layer", "automatic")
+PLAIN_STEPS, REPLAYED_STEPS = GPU_STEPS = ("plain", "replayed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +120,19 @@ class DpSgdPlan(Parameters):
         DeviceField(help="where to compute: auto uses a GPU if there is one, cuda:1 the second one", seldom=True),
         default="auto",
     )
+    gpu_steps: str = choice(
+        choices=GPU_STEPS,
+        default=PLAIN_STEPS,
+        title="steps on a GPU",
+        help="plain adds noise that the processor made; replayed makes it on the GPU and replays recorded steps, which "
+        "should be faster but was never tested on a GPU",
+        seldom=True,
+    )
     precision: str = choice(
         choices=PRECISIONS,
         default="float32",
-        help="of the passes on a GPU: float32, or tf32 or bf16, which are faster and change neither clipping nor cost",
+        help="of the passes of replayed steps on a GPU: float32, or tf32 or bf16, which should be faster and change "
+        "neither clipping nor cost",
         seldom=True,
     )
     weights: str | None = text(
@@ -160,6 +170,12 @@ class DpSgdPlan(Parameters):
         if self.noise is None and self.epsilon is None:
             raise ParameterError(
                 "neither noise nor epsilon is given", mend="give --noise S or --epsilon E", field="epsilon"
+            )
+        if self.precision != "float32" and self.gpu_steps != REPLAYED_STEPS:
+            raise ParameterError(
+                f"only replayed steps compute in {self.precision}",
+                mend="add --gpu-steps replayed, which was never tested on a GPU, or leave the precision out",
+                field="precision",
             )
         if self.momentum and self.optimizer != "sgd":
             raise ParameterError(

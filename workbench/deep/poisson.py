@@ -14,12 +14,13 @@ x = ln U / ln(1 − q): computed for a U on the other side of Sg, x is on the ot
 which it misses g at Sg itself. That is measured at every Sg when the table is made.
 
 Many steps are drawn at once, and dealt out one at a time. What was dealt is never dealt again, and what was not dealt
-when a run is paused is thrown away with the sampler.
+when a run is paused is thrown away with the sampler. Neither a copy nor a forked process deals it out a second time.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -72,6 +73,11 @@ class PoissonSampler:
         self.margin = float(np.abs(self._estimate(self.survival) - counts).max()) + _ROUNDING * (1 - self._inverse)
         self._gaps = min(max(int(_STEPS_AHEAD * rate * rows), _LEAST_GAPS), _MOST_GAPS)
         self._entropy = entropy
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with a coin that was not thrown; what was prepared is thrown away."""
+        self._process = os.getpid()
         self._waiting = np.empty(0, dtype=np.int64)
         """Places of successes, counted from the first coin of the first step that was not prepared."""
         self._reached = 0
@@ -80,6 +86,10 @@ class PoissonSampler:
         """The rows of all steps that were prepared, one step after the other."""
         self._edges = [0]
         """Where the next steps begin in ``_ready``, last first, and before that where the last one ends."""
+
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy would deal out the steps that are prepared a second time."""
+        raise TypeError("a sampler cannot be copied; make another one")
 
     @property
     def releasable(self) -> bool:
@@ -90,6 +100,8 @@ class PoissonSampler:
         """Return the rows of one batch, ascending; often fewer or more than the expected number, sometimes none."""
         if self.threshold == 2**_BITS:
             return np.arange(self.rows)
+        if os.getpid() != self._process:
+            self._begin()  # a forked process must not deal out the steps that its parent has prepared
         if len(self._edges) < 2:
             self._prepare()
         start = self._edges.pop()

@@ -28,7 +28,7 @@ FEW_PRODUCTS, NARROW = 2**18, 32
 """The same of two matrices: their products, and columns of the second, of which PyTorch needs many to be fast."""
 
 SIGNS = np.array([-1, 1, 0], dtype=np.float32)
-"""m of two classes by the class: the last one is also that of −1, an empty row."""
+"""m of two classes by the class, which is one of −1 … 1: the last one is also that of −1, an empty row."""
 
 
 class TableEngine(ABC):
@@ -66,6 +66,9 @@ class TableEngine(ABC):
         if self._given is None or self._given[0] is not inputs or self._given[1] is not targets:
             if inputs.ndim != 2 or inputs.shape[1] != self._widths[0]:
                 raise RuntimeError(f"rows of {self._widths[0]} numbers are wanted, not of shape {inputs.shape[1:]}")
+            least, most = (targets.min(), targets.max()) if len(targets) else (-1, -1)
+            if least < -1 or most >= self._widths[-1]:
+                raise RuntimeError(f"classes 0 to {self._widths[-1] - 1} are wanted, and −1 for an empty row")
             self._given = (inputs, targets)
             self._x, self._y = inputs.detach().float().numpy(), targets.numpy()
         at = [weight.data_ptr() for weight in self._weights]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from workbench.deep.clipping import nothing
+from workbench.deep.factors import lost_squares
 from workbench.deep.flat_parameters import Places
 from workbench.deep.table_engine import SIGNS, Block, Difference, Floats, TableEngine, measured, measured_of_two
 
@@ -110,6 +111,7 @@ class TableClippedSum(TableEngine):
         ]
         self._two = Difference(self._linear[-1], self._places) if self._widths[-1] == 2 else None
         self._minus = torch.full((self._rows, 1), -1.0)
+        self._lost = np.array([[lost_squares(width + 1)] for width in self._widths[1:]], dtype=np.float32)
         self._held: tuple[list[Floats], list[Floats], Floats, Floats] | None = None
         self._rooms: dict[int, Room] = {}
 
@@ -147,13 +149,10 @@ class TableClippedSum(TableEngine):
         self._scale(room, factors)
         self._products(room, factors)
         if not self._finite():
-            # 0·∞ is not a number: rows without a finite gradient are set to zero where there is one.
-            parts = [*room.entering[:-1], *room.leaving[: -1 if self._two else None]]
-            left = ~(np.isfinite(room.squares).all(0) & np.isfinite(room.slope))
-            left |= ~np.all([np.isfinite(part.array).all(1) for part in parts], 0)
-            for part in parts:
+            # 0·∞ is not a number: rows with the factor 0, which they have in every layer, are set to zero.
+            left = factors[0] == 0
+            for part in [*room.entering[:-1], *room.leaving[: -1 if self._two else None]]:
                 part.array[left] = 0
-            factors[:, left] = 0
             room.slope[left] = 0
             self._products(room, factors)
         return told
@@ -233,6 +232,7 @@ class TableClippedSum(TableEngine):
                 np.multiply(room.slope, room.slope, out=slopes[i])
                 slopes[i] *= 2
         squares += 1  # for the bias, whose gradient is the slope itself
+        slopes += self._lost
         squares *= slopes
 
     def _scale(self, room: Room, factors: Floats) -> None:

@@ -19,14 +19,15 @@ from workbench.deep.device.device_forecast import device_forecast
 from workbench.deep.device.device_step import DevicePrivateStep, Way, serves
 from workbench.deep.device.placing import computing_on, device_of, finish_on, placed
 from workbench.deep.device.precision import full_precision
+from workbench.deep.device_names import CPU
 from workbench.deep.engines import engine_for
 from workbench.deep.factors import NORMS
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.memory import MemoryWatch, out_of_memory, predict
 from workbench.deep.networks import Network
-from workbench.deep.noise import ChaCha20Entropy, GaussianNoise
-from workbench.deep.plan import JUDGED, DpSgdPlan, Schedule
+from workbench.deep.noise import ADDED_ON_GPU, GAUSSIAN_SENTENCE, MADE_ON_GPU, ChaCha20Entropy, GaussianNoise
+from workbench.deep.plan import JUDGED, REPLAYED_STEPS, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
@@ -38,7 +39,7 @@ from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy
 from workbench.signals.cancel import CancelToken
-from workbench.signals.events import Emit, ignore
+from workbench.signals.events import Emit, Notice, ignore
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,6 +62,7 @@ class Training:
         seconds: of the steps, without reading and accounting.
         device: where it ran.
         releasable: whether all its randomness was cryptographic.
+        randomness: where the noise came from, and what of it is not known to be tested, for the card.
     """
 
     network: Network
@@ -78,6 +80,7 @@ class Training:
     seconds: float
     device: str
     releasable: bool
+    randomness: str = GAUSSIAN_SENTENCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +206,17 @@ def train(
         former = None if keep is None else keep.state
         at_once = plan.physical_batch if former is None else former.physical_batch
         example = _example(architecture, features, device)
-        on_device = serves(device, engine)
+        on_device = serves(plan, device, engine)
+        randomness = _randomness(device, on_device=on_device, asked=plan.gpu_steps, emit=emit)
         mechanism: PrivateStep | DevicePrivateStep
         chunked: HalvingClippedSum | DevicePrivateStep
+        confirm: Callable[[], None] = _nothing_to_confirm  # before anything that noise went into is kept or shown
         if on_device:
             forecast = corrected = device_forecast(plan, features, data.rows)
             report = RunReport(schedule, whole, emit, watch, forecast, corrected)
             way = Way(at_once, plan.clipping, plan.precision, measure=not quiet)
             mechanism = chunked = DevicePrivateStep(module, schedule, way, coins, noise, emit, report.enter)
+            confirm = mechanism.noise.require_made
         else:
             halving = HalvingClippedSum(
                 lambda rows: engine_for(module, schedule.clip, rows, watch.glance, plan.clipping, example),
@@ -248,6 +254,7 @@ def train(
                 report.go_on(former.records)
 
             def state(step: int) -> RunState:
+                confirm()
                 return RunState(
                     step=step,
                     parameters=parameters,
@@ -279,8 +286,10 @@ def train(
                     update(parameters, gradient)
                     report.after(step, sums, curve.at(step))
                     if judge is not None and step * JUDGED // schedule.steps > (step - 1) * JUDGED // schedule.steps:
+                        confirm()
                         judge(step, _weights(module))
                 finish_on(device)
+                confirm()
                 seconds = clock() - started
                 records = report.finish(begun, curve.wait().at)
                 watch.look_back()
@@ -317,7 +326,23 @@ def train(
         seconds=seconds,
         device=device,
         releasable=mechanism.sampler.releasable and mechanism.noise.releasable,
+        randomness=randomness,
     )
+
+
+def _nothing_to_confirm() -> None:
+    """Noise of the processor is made by operations that the tests have seen."""
+
+
+def _randomness(device: str, *, on_device: bool, asked: str, emit: Emit) -> str:
+    """Return where the noise comes from, for the card; say beforehand what was never tested."""
+    if device == CPU and not on_device:
+        return GAUSSIAN_SENTENCE
+    if asked == REPLAYED_STEPS and not on_device:
+        emit(Notice("warning", "the layers of this network cannot be replayed: its steps are plain, in float32"))
+    untested = MADE_ON_GPU if on_device else ADDED_ON_GPU
+    emit(Notice("info", untested))
+    return f"{GAUSSIAN_SENTENCE} {untested}"
 
 
 def _weights(module: torch.nn.Module) -> dict[str, NDArray[np.float32]]:

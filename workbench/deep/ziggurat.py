@@ -104,6 +104,6 @@ class Ziggurat:
 
 
 def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return uniform numbers between 0 and 1, neither of which is among them."""
+    """Return uniform numbers above 0, of which a logarithm is wanted, and at most 1: the last one is rounded to it."""
     uniform: NDArray[np.float64] = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     return uniform

@@ -58,6 +58,7 @@ class ExpectationTask:
         rows: the public number of rows.
         rows_per_person: maximum rows per person.
         public: public rows to train on; ``None`` for rows that are made up from ``features``.
+        from_rows: whether public facts in ``features`` were taken from the private rows and not declared.
     """
 
     plan: DpSgdPlan
@@ -65,6 +66,7 @@ class ExpectationTask:
     rows: int
     rows_per_person: int = 1
     public: Table | None = None
+    from_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def expect_here(task: ExpectationTask, emit: Emit, cancel: CancelToken) -> tuple
     found = expected_accuracy(
         task.plan, task.features, public, task.rows, rows_per_person=task.rows_per_person, emit=emit, cancel=cancel
     )
-    return in_brief(found), *in_sentences(found)
+    return in_brief(found, from_rows=task.from_rows), *in_sentences(found, from_rows=task.from_rows)
 
 
 def release_here(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:

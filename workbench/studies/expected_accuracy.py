@@ -20,6 +20,14 @@ PLENTY = 1 << 40
 APART = 2.5
 """How far two made-up classes lie apart, in deviations: whoever knows how they were made tells nine rows of ten."""
 
+NOT_READ = "No private row was read and nothing is charged: settings may be chosen by this."
+FROM_ROWS = (
+    "Nothing is charged, but facts that this rests on were taken from the private rows and not declared: settings that "
+    "are chosen by this tell of the rows beyond epsilon."
+)
+BRIEF_NOT_READ = "No private row was read."
+BRIEF_FROM_ROWS = "It rests on facts that were taken from the private rows."
+
 
 def made_up_rows(features: Features, seed: int = 0) -> PublicRows:
     """Return rows that follow from ``features``, the public declarations, alone: nobody's data are in them.
@@ -51,17 +59,23 @@ def public_rows(features: Features, table: Table, seed: int = 0) -> PublicRows:
     return PublicRows(lambda count: (features.encode(X[here[:count]]), y[here[:count]]), len(here), made_up=False)
 
 
-def in_brief(found: ExpectedAccuracy) -> str:
-    """Return what was found in a few words."""
+def in_brief(found: ExpectedAccuracy, *, from_rows: bool = False) -> str:
+    """Return what was found in a few words; ``from_rows`` as for :func:`in_sentences`."""
+    read = BRIEF_FROM_ROWS if from_rows else BRIEF_NOT_READ
     rows = "made-up rows of this shape" if found.made_up else "public rows"
     return (
         f"About {_percent(found.accuracy)} on {rows}: {_percent(found.without_privacy)} without privacy, "
-        f"{_percent(found.chance)} by chance. No private row was read."
+        f"{_percent(found.chance)} by chance. {read}"
     )
 
 
-def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
-    """Return what was found, what it does not tell, and how it was scaled down, if it was."""
+def in_sentences(found: ExpectedAccuracy, *, from_rows: bool = False) -> tuple[str, ...]:
+    """Return what was found, what it does not tell, and how it was scaled down, if it was.
+
+    Args:
+        found: the result.
+        from_rows: whether facts that it rests on (bounds, values, classes, sizes) were taken from the private rows.
+    """
     rows = "made-up rows of this shape" if found.made_up else "the public rows"
     spread = ""
     if round(100 * found.lowest) != round(100 * found.highest):
@@ -82,7 +96,7 @@ def in_sentences(found: ExpectedAccuracy) -> tuple[str, ...]:
             f"Trained on {found.simulated_rows:,} rows, not {found.rows:,}, and {found.simulated_batch:,.0f} or so in "
             f"a step, not {found.batch:,}, with the same noise in the mean of a step; all rows reach rather more."
         )
-    sentences.append("No private row was read and nothing is charged: settings may be chosen by this.")
+    sentences.append(FROM_ROWS if from_rows else NOT_READ)
     return tuple(sentences)
 
 

@@ -6,7 +6,9 @@ import io
 import math
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +16,18 @@ from numpy.typing import NDArray
 from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import ImageSet
 from workbench.data.images.pixels import MOST_BYTES, MOST_SIDE
+from workbench.data.images.room import BYTES_PER_IMAGE, open_archive, require_room
 from workbench.params import InputError
 
 ENDINGS = (".npz",)
 TRAIN, TEST = "train", "test"
 PAIRS = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "labels"))
 _HEADER = 10_000
+_LONGEST_HEADER = 1 << 17
+"""Bytes in which the header of an array lies: it is read with no more of the array than that."""
+_AT_ONCE = 1 << 20
+_COPIES, _OF_LABELS = 2, 6
+"""What reading takes of the pixels, which other orders of the axes copy; and of labels, whose codes are larger."""
 
 
 def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = TRAIN) -> ImageSet:
@@ -34,7 +42,7 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
     """
     source = str(file)
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_archive(file, source) as archive:
             there = {name.removesuffix(".npy") for name in archive.namelist()}
             wanted = [(f"{x}_{part}", f"{y}_{part}") for x, y in PAIRS] + [
                 (f"{part}_{x}", f"{part}_{y}") for x, y in PAIRS
@@ -42,39 +50,94 @@ def read_arrays(file: Path, classes: tuple[str, ...] | None = None, part: str = 
             pair = next((p for p in (*wanted, *PAIRS) if there.issuperset(p)), None)
             if pair is None:
                 raise InputError("the archive has no arrays x and y", source, "name them x and y, or images and labels")
-            images, labels = (_array(archive, f"{name}.npy", source) for name in pair)
+            of_images, of_labels = (_header(archive, f"{name}.npy", source) for name in pair)
+            _require_fit(of_images, of_labels, source)
+            images, labels = _array(archive, of_images, source), _array(archive, of_labels, source)
     except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
         raise InputError(
             "the archive is damaged or cannot be read", source, "write it again with numpy.savez"
         ) from None
     planes = _planes(images, source)
-    if labels.shape not in ((len(planes),), (len(planes), 1)):
-        raise InputError(
-            f"there are {len(planes)} images and labels of the shape {labels.shape}", source, "give one label an image"
-        )
     names = classes or DIGITS
     return ImageSet.of(planes, _codes(labels.reshape(-1), names, source), names, source)
 
 
-def _array(archive: zipfile.ZipFile, name: str, source: str) -> NDArray[np.generic]:
-    """Return one array; its header is checked against its length before room is made for it."""
+@dataclass(frozen=True)
+class _Header:
+    """What an array in the archive says of itself: its name, shape, type, order of the axes, and where it begins."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: np.dtype[np.generic]
+    columns_first: bool
+    begin: int
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes its numbers take."""
+        return math.prod(self.shape) * self.kind.itemsize
+
+
+def _header(archive: zipfile.ZipFile, name: str, source: str) -> _Header:
+    """Return what one array says of itself, checked against its length; none of its numbers are read."""
     info = archive.getinfo(name)
     if info.file_size > MOST_BYTES:
         raise InputError(f"the array {name} is larger than {MOST_BYTES / 2**30:.3g} GiB", source, "give it in parts")
-    stream = io.BytesIO(archive.read(info))
+    with archive.open(info) as packed:
+        stream = io.BytesIO(packed.read(_LONGEST_HEADER))
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, kind = read(stream, max_header_size=_HEADER)
+        shape, columns_first, kind = read(stream, max_header_size=_HEADER)
+        found = _Header(name, shape, kind, columns_first, stream.tell())
         if kind.hasobject:
             raise InputError(f"the array {name} holds Python objects", source, "save numbers or text")
-        if math.prod(shape) * kind.itemsize != info.file_size - stream.tell():
+        if not kind.itemsize or min(shape, default=0) < 0 or found.bytes != info.file_size - found.begin:
             raise ValueError
-        stream.seek(0)
-        found: NDArray[np.generic] = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_HEADER)
     except (ValueError, SyntaxError, TypeError):
-        raise InputError(f"the array {name} is damaged", source, "write it again with numpy.savez") from None
+        raise _damaged(name, source) from None
     return found
+
+
+def _require_fit(images: _Header, labels: _Header, source: str) -> None:
+    """Refuse arrays that do not belong together or for which there is no room, before room is made for them."""
+    count = images.shape[0] if images.shape else 0
+    if labels.shape not in ((count,), (count, 1)):
+        raise InputError(
+            f"there are {count} images and labels of the shape {labels.shape}", source, "give one label an image"
+        )
+    needed = _COPIES * images.bytes + _OF_LABELS * labels.bytes + BYTES_PER_IMAGE * count
+    require_room(needed, f"the {count:,} images of the archive", source)
+
+
+def _array(archive: zipfile.ZipFile, told: _Header, source: str) -> NDArray[np.generic]:
+    """Return one array, its bytes unpacked to where they stay."""
+    found = np.empty(told.bytes, np.uint8)
+    with archive.open(told.name) as stream:
+        stream.read(told.begin)
+        if not _filled(stream, found.data) or stream.read(1):
+            raise _damaged(told.name, source)
+    order = told.shape[::-1] if told.columns_first else told.shape
+    try:
+        values: NDArray[np.generic] = found.view(told.kind).reshape(order)
+    except (ValueError, TypeError):  # a type of several numbers
+        raise _damaged(told.name, source) from None
+    return values.T if told.columns_first else values
+
+
+def _filled(stream: IO[bytes], room: memoryview) -> bool:
+    """Read until ``room`` is full; return whether there was as much."""
+    while room:
+        part = stream.read(min(len(room), _AT_ONCE))
+        if not part:
+            return False
+        room[: len(part)] = part
+        room = room[len(part) :]
+    return True
+
+
+def _damaged(name: str, source: str) -> InputError:
+    return InputError(f"the array {name} is damaged", source, "write it again with numpy.savez")
 
 
 def _planes(images: NDArray[np.generic], source: str) -> NDArray[np.uint8]:

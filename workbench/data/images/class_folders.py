@@ -13,6 +13,7 @@ import numpy as np
 from workbench.data.images.arrays import TEST, TRAIN
 from workbench.data.images.decoding import Decoded, Request, decode
 from workbench.data.images.image_set import ImageSet
+from workbench.data.images.room import open_archive
 from workbench.params import InputError
 from workbench.processes.isolated_process import apart
 from workbench.signals.cancel import CancelToken
@@ -151,7 +152,7 @@ def _raise(error: OSError) -> None:
 
 def _of_archive(root: Path) -> list[_Place]:
     try:
-        with zipfile.ZipFile(root) as archive:
+        with open_archive(root, str(root)) as archive:
             entries = archive.infolist()
     except (OSError, zipfile.BadZipFile, NotImplementedError):
         raise InputError("this is no zip archive, or it is damaged", str(root), "pack it again") from None

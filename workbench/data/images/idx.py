@@ -49,7 +49,7 @@ def _labels_beside(file: Path) -> Path:
     raise InputError("the name does not tell where the labels are", str(file), "name it …images-idx3-ubyte")
 
 
-def _array(data: bytes, magic: int, dimensions: int, source: str, what: str) -> NDArray[np.uint8]:
+def _array(data: bytearray, magic: int, dimensions: int, source: str, what: str) -> NDArray[np.uint8]:
     start = 4 + 4 * dimensions
     if len(data) < start or int.from_bytes(data[:4], "big") != magic:
         raise InputError(f"this is no IDX file of {what}", source, "give MNIST's files, or another format")

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from workbench.data.images.pixels import MOST_SIDE, Images, Mark, mark
+from workbench.data.images.room import BYTES_PER_IMAGE, require_room
 from workbench.data.schema import Attribute
 from workbench.data.table import Table
 from workbench.params import InputError, ParameterError
@@ -18,6 +19,7 @@ from workbench.params import InputError, ParameterError
 IMAGE, CLASS = "image", "class"
 _REST = "image, second half"
 DARKEST, BRIGHTEST = 0, 255
+_MANY = 200_000
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,10 @@ class ImageSet(Table):
             taken: as the attribute.
 
         Raises:
-            InputError: a label has no class; its row is named.
+            InputError: a label has no class; its row is named. Or there is no room for so many images.
         """
+        if len(images) > _MANY:
+            require_room(BYTES_PER_IMAGE * len(images), f"the table of {len(images):,} images", source)
         beyond = np.flatnonzero((labels < 0) | (labels >= len(classes)))
         if len(beyond):
             raise InputError(

@@ -20,8 +20,9 @@ from workbench.deep.device.static_sum import StaticClippedSum, in_single_precisi
 from workbench.deep.device_names import CPU
 from workbench.deep.factors import FLAT, NORMS
 from workbench.deep.memory import out_of_memory
-from workbench.deep.plan import Schedule
+from workbench.deep.plan import REPLAYED_STEPS, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
+from workbench.params import WorkbenchError
 from workbench.privacy.entropy import Entropy, OsEntropy
 from workbench.signals.events import Emit, Notice, ignore
 
@@ -37,12 +38,13 @@ Load = Callable[[Tensor, Tensor], None]
 """Fills a chunk with the rows at places, given on the device and in the memory of the host."""
 
 
-def serves(device: str, engine: ClippedSum) -> bool:
-    """Return whether a run on ``device``, whose network would be served by ``engine`` there, takes this step.
+def serves(plan: DpSgdPlan, device: str, engine: ClippedSum) -> bool:
+    """Return whether a run of ``plan`` on ``device``, whose network ``engine`` would serve there, takes this step.
 
-    The processor has faster engines of its own; a network whose rows are differentiated one by one cannot be static.
+    Only where the plan asks for it: nobody has yet run it on a GPU, and a guarantee is not to rest on that. The
+    processor has faster engines of its own; a network whose rows are differentiated one by one cannot be static.
     """
-    return device != CPU and isinstance(engine, BookKeepingClippedSum)
+    return plan.gpu_steps == REPLAYED_STEPS and device != CPU and isinstance(engine, BookKeepingClippedSum)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class DevicePrivateStep:
 
         Raises:
             ParameterError: the physical batch or the scale of the noise is not possible.
-            WorkbenchError: the device does not compute ChaCha20.
+            WorkbenchError: the device does not make the noise that it should.
         """
         self._network, self._clip, self._way, self._emit = network, schedule.clip, way, emit
         self._enter = enter
@@ -118,6 +120,8 @@ class DevicePrivateStep:
         self.noise = DeviceNoise(
             schedule.noise_scale, self._device, keys, at_once=way.numbers_at_once, repeat=self._repeated
         )
+        if self.noise.replay_differs:
+            self._why = "a replay did not make the same noise"
         self._chunk = chunk_size(schedule.batch, way.physical_batch, schedule.rows)
         self._ahead = DrawnAhead(self.sampler, schedule.batch, self._chunk, self._device)
         self._rows: ChunkRows | None = None
@@ -154,11 +158,14 @@ class DevicePrivateStep:
                 traceback.clear_frames(error.__traceback__)  # they hold the batch; what follows needs the room
             batch = self._halve(batch)
         self._enter("step")
-        self.noise.add_to(made.total)
-        # The sum is used once, so it may be changed in place.
+        gradient = self._finished(made)
         rows, loss, correct = made.told.clone().unbind() if measure else (0, 0.0, 0)
-        gradient = in_single_precision(made.total.div_(self.batch))
         return gradient, StepSums(gradient, rows, loss, correct, measured=measure)
+
+    def _finished(self, made: StaticClippedSum) -> Tensor:
+        """Return the noisy gradient of a finished sum; the sum is used once, so it may be changed in place."""
+        self.noise.add_to(made.total)
+        return in_single_precision(made.total.div_(self.batch))
 
     def _summed(self, made: StaticClippedSum, batch: Batch, *, measure: bool) -> None:
         """Sum the chunks of a batch; nothing waits for the device."""
@@ -184,9 +191,12 @@ class DevicePrivateStep:
         return self._ahead.cut(batch, self._chunk)
 
     def _made(self, row: tuple[int, ...]) -> StaticClippedSum:
-        """Return the sum for chunks of the present size, recorded where that can be done."""
+        """Return the sum for chunks of the present size, recorded where that can be done.
+
+        Raises:
+            WorkbenchError: a step of generated rows does not give what it should, in order neither.
+        """
         if self._sum is None:
-            self._why = ""
             made = StaticClippedSum(
                 self._network,
                 self._clip,
@@ -197,13 +207,77 @@ class DevicePrivateStep:
                 measure=self._way.measure,
             )
             self._fill_with_generated_rows(made)
-            self._add = self._checked(made, self._repeated(made.add))
-            self._load = self._loading(made)
+            self._add, self._load = self._repeated(made.add), self._loading(made)
+            if not self._why:
+                self._why = self._fault(made)
+            if self._why:  # one fault, and nothing is replayed any more: a step is computed in one way
+                self._add, self._load = made.add, self._loading(made)
+                self.noise.in_order()
+                if self._fault(made):
+                    raise WorkbenchError(
+                        "the device does not compute a step as it should",
+                        str(self._device),
+                        "train with --device cpu, or update PyTorch",
+                    )
             self._sum = made
             if self._record is not in_order:
                 self.how = IN_ORDER.format(self._why) if self._why else REPLAYED
                 self._emit(Notice("info", self.how))
         return self._sum
+
+    def _fault(self, made: StaticClippedSum) -> str:
+        """Compare the parts of a step, and whole steps of nobody's rows, with the operations in order and the library.
+
+        Returns:
+            What is wrong; empty if nothing is.
+        """
+        load, add = self._load, self._add
+        assert load is not None
+        assert add is not None
+        if not self._reads_the_rows(made, load):
+            return "a replay did not read the same rows"
+        self._fill_with_generated_rows(made)
+        sums = []
+        for function in (made.add, add):
+            made.begin()
+            function()
+            sums.append(made.total.cpu().clone())  # on the processor it is the sum itself
+        expected, replayed = sums
+        tolerance = _TOLERANCE * max(float(expected.norm()), 1e-12)
+        if not float((expected - replayed).norm()) <= tolerance:
+            return "a replay did not give the same sum"
+        nowhere = torch.full((self._chunk,), -1, dtype=torch.int64)
+
+        def whole_step() -> Tensor:
+            made.begin()
+            add()
+            return self._finished(made)
+
+        nothing = torch.zeros_like(expected)
+        for base, off in ((expected, tolerance), (nothing, 0.0), (nothing, 0.0)):
+            if not self.noise.leaves_in(whole_step, base, self.batch, off):
+                return "a replayed step did not add its noise to the same sum"
+            load(nowhere.to(self._device), nowhere)
+        made.begin()
+        return ""
+
+    def _reads_the_rows(self, made: StaticClippedSum, load: Load) -> bool:
+        """Return whether ``load`` fills the chunk as the operations in order do, bit for bit."""
+        rows, generator = self._rows, torch.Generator().manual_seed(_SEED)
+        assert rows is not None
+        assert self._of is not None
+        for _ in range(2):
+            here = torch.randint(-1, len(self._of[1]), (self._chunk,), generator=generator)
+            places = here.to(self._device)
+            load(places, here)
+            inputs, targets = made.inputs.cpu(), made.targets.cpu()
+            inputs, targets = inputs.clone(), targets.clone()  # else they are the same memory on the processor
+            rows.fill(made.inputs, made.targets, places, here)
+            # As whole numbers, because a row may hold what is not a number.
+            same = torch.equal(inputs.view(torch.int32), made.inputs.cpu().view(torch.int32))
+            if not same or not torch.equal(targets, made.targets.cpu()):
+                return False
+        return True
 
     def _loading(self, made: StaticClippedSum) -> Load:
         """Return what fills the chunk; rows that are on the device are found there by a recording."""
@@ -221,7 +295,9 @@ class DevicePrivateStep:
         return load
 
     def _repeated(self, function: Callable[[], None]) -> Callable[[], None]:
-        """Return ``function`` recorded, or itself where that fails, for which the reason is kept."""
+        """Return ``function`` recorded, or itself where that fails or failed before; the reason is kept."""
+        if self._why:
+            return function
         try:
             return self._record(function)
         except RuntimeError as error:
@@ -230,22 +306,6 @@ class DevicePrivateStep:
             # The first line alone, and only its kind: what a library says may go on for pages.
             self._why = f"recording failed, {type(error).__name__}"
             return function
-
-    def _checked(self, made: StaticClippedSum, repeated: Callable[[], None]) -> Callable[[], None]:
-        """Return ``repeated`` if it gives on generated rows what the operations in order give."""
-        if repeated == made.add:
-            return repeated
-        found = []
-        for function in (made.add, repeated):
-            made.begin()
-            function()
-            found.append(made.total.clone())
-        expected, replayed = found
-        made.begin()
-        if float((expected - replayed).norm()) <= _TOLERANCE * max(float(expected.norm()), 1e-12):
-            return repeated
-        self._why = "a replay did not give the same sum"
-        return made.add
 
     def _fill_with_generated_rows(self, made: StaticClippedSum) -> None:
         """Fill the chunk with rows that are nobody's, the last of them empty."""

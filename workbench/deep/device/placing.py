@@ -13,7 +13,7 @@ from workbench.deep.device.chunk_rows import stay_on
 from workbench.deep.device.precision import FLOAT32
 from workbench.deep.device_names import AUTO, CPU, CUDA, require_device
 from workbench.deep.networks import Network
-from workbench.deep.plan import DpSgdPlan
+from workbench.deep.plan import PLAIN_STEPS, DpSgdPlan
 from workbench.deep.preparation import prepared_rows
 from workbench.params import InputError
 from workbench.signals.cancel import CancelToken
@@ -32,13 +32,17 @@ def device_of(plan: DpSgdPlan, emit: Emit) -> str:
     """Return where to compute; say so where ``auto`` finds no GPU.
 
     Raises:
-        InputError: the device is not there, or does not have the precision of the plan.
+        InputError: the device is not there, or has not the steps or the precision of the plan.
     """
     there = gpus()
     require_device(plan.device, there)
     if plan.device == AUTO and not there:
         emit(Notice("info", "no GPU was found; training runs on the processor"))
     device = (CUDA if there else CPU) if plan.device == AUTO else plan.device
+    if device == CPU and plan.gpu_steps != PLAIN_STEPS and plan.precision == FLOAT32:
+        raise InputError(
+            "the processor replays no steps", f"--gpu-steps {plan.gpu_steps}", "leave it out, or use a GPU"
+        )
     if device == CPU and plan.precision != FLOAT32:
         raise InputError(
             f"the processor computes in {FLOAT32}", f"--precision {plan.precision}", "leave it out, or use a GPU"

@@ -17,12 +17,12 @@ from workbench.render.palette import Theme
 
 WIDTH = 200
 HEIGHT = 31
-TIGHT = 25  # the height of a line in a window that has not room for all of them
+TIGHT = 22  # the height of a line in a window that has not room for all of them
 DOT = 5.0
 
 WORDS = {"empty": "nothing here yet", "needs": "needs you", "ready": "ready"}
 SHAPES = {"empty": "ring", "needs": "half", "ready": "full"}
-LEGEND = {"empty": ("empty", 2), "needs": ("needs you", 56), "ready": ("ready", 132)}
+LEGEND = {"empty": ("empty", 0), "needs": ("needs you", 52), "ready": ("ready", 125)}
 """The short word of each dot and where its dot begins, all in one line: the rail has more pages than room."""
 LEGEND_LINE = 20
 
@@ -137,7 +137,7 @@ class Legend(QWidget):
             for state, (word, left) in LEGEND.items():
                 _draw_dot(painter, QPointF(left + DOT + 1, LEGEND_LINE / 2), state, muted, theme)
                 painter.setPen(muted)
-                box = QRectF(left + 2 * DOT + 7, 0, self.width() - left, LEGEND_LINE)
+                box = QRectF(left + 2 * DOT + 5, 0, self.width() - left, LEGEND_LINE)
                 painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, word)
 
 

@@ -19,10 +19,10 @@ from typing import Any
 
 from workbench.params import CheckFailedError, InputError
 from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
-from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.counting import SUM, filter_of
-from workbench.release.ledger.custody import MERGE, MOVED, LedgerCustody
+from workbench.release.ledger.custody import MERGE, MOVED
 from workbench.release.ledger.exact import plus
+from workbench.release.ledger.figures import FIGURES, LedgerFigures
 from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.hash_chain import Entry
 from workbench.release.ledger.records import COUNTED, Release
@@ -53,7 +53,7 @@ class MergeResult:
     tables: int
 
 
-class LedgerMerge(LedgerAccounts, LedgerCustody):
+class LedgerMerge(LedgerFigures):
     """The part of the ledger that takes over the entries of another one."""
 
     def merge(self, other: LedgerMerge) -> MergeResult:
@@ -198,12 +198,19 @@ class LedgerMerge(LedgerAccounts, LedgerCustody):
         return found if pausable else set()
 
     def _take_choices(self, other: LedgerMerge, source: str, known: set[str]) -> None:
-        """Append caps and counts of accounts that are new here; a filter here gives way to a plain sum there."""
+        """Append caps and counts of accounts that are new here; a filter here gives way to a plain sum there.
+
+        Of which tables private figures were shown is appended for those that both hold as well.
+        """
         for e in other.entries("cap", "count"):
             if e.dataset not in known:
                 epsilon, delta = self._cost(e)
                 cost = (epsilon, delta if e.delta else None) if e.kind == "cap" else _ZERO
                 self._append(e.kind, "", e.dataset, cost, {**e.body, FROM: _origin(e, source)})
+        told = {e.dataset for e in self.entries(FIGURES)}
+        for e in other.entries(FIGURES):
+            if e.dataset not in told:
+                self._append(FIGURES, "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
         last = {e.dataset: e for e in other.entries("count")}
         own = {e.dataset: e for e in self.entries("count")}
         for dataset, e in last.items():

@@ -22,6 +22,7 @@ from workbench.data.images.read import ImageOptions, is_image_set, of_class_fold
 from workbench.params import InputError
 from workbench.release.atomic import PartFile, write_error
 from workbench.release.model.open_model import IMAGES_AT_ONCE, OpenModel, ReadsImages
+from workbench.release.model.predictions_file import cell_text, require_no_images
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -141,19 +142,15 @@ def write_image_predictions(found: ImagePredictions, output: Path, cancel: Cance
     """Write a line for each image as CSV, which its owner alone can read: it appears whole, or not at all.
 
     Its columns are the number of the image, its file where it has one, the class that was predicted, the confidence,
-    and the image's own class where it is known.
+    and the image's own class where it is known; names as :func:`cell_text` writes them.
 
     Raises:
         InputError: the file cannot be written, or would take the place of the images.
         CancelledError: ``cancel`` was set; then there is none.
     """
-    source = Path(found.images.source)
-    if output.exists() and any(
-        place.is_file() and output.samefile(place)
-        for place in (source, *(source / name for name in found.images.files))
-    ):
-        raise InputError("the predictions would replace the images", str(output), "name another file")
+    require_no_images(output, found.images)
     files, truth = found.images.files, found.truth
+    classes = [cell_text(name) for name in found.classes]
     header = ["row", *(["file"] if files else []), PREDICTED, CONFIDENCE, *([CLASS] if truth is not None else [])]
     with PartFile(output, private=True) as part:
         try:
@@ -163,9 +160,9 @@ def write_image_predictions(found: ImagePredictions, output: Path, cancel: Cance
             for at in range(found.rows):
                 if at % _KEPT == 0 and cancel is not None:
                     cancel.check()
-                own = [found.classes[truth[at]]] if truth is not None else []
-                name = [files[at]] if files else []
-                writer.writerow([at + 1, *name, found.classes[found.codes[at]], f"{found.chances[at]:.6g}", *own])
+                own = [classes[truth[at]]] if truth is not None else []
+                name = [cell_text(files[at])] if files else []
+                writer.writerow([at + 1, *name, classes[found.codes[at]], f"{found.chances[at]:.6g}", *own])
             stream.flush()
             stream.detach()
             part.publish()

@@ -30,6 +30,7 @@ from workbench.release.ledger.recover import (
     request_of,
 )
 from workbench.release.model.card import CARD, FORMAT, card_problems
+from workbench.release.model.choosing import CHOSEN
 from workbench.release.model.kept_run import KeptRun
 from workbench.release.model.reservation import Reservation
 from workbench.release.parts import PRIVATE, DrawFolder, require_free
@@ -163,6 +164,8 @@ def release_model(
     resumed = "" if kept is None else kept.facts.release_id
     for sentence in (*recover(ledger, resumed=resumed), *clear_leftovers(ledger, target)):
         emit(Notice("info", sentence))
+    if ledger.figures_shown(dataset, before=resumed):
+        emit(Notice("warning", f"not covered by epsilon: {CHOSEN}"))
     request = request_of(work, **asked)
     waiting = _published_earlier(ledger, target, request, dataset, emit)
     if waiting is not None:
@@ -250,6 +253,7 @@ def _card(
     release = ledger.release(release_id)
     assert release is not None
     charged = trained.settled or (cost.epsilon, cost.delta)
+    chosen = (CHOSEN,) if ledger.figures_shown(release.dataset, before=release_id) else ()
     epsilon, delta = Cost(*charged, cost.event).replace_one()
     card = {
         "format": FORMAT,
@@ -269,7 +273,7 @@ def _card(
         },
         "parameters": trained.parameters,
         "inputs": trained.inputs,
-        "outside_guarantee": list(trained.outside),
+        "outside_guarantee": list(dict.fromkeys((*trained.outside, *chosen))),
         "training": trained.training,
         "files": {name: hashlib.sha256(trained.files[name]).hexdigest() for name in sorted(trained.files)},
     }

@@ -25,6 +25,7 @@ from workbench.params import InputError
 from workbench.params.codec import read_json
 from workbench.release.atomic import PartFile, write_error
 from workbench.release.model.card import CARD, MADE_FROM, read_card, verify_model
+from workbench.release.model.predictions_file import cell_text, require_no_images
 from workbench.signals import Progress
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
@@ -219,26 +220,31 @@ def write_predictions(
     """Write the predictions for ``table`` as CSV, which its owner alone can read; return the number of rows.
 
     The rows are in the order of the table, numbered from 1; no value of the table is repeated, but images without
-    classes are named by their files. ``seen`` counts what was predicted, ``guesses`` takes it row by row.
+    classes are named by their files; names are as :func:`cell_text` writes them. ``seen`` counts what was predicted,
+    ``guesses`` takes it row by row.
 
     Raises:
-        InputError: a cell does not fit, or the file cannot be written; then there is none.
+        InputError: a cell does not fit, or the file cannot be written, or would take the place of images; then there
+            is none.
         CancelledError: ``cancel`` was set; then there is none.
     """
     written = 0
-    files = table.files if isinstance(table, ImageSet) else ()
+    files: tuple[str, ...] = ()
+    if isinstance(table, ImageSet):
+        files = table.files
+        require_no_images(output, table)
     with PartFile(output, private=True) as part:
         try:
             stream = io.TextIOWrapper(part.stream, encoding="utf-8", newline="", write_through=True)
             writer = csv.writer(stream)
-            writer.writerow(["row", *(["file"] if files else []), *opened.header])
+            writer.writerow(["row", *(["file"] if files else []), *map(cell_text, opened.header)])
             for cells in opened.predict(table, emit, cancel):
                 written += 1
                 if seen is not None:
                     seen[cells[0]] += 1
                 if guesses is not None:
                     guesses.append(cells[0])
-                writer.writerow([written, *files[written - 1 : written], *cells])
+                writer.writerow([written, *map(cell_text, (*files[written - 1 : written], *cells))])
             stream.flush()
             stream.detach()
             part.publish()

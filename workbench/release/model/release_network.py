@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from workbench.data.table import Table
 from workbench.deep.features import Features, TableData
 from workbench.deep.model import METRICS, WEIGHTS, TrainedModel, facts, metrics_bytes, weights_bytes
-from workbench.deep.noise import GAUSSIAN_SENTENCE
 from workbench.deep.plan import JUDGED, DpSgdPlan
 from workbench.learners.tasks import EMPTY, classes_of
 from workbench.params import InputError
@@ -315,7 +314,7 @@ def _trained(
         parameters=_told(training.plan),
         inputs=[a.facts().to_plain() for a in columns],
         statement=model_statement(rows_per_person, replaces_invalid=rows.replaces_invalid, delta=True),
-        randomness=GAUSSIAN_SENTENCE,
+        randomness=training.randomness,
         releasable=training.releasable,
         outside=outside,
         training=told,

@@ -118,7 +118,8 @@ class RunsFile:
         """Open the file of ``study``, new or to go on with it.
 
         Raises:
-            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed or version.
+            InputError: it cannot be written, is no CSV of a sweep, or is of another table, plan, seed, version or kind
+                of device.
         """
         self.path, self.done = path, dict[str, FinishedRun]()
         here = path.exists()
@@ -126,7 +127,9 @@ class RunsFile:
             self.done = {run.name: run for run in read_runs(path)}
             if any(not name.startswith(f"{study}-") for name in self.done):
                 raise InputError(
-                    "the file holds a sweep of another table, plan, seed or version", str(path), "name another file"
+                    "the file holds a sweep of another table, plan, seed, version or kind of device",
+                    str(path),
+                    "name another file",
                 )
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import workbench
-from workbench.deep.device_names import AUTO
+from workbench.deep.device_names import AUTO, CPU, CUDA
 from workbench.deep.features import Features, TrainingData
 from workbench.deep.plan import DpSgdPlan, Schedule
 from workbench.learners.tasks import EMPTY
@@ -98,14 +98,37 @@ class _Shared:
     device: str = ""
 
 
-def study_name(spec: GridSpec, data: LoadedRows) -> str:
-    """Return eight digits that tell this study from one of other rows, declarations, seed or version."""
+def kind_of_devices(spec: GridSpec, devices: Sequence[str] = ()) -> str:
+    """Return what the settings of ``spec`` that name no device are trained on: ``cpu`` or ``cuda``.
+
+    Raises:
+        ParameterError: ``devices`` are of both kinds: a figure would depend on which of them was free.
+    """
+    kinds = {CPU if name == CPU else CUDA for name in devices}
+    if len(kinds) > 1:
+        raise ParameterError(
+            "a processor and a GPU do not give the same figures", "--devices", "name devices of one kind"
+        )
+    if kinds:
+        return kinds.pop()
+    from workbench.deep.device.placing import gpus
+
+    return CUDA if any(setting.device == AUTO for setting in spec.settings) and gpus() else CPU
+
+
+def study_name(spec: GridSpec, data: LoadedRows, kind: str = CPU) -> str:
+    """Return eight digits that tell this study from one of other rows, declarations, seed, version or kind of device.
+
+    A GPU rounds differently, and may make noise of its own from the same seed.
+    """
     digest = hashlib.sha256()
     for array in (data.inputs, data.targets):
         digest.update(repr((array.shape, str(array.dtype))).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     declared = [repr(a) for a in (*data.features.attributes, data.features.target)]
     digest.update(repr((workbench.__version__, spec.file.seed, declared, data.rows_per_person)).encode())
+    if kind != CPU:
+        digest.update(kind.encode())
     return digest.hexdigest()[:8]
 
 
@@ -128,9 +151,11 @@ def run_grid(
         data: the rows; every network sees four fifths of them.
         output: the CSV. Where it holds runs of the same study they are kept, and not done again.
         schedules: the values of :func:`schedules_of`, if the caller has them.
-        jobs: worker processes; the figures do not depend on it.
-        scheduler: address of a Dask scheduler whose workers train instead; they receive the rows.
+        jobs: worker processes; the figures do not depend on how many.
+        scheduler: address of a Dask scheduler whose workers train instead; they receive the rows. They are taken to
+            have the same kind of device as this computer.
         devices: where to train, in place of ``jobs``: one process for each name, which trains on that device alone.
+            Figures of a GPU are not those of the processor, so neither goes on with a file of the other.
         emit: receives progress, and a warning before rows leave this computer unencrypted.
         cancel: stops at once; finished runs stay in the file.
 
@@ -141,12 +166,12 @@ def run_grid(
         CancelledError: a stop was requested.
         InputError: the table is too small to be split, or ``output`` is not the CSV of this study.
         BudgetRefusedError: a setting has a cap below one step's cost.
-        ParameterError: the sweep names devices of its own.
+        ParameterError: the sweep names devices of its own, or ``devices`` are processor and GPU.
     """
     cancel = cancel or CancelToken()
     if devices and any(setting.device != AUTO for setting in spec.settings):
         raise ParameterError("the sweep names a device of its own", "device", "leave it out where devices are given")
-    study = study_name(spec, data)
+    study = study_name(spec, data, kind_of_devices(spec, devices))
     schedules = schedules or schedules_of(spec, data, cancel)
     tasks = [
         _Task(setting, _calibrated(setting, schedule), schedule, repeat)

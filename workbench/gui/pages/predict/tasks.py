@@ -71,8 +71,8 @@ def open_released(
         from workbench.release.model.card import read_card
         from workbench.release.model.open_model import open_model
 
-        told = read_card(folder).get("training", {}).get("architecture") or {}
-        if weights is None and told.get("weights_sha256"):
+        told = read_card(folder)["training"].get("architecture")
+        if weights is None and isinstance(told, dict) and told.get("weights_sha256"):
             raise WeightsNeededError(folder, str(told["weights_sha256"]))
         return open_model(folder, weights)
 

@@ -51,7 +51,7 @@ class BeforeCard(Card):
         choose.setFixedWidth(40)
         choose.clicked.connect(self._choose)
         self.folder.textEdited.connect(self.changed)
-        place = QWidget()
+        place = self._place = QWidget()
         line = row(label("folder", "muted"))
         line.addWidget(self.folder, 1)
         line.addWidget(choose)
@@ -88,8 +88,11 @@ class BeforeCard(Card):
         return self._quiet.isChecked()
 
     def lock(self, *, locked: bool) -> None:
-        """Let nothing be changed while a run goes on."""
+        """Let nothing be changed while a run goes on, and leave the room of what cannot be to its charts."""
         self._quiet.setEnabled(not locked)
+        self._place.setHidden(locked)
+        if locked:
+            self._quiet_line.hide()
 
     def _say_quiet(self) -> None:
         self._quiet_words.setText(QUIET if self.quiet else SHOWN)

@@ -58,9 +58,12 @@ class ExpectedLine(QWidget):
         """Ask ``asked`` what would be trained: something that can be compared, its parameters, public images."""
         self._asked = asked
 
-    def show_state(self, *, network: bool, ready: bool) -> None:
-        """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date."""
-        self.setVisible(network)
+    def show_state(self, *, network: bool, ready: bool, running: bool) -> None:
+        """Show the line for a network, let it be asked where the run is ``ready``, and forget what is out of date.
+
+        While a run goes on, only what was told stays.
+        """
+        self.setVisible(network and (not running or bool(self._text)))
         assert self._asked is not None
         working = self._handle is not None
         if self._of is not None and self._of != self._asked()[0]:

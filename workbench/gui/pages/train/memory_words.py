@@ -7,17 +7,23 @@ from workbench.signals.events import Memory
 
 
 def memory_words(sample: Memory) -> str:
-    """Return the sentences on one sample of a run; all figures are of the run alone."""
+    """Return a sentence on one sample of a run, of which all figures are of the run alone.
+
+    Where the run has told its phases, the gauge shows what it takes now.
+    """
+    predicted = _predicted(sample)
+    if predicted:
+        return predicted
     now, peak = memory(sample.now - sample.before), memory(sample.peak - sample.before)
-    return f"{_predicted(sample)}Rows and model take {now}, at most {peak} so far."
+    return f"Rows and model take {now}, at most {peak} so far."
 
 
 def _predicted(sample: Memory) -> str:
     """Return what was predicted beside what the first step took, and what is expected since where that is more."""
     if sample.forecast is None or sample.first_step is None:
         return ""
-    told = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step. "
+    told = f"Predicted {memory(sample.forecast)}, measured {memory(sample.first_step)} after the first step."
     expected = 0 if sample.predicted is None else sample.predicted - sample.before
     if memory(expected) not in (memory(sample.forecast), memory(sample.first_step)) and expected:
-        told = f"{told[:-2]}; {memory(expected)} are now expected. "
+        told = f"{told[:-1]}; {memory(expected)} are now expected."
     return told

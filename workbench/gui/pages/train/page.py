@@ -320,7 +320,9 @@ class TrainPage(RunPage):
         beyond = found is not None and not self.running and self._refused(found) is not None
         asked = not missing and self.forms.value() is not None
         self.before.show_figures(found, network=network, torch_missing=no_torch, asked=asked, beyond=beyond)
-        self.expected.show_state(network=network, ready=found is not None and not no_torch and not self.running)
+        self.expected.show_state(
+            network=network, ready=found is not None and not no_torch and not self.running, running=self.running
+        )
         self.going.show_kind("" if network else no_steps(self.forms.chosen_model))
         self._memory_study.setVisible(network)
         self.forms.lock(locked=self.running)

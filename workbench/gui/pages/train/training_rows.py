@@ -10,6 +10,7 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs.loading import load
 from workbench.params import Parameters
+from workbench.release.model.choosing import CHOSEN
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -20,12 +21,6 @@ if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not
     from workbench.sanitize.plan import Plan
 
 ACCOUNTING = ("dp_accounting", "dp_accounting.rdp", "dp_accounting.pld.privacy_loss_distribution")
-
-CHOSEN = (
-    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
-    "not cover what a choice by them tells of the rows."
-)
-"""What a card says of a network whose settings may have been chosen by such figures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +126,13 @@ class TableRows:
         """Return the simulation of a training on made-up rows: of the table their number alone is in it."""
         from workbench.jobs.network import ExpectationTask
         from workbench.release.model.preflight import network_features
+        from workbench.release.model.release_learner import columns_of, outside
+        from workbench.sanitize.origin import require_confirmed
 
-        return ExpectationTask(plan, network_features(self.plan, self.target), self.rows, self.plan.rows_per_person)
+        require_confirmed(self.plan)
+        features, people = network_features(self.plan, self.target), self.plan.rows_per_person
+        from_rows = bool(outside(*columns_of(self.plan, self.target)))
+        return ExpectationTask(plan, features, self.rows, people, from_rows=from_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class ImageRows:
 
         opened = self.opened
         features, people = ImageFeatures.of(opened.table), opened.options.rows_per_person
-        return ExpectationTask(plan, features, opened.table.rows, people, public)
+        return ExpectationTask(plan, features, opened.table.rows, people, public, bool(opened.outside))
 
 
 def training_rows(session: Session) -> TableRows | ImageRows:

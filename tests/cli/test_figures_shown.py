@@ -1,0 +1,187 @@
+"""Whoever was shown private figures of a table by a study gets that said on the card of a later model."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_cases import Run
+
+from workbench.data.table import Table
+from workbench.params import InputError
+from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.choosing import CHOSEN
+
+PLAN = """epsilon = 1.0
+[[column]]
+name = "age"
+kind = "integer"
+lower = 0
+upper = 100
+[[column]]
+name = "city"
+kind = "category"
+domain = ["Graz", "Linz"]
+"""
+OF_TABLE = ("t.csv", "--target", "city", "--bounds", "plan.toml", "--ledger", "book.sqlite")
+NETWORK = (
+    "--network", "logistic", "--delta", "1e-4", "--batch", "30", "--epochs", "2", "--lr", "1", "--clip", "1",
+    "--accountant", "rdp", "--noise", "5",
+)  # fmt: skip
+GRID = """data = "t.csv"
+target = "city"
+bounds = "plan.toml"
+[settings]
+network = "logistic"
+noise = [5]
+delta = 1e-4
+batch = 30
+epochs = 1
+lr = 1.0
+clip = 1.0
+accountant = "rdp"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to stand in, with a table and its plan."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN, "utf-8")
+    lines = [f"{i % 100},{'Graz' if i % 100 < 50 else 'Linz'}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
+    return tmp_path
+
+
+def table(first: int, count: int = 400) -> Table:
+    return Table(
+        pl.DataFrame(
+            {
+                "a": [str(i) for i in range(first, first + count)],
+                "b": [f"{i * 7919 % 100003}" for i in range(first, first + count)],
+            }
+        ),
+        "made",
+    )
+
+
+def outside(model: str) -> list[str]:
+    told: list[str] = json.loads((Path(model) / "card.json").read_text("utf-8"))["outside_guarantee"]
+    return told
+
+
+def fit(run: Run, output: str) -> str:
+    done = run("fit", *OF_TABLE, "--model", "naive-bayes", "--epsilon", "1", "-o", output)
+    assert done.code == 0, done
+    return done.err
+
+
+def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder: Path, run: Run) -> None:
+    pytest.importorskip("torch")
+    assert "earlier trainings" not in fit(run, "before")
+    assert outside("before") == []
+    assert run("ledger", "cap", "t.csv", "--epsilon", "100", "--ledger", "book.sqlite").code == 0
+    study = run("accuracy", *OF_TABLE, *NETWORK)
+    assert study.code == 0, study
+    assert "the ledger notes, at no cost" in study.err
+    with Ledger.read(folder / "book.sqlite") as book:
+        notes = list(book.entries("figures"))
+        assert [(e.epsilon, e.delta, e.body) for e in notes] == [("0", "0", {"study": "accuracy"})]
+        assert book.account(notes[0].dataset).used == (Decimal(1), Decimal(0))
+        assert book.verify() == []
+        figures = re.findall(r"0\.\d{3}", study.out)
+        assert figures
+        assert not any(figure in json.dumps(notes[0].body) for figure in figures)
+    assert f"not covered by epsilon: {CHOSEN}" in fit(run, "after")
+    assert outside("after") == [CHOSEN]
+
+
+@pytest.mark.slow  # a network is trained
+def test_the_card_of_a_network_says_so_as_well(folder: Path, run: Run) -> None:
+    pytest.importorskip("torch")
+    assert run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
+    (folder / "t.csv").rename(folder / "again.csv")  # the same rows under another name
+    done = run("dpsgd", "again.csv", *OF_TABLE[1:], *NETWORK, "--quiet", "-o", "network")
+    assert done.code == 0, done
+    assert CHOSEN in done.err
+    assert outside("network") == [CHOSEN]
+    assert run("verify", "network", "--ledger", "book.sqlite").code == 0
+
+
+def test_made_up_rows_are_no_figures_of_these(folder: Path, run: Run) -> None:
+    pytest.importorskip("torch")
+    assert run("accuracy", "--rows", "300", *OF_TABLE[1:], *NETWORK).code == 0
+    assert run("why", *OF_TABLE[1:], "--rows", "100", "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
+    assert not (folder / "book.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1"),
+        ("curve", *OF_TABLE, "--epsilons", "1", "--repeats", "2", "--jobs", "1", "-o", "curve.csv"),
+        pytest.param(
+            ("grid", "grid.toml", "--ledger", "book.sqlite", "--jobs", "1", "-o", "grid.csv"), marks=pytest.mark.slow
+        ),
+    ],
+    ids=lambda words: words[0],
+)
+def test_the_other_studies_are_noted_as_well(folder: Path, run: Run, words: tuple[str, ...]) -> None:
+    pytest.importorskip("torch")
+    (folder / "grid.toml").write_text(GRID, "utf-8")
+    done = run(*words)
+    assert done.code == 0, done
+    assert "the ledger notes, at no cost" in done.err
+    assert CHOSEN in fit(run, "after")
+
+
+def test_a_ledger_that_cannot_note_it_shows_no_figure(folder: Path, run: Run) -> None:
+    fit(run, "before")
+    with Ledger.open(folder / "book.sqlite") as book:
+        book.move(folder / "moved.sqlite")
+    study = run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1")
+    assert study.code == 2
+    assert "moved" in study.error()
+    assert study.out == ""
+    curve = run("curve", *OF_TABLE, "--epsilons", "1", "-o", "book.sqlite")
+    assert "would replace" in curve.error()
+
+
+def test_a_note_is_made_once_and_counts_for_versions_and_later_releases_alone(tmp_path: Path) -> None:
+    with Ledger.open(tmp_path / "book.sqlite") as book:
+        cost = Cost(Decimal("0.1"), Decimal(0), PureDp(Decimal("0.1")))
+        first = book.reserve(book.identify(table(0)), cost, work="fit")
+        book.set_cap(book.identify(table(0)), Decimal(1))
+        book.note_figures(book.identify(table(2)), "why")  # most rows in common: a version
+        book.note_figures(book.identify(table(2)), "curve")
+        assert len(list(book.entries("figures"))) == 1
+        second = book.reserve(book.identify(table(0)), cost, work="fit")
+        account = book.find(book.identify(table(0))).account
+        assert not book.figures_shown(account, before=first)
+        assert book.figures_shown(account, before=second)
+        assert book.figures_shown(account)
+        assert not book.figures_shown(book.enter(book.identify(table(9_000))))
+
+
+def test_a_merge_takes_the_notes_over(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
+    with Ledger.open(one) as book, Ledger.open(two) as other:
+        kept = book.enter(book.identify(table(0)))
+        other.note_figures(other.identify(table(9_000)), "grid")
+        other.note_figures(other.identify(table(0)), "grid")
+        book.merge(other)
+    with Ledger.open(one) as book:
+        found = book.find(book.identify(table(9_000))).account
+        assert found
+        assert book.figures_shown(found)
+        assert kept != found
+        same = book.enter(book.identify(table(0)))
+        assert book.figures_shown(same)
+        assert book.verify() == []
+    with Ledger.open(two) as other, pytest.raises(InputError, match="moved"):
+        other.note_figures(other.identify(table(50_000)), "why")
