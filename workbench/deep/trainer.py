@@ -363,11 +363,8 @@ def _too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
         )
     chunk = min(physical_batch, rows)
     if chunk == 1:
-        return WorkbenchError(
-            "there is not enough memory for the gradient of even one row",
-            f"step {step:,}",
-            "close other programs, or train a smaller network",
-        )
+        what = "there is not enough memory for the gradient of even one row"
+        return WorkbenchError(what, f"step {step:,}", "close other programs, or train a smaller network")
     return WorkbenchError(
         f"there is not enough memory for the gradients of {chunk:,} rows at once",
         f"step {step:,}",
