@@ -243,7 +243,7 @@ def train(
         try:
             rows, classes = data.load()
             inputs, targets = placed(
-                architecture, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
+                architecture, features.width, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
             )
             del rows
             watch.look_back()
