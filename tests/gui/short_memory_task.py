@@ -1,4 +1,4 @@
-"""A training in a process of its own whose memory is short for more than so many rows at once."""
+"""Trainings in a process of their own: one lacks memory for many rows at once, one needs more for every step."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit
 
 ROWS = 20
+HUNGER = 60_000_000
+"""Bytes; more than the allocator of the C library ever keeps for the next time."""
 
 
 def train_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
@@ -20,6 +22,31 @@ def train_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) ->
 
 def release_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
     """Do ``task`` in this process, whose engines have room for :data:`ROWS` rows."""
+
+    def require(rows: int) -> None:
+        if rows > ROWS:
+            raise MemoryError
+
+    return _release(task, emit, cancel, require)
+
+
+def train_hungrily(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+    """Do what ``train_network`` does, where every step asks the system for memory that it gives back."""
+    return apart(release_hungrily, task, emit, cancel)
+
+
+def release_hungrily(task: NetworkTask, emit: Emit, cancel: CancelToken) -> NetworkOutcome:
+    """Do ``task`` in this process, whose engines take :data:`HUNGER` bytes for any number of rows."""
+    import torch
+
+    def require(rows: int) -> None:
+        torch.empty(HUNGER, dtype=torch.uint8)
+
+    return _release(task, emit, cancel, require)
+
+
+def _release(task: NetworkTask, emit: Emit, cancel: CancelToken, require: Callable[[int], None]) -> NetworkOutcome:
+    """Do ``task`` with engines that first call ``require`` with the rows that they compute at once."""
     from workbench.deep import trainer
 
     make: Callable[..., Any] = trainer.engine_for
@@ -28,8 +55,7 @@ def release_short_of_memory(task: NetworkTask, emit: Emit, cancel: CancelToken) 
         engine = make(module, clip, rows, *more, **named)
 
         def sums(inputs: Any, targets: Any, **wanted: Any) -> Any:
-            if min(rows, len(targets)) > ROWS:
-                raise MemoryError
+            require(min(rows, len(targets)))
             return engine(inputs, targets, **wanted)
 
         return sums

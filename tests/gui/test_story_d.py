@@ -167,15 +167,13 @@ def test_a_lack_of_memory_ends_a_run_with_one_sentence_and_its_charge(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert len(found["errors"]) == 1, found["errors"]
-    assert "There is not enough memory for the gradients of 2,500 rows at once (step " in found["errors"][0]
-    assert "set the rows in memory (physical batch) below 2,500" in found["errors"][0]
+    assert "There is not enough memory for the gradient of even one row (step " in found["errors"][0]
+    assert "close other programs, or train a smaller network" in found["errors"][0]
+    assert found["halved"], "fewer rows at once were tried first"
     assert found["left"] == [], "nothing is half-written"
-    # The rule of the ledger: a fault is charged with the steps that were begun once a figure was seen.
+    # The rule of the ledger: once a figure was seen a run stays charged in full, whatever ended it.
     assert found["steps_shown"] > 0
-    assert found["spent"] == found["charged_in_ledger"]
-    assert 0 < found["spent"] < found["whole"]
-    event = PoissonGaussian(found["rate"], found["sigma"], found["steps_shown"] + 1)
-    assert found["spent"] >= loss(event, DELTA).epsilon * (1 - 1e-9)
+    assert found["spent"] == found["charged_in_ledger"] == found["whole"] > 0
     assert "stays charged, as private figures were shown" in found["notice"]
     assert "Ended by an error after" in found["outcome"]
     assert found["second"].startswith("Released to"), "the window works on"

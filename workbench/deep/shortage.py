@@ -83,5 +83,6 @@ class HalvingClippedSum:
         """Hold at most ``rows`` rows at once from now on, and say ``why``."""
         self.physical_batch = rows
         self.renew()
-        told = f"{why}: {rows:,} rows at once from now on; the result and its cost are the same"
+        noun = "row" if rows == 1 else "rows"
+        told = f"{why}: {rows:,} {noun} at once from now on; the result and its cost are the same"
         self._emit(Notice("warning", told))

@@ -228,7 +228,7 @@ def train(
             except (MemoryError, RuntimeError) as error:
                 if not out_of_memory(error):
                     raise
-                raise _too_large(plan, data.rows, 1) from None  # nothing was charged
+                raise _too_large(halving.physical_batch, data.rows, 1) from None  # nothing was charged
             report = RunReport(schedule, whole, emit, watch, forecast, corrected)
             mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy(), report.enter)
             chunked = halving
@@ -304,7 +304,7 @@ def train(
             if settle is not None and (short or counted == 0):
                 settle(schedule.cost(counted))
             if short:
-                raise _too_large(plan, data.rows, begun) from None
+                raise _too_large(chunked.physical_batch, data.rows, begun) from None
             raise
         finally:
             NORMS.hear = None
@@ -354,14 +354,20 @@ def _counted(keep: Keeper | None, begun: int) -> int:
     return begun if keep is None else max(begun, keep.counted)
 
 
-def _too_large(plan: DpSgdPlan, rows: int, step: int) -> WorkbenchError:
-    """Return what to say where the memory did not suffice."""
+def _too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
+    """Return what to say where the memory did not suffice, with ``physical_batch`` as it was lowered until then."""
     if step == 0:
         return WorkbenchError(
             f"there is not enough memory for {rows:,} rows as numbers",
             mend="close other programs, or use fewer columns",
         )
-    chunk = min(plan.physical_batch, rows)
+    chunk = min(physical_batch, rows)
+    if chunk == 1:
+        return WorkbenchError(
+            "there is not enough memory for the gradient of even one row",
+            f"step {step:,}",
+            "close other programs, or train a smaller network",
+        )
     return WorkbenchError(
         f"there is not enough memory for the gradients of {chunk:,} rows at once",
         f"step {step:,}",

@@ -185,7 +185,8 @@ class DevicePrivateStep:
         self._sum = self._add = self._load = None
         if self._device.type == "cuda":
             torch.cuda.empty_cache()
-        told = f"memory was short: {self._chunk:,} rows at once from now on; the result and its cost are the same"
+        rows = "row" if self._chunk == 1 else "rows"
+        told = f"memory was short: {self._chunk:,} {rows} at once from now on; the result and its cost are the same"
         self._emit(Notice("warning", told))
         return self._ahead.cut(batch, self._chunk)
 
