@@ -18,6 +18,7 @@ from workbench.deep.engines import engine_for  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import train  # noqa: E402
+from workbench.privacy.entropy import SeededEntropy  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device on this machine")
 
@@ -52,3 +53,20 @@ def test_a_run_on_the_gpu_is_charged_as_on_the_processor() -> None:
         assert (run.device, run.steps, run.releasable) == (device, 20, True)
         assert all(np.isfinite(w).all() for w in run.weights.values())
     assert costs[0] == costs[1]
+
+
+def test_a_seeded_run_on_the_gpu_gives_what_the_processor_gives() -> None:
+    features = Features(
+        tuple(Attribute(name=f"x{i}", kind="real", lower=0, upper=1) for i in range(4)),
+        Attribute(name="y", kind="boolean"),
+    )
+    rows = np.random.default_rng(0).random((400, 4))
+    data = ArrayData(features, rows, (rows[:, 0] > 0.5).astype(np.int64))
+    weights = []
+    for device in ("cpu", "cuda"):
+        asked = DpSgdPlan(network="mlp", noise=1.0, delta=1e-6, batch=40, epochs=2, lr=0.5, clip=1.0, device=device)
+        run = train(asked, data, lambda cost: None, coins=SeededEntropy(1), noise=SeededEntropy(2))
+        assert run.peak_memory_bytes > 0
+        weights.append(run.weights)
+    for name in weights[0]:
+        np.testing.assert_allclose(weights[0][name], weights[1][name], rtol=1e-2, atol=1e-3)

@@ -310,7 +310,7 @@ def test_rows_that_would_not_fit_are_sent_and_it_is_said(monkeypatch: pytest.Mon
     def place(name: str, *, resident: bool) -> None:
         monkeypatch.setattr(placing, "prepared_rows", lambda *a, kept_on, **k: torch.zeros(len(a[1]), 3).to(kept_on))
         x, y = placing.placed(
-            PLAN.architecture, *table, name, resident=resident, emit=told.append, cancel=CancelToken()
+            PLAN.architecture, 3, *table, name, resident=resident, emit=told.append, cancel=CancelToken()
         )
         assert (x.device.type, y.device.type) == (("cpu", "cpu") if told else (name, name))
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from workbench.deep.clipping import ClippedSum, StepSums
 from workbench.deep.memory import out_of_memory
-from workbench.params import ParameterError
+from workbench.params import ParameterError, WorkbenchError
 from workbench.signals.events import Emit, Notice
 
 
@@ -86,3 +86,24 @@ class HalvingClippedSum:
         noun = "row" if rows == 1 else "rows"
         told = f"{why}: {rows:,} {noun} at once from now on; the result and its cost are the same"
         self._emit(Notice("warning", told))
+
+
+def too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
+    """Return what to say where the memory did not suffice, with ``physical_batch`` as it was lowered until then."""
+    if step == 0:
+        return WorkbenchError(
+            f"there is not enough memory for {rows:,} rows as numbers",
+            mend="close other programs, or use fewer columns",
+        )
+    chunk = min(physical_batch, rows)
+    if chunk == 1:
+        return WorkbenchError(
+            "there is not enough memory for the gradient of even one row",
+            f"step {step:,}",
+            "close other programs, or train a smaller network",
+        )
+    return WorkbenchError(
+        f"there is not enough memory for the gradients of {chunk:,} rows at once",
+        f"step {step:,}",
+        f"set the rows in memory (physical batch) below {chunk:,}: that changes neither the network nor its cost",
+    )

@@ -31,10 +31,10 @@ from workbench.deep.plan import JUDGED, REPLAYED_STEPS, DpSgdPlan, Schedule
 from workbench.deep.poisson import PoissonSampler
 from workbench.deep.probe_step import probed
 from workbench.deep.run_report import MEASURED, Record, RunReport
-from workbench.deep.shortage import HalvingClippedSum
+from workbench.deep.shortage import HalvingClippedSum, too_large
 from workbench.deep.threads import one_thread
 from workbench.deep.updates import UPDATES, Update
-from workbench.params import CancelledError, WorkbenchError
+from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
 from workbench.privacy.entropy import Entropy
@@ -228,7 +228,7 @@ def train(
             except (MemoryError, RuntimeError) as error:
                 if not out_of_memory(error):
                     raise
-                raise _too_large(halving.physical_batch, data.rows, 1) from None  # nothing was charged
+                raise too_large(halving.physical_batch, data.rows, 1) from None  # nothing was charged
             report = RunReport(schedule, whole, emit, watch, forecast, corrected)
             mechanism = PrivateStep.of(schedule, lambda clip: halving, coins, noise or ChaCha20Entropy(), report.enter)
             chunked = halving
@@ -243,7 +243,7 @@ def train(
         try:
             rows, classes = data.load()
             inputs, targets = placed(
-                architecture, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
+                architecture, features.width, rows, classes, device, resident=not on_device, emit=emit, cancel=cancel
             )
             del rows
             watch.look_back()
@@ -304,7 +304,7 @@ def train(
             if settle is not None and (short or counted == 0):
                 settle(schedule.cost(counted))
             if short:
-                raise _too_large(chunked.physical_batch, data.rows, begun) from None
+                raise too_large(chunked.physical_batch, data.rows, begun) from None
             raise
         finally:
             NORMS.hear = None
@@ -352,24 +352,6 @@ def _weights(module: torch.nn.Module) -> dict[str, NDArray[np.float32]]:
 def _counted(keep: Keeper | None, begun: int) -> int:
     """Return how many steps count as taken: where they are counted, never fewer than stand there."""
     return begun if keep is None else max(begun, keep.counted)
-
-
-def _too_large(physical_batch: int, rows: int, step: int) -> WorkbenchError:
-    """Return what to say where the memory did not suffice, with ``physical_batch`` as it was lowered until then."""
-    if step == 0:
-        return WorkbenchError(
-            f"there is not enough memory for {rows:,} rows as numbers",
-            mend="close other programs, or use fewer columns",
-        )
-    chunk = min(physical_batch, rows)
-    if chunk == 1:
-        what = "there is not enough memory for the gradient of even one row"
-        return WorkbenchError(what, f"step {step:,}", "close other programs, or train a smaller network")
-    return WorkbenchError(
-        f"there is not enough memory for the gradients of {chunk:,} rows at once",
-        f"step {step:,}",
-        f"set the rows in memory (physical batch) below {chunk:,}: that changes neither the network nor its cost",
-    )
 
 
 def _example(architecture: Network, features: Features, device: str) -> Tensor | None:

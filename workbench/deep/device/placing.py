@@ -63,6 +63,7 @@ def finish_on(device: str) -> None:
 
 def placed(
     architecture: Network,
+    width: int,
     rows: NDArray[np.float32],
     classes: NDArray[np.int64],
     device: str,
@@ -75,6 +76,7 @@ def placed(
 
     Args:
         architecture: the network.
+        width: numbers of a row, or :class:`Pixels`, as the network is built for.
         rows: as they were read.
         classes: their codes.
         device: where to compute.
@@ -85,8 +87,7 @@ def placed(
     Raises:
         CancelledError: ``cancel`` was set.
     """
-    width = architecture.prepared_width(rows[0].size if len(rows) else 0)
-    size = len(rows) * (_FLOAT * width + _INDEX)
+    size = len(rows) * (_FLOAT * architecture.prepared_width(width) + _INDEX)
     place = device if resident or stay_on(torch.device(device), size) else CPU
     if place != device:
         emit(Notice("info", SENT.format(device)))

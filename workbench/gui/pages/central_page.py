@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLayout, QScrollArea, QWidget
 
 from workbench.gui.pages.base import Page, PageFrame
@@ -29,7 +29,7 @@ from workbench.gui.pages.central_words import (
 from workbench.gui.pages.refusals import draft_refusal
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import Facts, button, label, look, row
+from workbench.gui.widgets.basic import Facts, button, label, look, row, scrolled
 from workbench.gui.widgets.dialogs import ask_where_to_save
 from workbench.gui.widgets.formatting import in_full
 from workbench.gui.widgets.output_name import beside, suggest
@@ -104,15 +104,8 @@ class CentralPage(PageFrame):
 
     def _scrolled(self, layout: QLayout) -> QScrollArea:
         """Return an area that scrolls ``layout`` up and down."""
-        inner = look(QWidget(), "clear")
-        inner.setLayout(layout)
-        self._area = area = QScrollArea()
-        area.setObjectName(f"{self._what.name}_area")
-        area.setWidget(inner)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        return area
+        self._area = scrolled(layout, f"{self._what.name}_area")
+        return self._area
 
     def _into_line(self, last: QWidget) -> QWidget:
         """Return the line with the file to release into, ``last`` at its end."""

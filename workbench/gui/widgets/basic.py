@@ -10,7 +10,9 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -55,6 +57,19 @@ def named(widget: W, name: str, accessible: str = "", tip: str = "") -> W:
         widget.setToolTip(tip)
         widget.setAccessibleDescription(tip)
     return widget
+
+
+def scrolled(layout: QLayout, name: str) -> QScrollArea:
+    """Return an area that scrolls ``layout`` up and down where there is not room for all of it."""
+    inner = look(QWidget(), "clear")
+    inner.setLayout(layout)
+    area = QScrollArea()
+    area.setObjectName(name)
+    area.setWidget(inner)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
 
 
 def label(text: str = "", kind: str = "", *, wrap: bool = False, name: str = "") -> QLabel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QWidget
 
 from workbench.gui.gauges.budget import first_words
 from workbench.gui.gauges.first_cap import FirstCap
@@ -16,7 +15,7 @@ from workbench.gui.pages.train import tasks as actions
 from workbench.gui.session.error_text import sentence
 from workbench.gui.session.job_center import JobCenter, JobHandle
 from workbench.gui.session.session import Session
-from workbench.gui.widgets.basic import button, label, row, stack
+from workbench.gui.widgets.basic import button, label, row, scrolled, stack
 from workbench.gui.widgets.dialogs import choose
 from workbench.gui.widgets.explain import Asked, Explainable, explain_button
 from workbench.gui.widgets.output_name import beside, remember_folder, suggest
@@ -61,12 +60,10 @@ class TrainPage(RunPage):
         self._memory_study.clicked.connect(lambda: session.go("memory"))
         self.header.addWidget(self._memory_study)
         self.header.addWidget(self.forms.chooser)
-        right = QWidget()
         column = stack(self.paused, self.before, spacing=12)
         column.addWidget(self.going, 1)
-        right.setLayout(column)
         whole = row(self.forms, spacing=12)
-        whole.addWidget(right, 1)
+        whole.addWidget(scrolled(column, "train_area"), 1)
         self.body.addLayout(whole, 1)
         self._pause = button("Pause", "train_pause", tip="Stop after this step and keep a checkpoint to go on from")
         self._pause.clicked.connect(self._pause_run)
