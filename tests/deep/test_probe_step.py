@@ -17,8 +17,9 @@ from workbench.deep.memory_phases import PHASES  # noqa: E402
 from workbench.deep.plan import DpSgdPlan  # noqa: E402
 from workbench.deep.trainer import Training, train  # noqa: E402
 from workbench.params import WorkbenchError  # noqa: E402
+from workbench.privacy.accounting.event import Cost, PoissonGaussian  # noqa: E402
 from workbench.privacy.entropy import SeededEntropy  # noqa: E402
-from workbench.signals.events import Event, Memory, Notice  # noqa: E402
+from workbench.signals.events import Event, Memory, Notice, Progress  # noqa: E402
 
 ROWS, COLUMNS = 400, 600
 
@@ -139,6 +140,32 @@ def test_a_step_for_which_there_is_no_memory_at_all_is_refused_before_the_charge
     monkeypatch.setattr(trainer, "probed", none)
     with pytest.raises(WorkbenchError, match="gradients of 128 rows at once"):
         run(charge=lambda cost: pytest.fail("charged"))
+
+
+def test_memory_that_suffices_for_no_row_ends_the_run_once_halving_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[Cost] = []
+    charged: list[Cost] = []
+    seen: list[Event] = []
+    make = trainer.engine_for
+
+    def short_from_the_third_step(*given: Any, **named: Any) -> Any:
+        engine = make(*given, **named)
+
+        def sums(*batch: Any, **wanted: Any) -> Any:
+            if sum(isinstance(e, Progress) for e in seen) >= 2:
+                raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 60000000 bytes.")
+            return engine(*batch, **wanted)
+
+        return sums
+
+    monkeypatch.setattr(trainer, "engine_for", short_from_the_third_step)
+    with pytest.raises(WorkbenchError, match=r"gradient of even one row \(step 3\); close other programs"):
+        run(charge=charged.append, settle=settled.append, emit=seen.append)
+    assert len(charged) == 1
+    (cost,) = settled
+    assert isinstance(cost.event, PoissonGaussian)
+    assert cost.event.steps == 3
+    assert [e.text for e in seen if isinstance(e, Notice)][-1].startswith("memory was short: 1 row at once")
 
 
 def test_after_the_first_step_the_forecast_is_what_is_in_use_and_what_comes_later() -> None:

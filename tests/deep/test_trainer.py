@@ -17,7 +17,7 @@ from scipy import stats
 torch = pytest.importorskip("torch")
 
 from workbench.data.schema import Attribute  # noqa: E402
-from workbench.deep import run_report, trainer  # noqa: E402
+from workbench.deep import run_report  # noqa: E402
 from workbench.deep.clipping import PerRowClippedSum  # noqa: E402
 from workbench.deep.features import ArrayData, Features  # noqa: E402
 from workbench.deep.memory import predict  # noqa: E402
@@ -257,32 +257,6 @@ def test_a_fault_settles_to_the_steps_begun(monkeypatch: pytest.MonkeyPatch) -> 
     (cost,) = settled
     assert isinstance(cost.event, PoissonGaussian)
     assert cost.event.steps == 4
-
-
-def test_memory_that_suffices_for_no_row_ends_the_run_once_halving_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled: list[Cost] = []
-    charged: list[Cost] = []
-    seen: list[Event] = []
-    make = trainer.engine_for
-
-    def short_from_the_third_step(*given: Any, **named: Any) -> Any:
-        engine = make(*given, **named)
-
-        def sums(*batch: Any, **wanted: Any) -> Any:
-            if sum(isinstance(e, Progress) for e in seen) >= 2:
-                raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 60000000 bytes.")
-            return engine(*batch, **wanted)
-
-        return sums
-
-    monkeypatch.setattr(trainer, "engine_for", short_from_the_third_step)
-    with pytest.raises(WorkbenchError, match=r"gradient of even one row \(step 3\); close other programs"):
-        quick(plan(), charge=charged.append, settle=settled.append, emit=seen.append)
-    assert len(charged) == 1
-    (cost,) = settled
-    assert isinstance(cost.event, PoissonGaussian)
-    assert cost.event.steps == 3
-    assert [e.text for e in seen if isinstance(e, Notice)][-1].startswith("memory was short: 1 row at once")
 
 
 def test_a_bad_value_found_after_the_charge_costs_nothing() -> None:
