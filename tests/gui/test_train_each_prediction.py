@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import pytest
 from hands import choose_model
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QPushButton, QWidget
 
-from workbench.gui.widgets import parameter_form
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.card import verify_model
 
@@ -43,7 +42,7 @@ def retype(window, qtbot, name, text):
 
 
 def choose_file(window, press, monkeypatch, path):
-    monkeypatch.setattr(parameter_form, "ask_for_table", lambda *_: str(path))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     press(window, "train_median_forest_ask_choose")
 
 
