@@ -62,7 +62,7 @@ def test_what_cannot_be_audited_is_one_sentence(run: Run, words: list[str], sent
 
 def test_the_private_step_is_audited_with_canaries(run: Run) -> None:
     pytest.importorskip("torch")
-    words = ["audit", "dpsgd", "--epsilon", "3", "--clip", "4", "--canaries", "2000", "--seed", "5"]
+    words = ["audit", "dpsgd", "--epsilon", "3", "--clip", "4", "--canaries", "2000", "--seed", "1"]
     answer = run(*words, "--json")
     assert answer.code == 0
     told = answer.json
