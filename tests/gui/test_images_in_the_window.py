@@ -273,8 +273,10 @@ def test_a_run_on_images_is_paused_found_again_and_resumed(
     idle(images)
     idle(images)
     assert not (tmp_path / "net").exists()
+    asked = answer("discard")  # the planned training is not saved; the run is kept in any case
     images.open("sample:iris")  # another dataset: the run is not offered there
     idle(images)
+    assert "is not saved" in asked[-1]
     assert images.session.paused == ()
     images.open(str(digits))  # the same images, named by their folder
     idle(images)

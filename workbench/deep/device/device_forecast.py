@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from workbench.deep.device.chacha20 import WORDS_OF_A_BLOCK, WORDS_OF_A_KEY, keystream
-from workbench.deep.device.device_noise import fill_with_gaussians
+from workbench.deep.device.device_noise import LISTED, fill_with_gaussians
 from workbench.deep.device.device_step import Way
-from workbench.deep.device.drawn_ahead import chunk_size
+from workbench.deep.device.drawn_ahead import chunk_size, steps_ahead
 from workbench.deep.device.live_bytes import LiveBytes
 from workbench.deep.device.precision import FLOAT32
 from workbench.deep.device.static_sum import StaticClippedSum, in_single_precision
@@ -85,6 +85,8 @@ def forecast_of(
         parameters = flattened(network)
         key, first, words = (_whole(*shape) for shape in ((WORDS_OF_A_KEY,), (1,), (blocks, WORDS_OF_A_BLOCK)))
         numbers = torch.zeros(way.numbers_at_once, dtype=torch.float64, device=_NOWHERE)
+        ahead = _whole(steps_ahead(batch) * math.ceil(batch / chunk) * chunk, long=True)
+        listed = torch.zeros(LISTED, dtype=torch.float64, device=_NOWHERE)
         update.prepare(parameters)
         end("model")
         held = rows if resident else 0
@@ -98,7 +100,7 @@ def forecast_of(
         fill_with_gaussians(numbers, words, 1.0)
         update(parameters, in_single_precision(made.total.div_(batch)))
         end("step")
-        del table
+        del table, ahead, listed
     table_bytes = held * (_FLOAT * math.prod(row) + _INDEX)
     there = found["model"] + table_bytes
     batch_bytes = found["batch"] - there  # what a chunk is read into, and the sum, stay

@@ -42,6 +42,9 @@ _FILLS_COMPARED = 2
 _PAIRS_COMPARED, _FILLS_LISTED = 8, 256
 """Pairs of numbers of every other fill that are compared, and after how many fills at the latest."""
 
+LISTED = (_FILLS_LISTED, 2, _PAIRS_COMPARED)
+"""Shape of the numbers that are kept to be compared."""
+
 _OF_DOUBLES, _OF_SINGLES = 1e-9, 2e-6
 """How far numbers may be from the processor's, relative to the scale: rounding takes a thousandth of the first, and
 a third of the second from the largest that occur."""
@@ -167,7 +170,7 @@ class DeviceNoise:
         self._numbers = torch.zeros(at_once, dtype=torch.float64, device=device)
         self._used = at_once
         self._process = os.getpid()
-        self._listed = torch.zeros(_FILLS_LISTED, 2, _PAIRS_COMPARED, dtype=torch.float64, device=device)
+        self._listed = torch.zeros(LISTED, dtype=torch.float64, device=device)
         self._firsts: list[int] = []
         """Where the fills begin of which numbers are listed."""
         self._fill: Callable[[], None] = repeat(self._make)

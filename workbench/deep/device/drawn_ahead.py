@@ -34,6 +34,11 @@ def chunk_size(batch: int, most: int, rows: int) -> int:
     return min(most, math.ceil(even / _EIGHT) * _EIGHT)
 
 
+def steps_ahead(batch: int) -> int:
+    """Return how many steps of ``batch`` rows on average are drawn at once."""
+    return max(1, min(_STEPS_AHEAD, _ROWS_AHEAD // max(1, batch)))
+
+
 @dataclass(frozen=True)
 class Batch:
     """The rows of one step in chunks of one size; no chunk at all where no row was drawn.
@@ -64,7 +69,7 @@ class DrawnAhead:
             device: where they are sent.
         """
         self._sampler, self._device, self._chunk = sampler, device, chunk
-        self._steps = max(1, min(_STEPS_AHEAD, _ROWS_AHEAD // max(1, batch)))
+        self._steps = steps_ahead(batch)
         self._drawn: deque[NDArray[np.int64]] = deque()
         self._ready: deque[Batch] = deque()
 
