@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import os
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -156,6 +160,57 @@ def test_batches_drawn_ahead_are_those_of_the_sampler_whole_and_in_order(batch: 
         flat = found.places.flatten()
         np.testing.assert_array_equal(flat[flat >= 0].numpy(), drawn)
         assert (flat[len(drawn) :] == -1).all()
+
+
+def _told_by_a_fork(work: Callable[[], list[list[int]] | str]) -> list[list[int]] | str:
+    """Return what ``work`` returns in a process that is forked here."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:  # nothing of the tests may run on here
+        try:
+            os.write(theirs, json.dumps(work()).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours) as pipe:
+        told = pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    found: list[list[int]] | str = json.loads(told)
+    return found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.parametrize("cut", [False, True], ids=["as drawn", "cut before"])
+def test_a_forked_process_never_returns_batches_that_its_parent_drew_ahead(cut: bool) -> None:
+    ahead = DrawnAhead(PoissonSampler(1000, 0.05, OsEntropy()), 50, 64, HERE)
+    newest = ahead.next()
+    if cut:
+        newest = ahead.cut(newest, 32)
+    assert len(ahead._ready) > 5, "batches are drawn ahead"
+
+    def five() -> list[list[int]]:
+        return [ahead.next().here.flatten().tolist() for _ in range(5)]
+
+    def halved() -> str:
+        try:
+            ahead.cut(newest, 16)
+        except RuntimeError as error:
+            return str(error)
+        return "it was cut"
+
+    drawn = _told_by_a_fork(five)
+    assert all(sum(place >= 0 for place in batch) > 10 for batch in drawn), "batches of 50 rows"
+    assert not any(batch in drawn for batch in five())
+    assert "drawn by another process" in _told_by_a_fork(halved)
+    assert len(ahead.cut(ahead.next(), 16).here[0]) == 16, "here it goes on"
+
+
+def test_batches_drawn_ahead_are_not_copied() -> None:
+    ahead = DrawnAhead(PoissonSampler(1000, 0.05, OsEntropy()), 50, 64, HERE)
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="drawn ahead cannot be copied"):
+            way(ahead)
 
 
 def test_one_chunk_holds_a_usual_batch_and_no_chunk_exceeds_the_physical_batch() -> None:

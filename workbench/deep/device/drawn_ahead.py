@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from dataclasses import dataclass
 
@@ -56,7 +57,8 @@ class DrawnAhead:
     """Draws the batches of many steps with :class:`~workbench.deep.poisson.PoissonSampler`, whose law they keep.
 
     A batch is never cut: one with more rows than usual has more chunks. What was drawn and not used when a run pauses
-    is forgotten; batches of different steps are independent, so those drawn afresh have the same law.
+    is forgotten; batches of different steps are independent, so those drawn afresh have the same law. So it is in a
+    forked process: it forgets what its parent has drawn ahead, which the parent is going to use.
     """
 
     def __init__(self, sampler: PoissonSampler, batch: int, chunk: int, device: torch.device) -> None:
@@ -72,9 +74,17 @@ class DrawnAhead:
         self._steps = steps_ahead(batch)
         self._drawn: deque[NDArray[np.int64]] = deque()
         self._ready: deque[Batch] = deque()
+        self._process = os.getpid()
+
+    def __reduce__(self) -> str:
+        """Refuse to be copied: the copy would deal out the batches that are drawn ahead a second time."""
+        raise TypeError("batches that are drawn ahead cannot be copied; make another one")
 
     def next(self) -> Batch:
-        """Return the rows of the next step."""
+        """Return the rows of the next step, which no other process was given."""
+        if os.getpid() != self._process:
+            self._process = os.getpid()
+            self._drawn, self._ready = deque(), deque()
         if not self._ready:
             self._drawn.extend(self._sampler.draw() for _ in range(self._steps))
             self._send()
@@ -82,7 +92,13 @@ class DrawnAhead:
         return self._ready.popleft()
 
     def cut(self, batch: Batch, chunk: int) -> Batch:
-        """Return ``batch`` in chunks of ``chunk`` rows, which all later ones have as well."""
+        """Return ``batch``, the newest one, in chunks of ``chunk`` rows, which all later ones have as well.
+
+        Raises:
+            RuntimeError: another process drew it, of which this one was forked.
+        """
+        if os.getpid() != self._process:
+            raise RuntimeError("this batch was drawn by another process, whose step it belongs to")
         self._chunk = chunk
         rows = batch.here.flatten()
         current = rows[rows >= 0].numpy()
