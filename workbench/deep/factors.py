@@ -31,10 +31,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from workbench.deep.compiled import loops
 from workbench.params import ParameterError
 
 FLAT, PER_LAYER, AUTOMATIC = "flat", "per-layer", "automatic"
 CLIPPINGS = (FLAT, PER_LAYER, AUTOMATIC)
+_PER_LAYER, _AUTOMATIC = CLIPPINGS.index(PER_LAYER), CLIPPINGS.index(AUTOMATIC)
 
 STABILITY = 0.01
 """What is added to the norm by ``automatic``: rows with hardly any gradient stay small."""
@@ -145,32 +147,40 @@ class Clipping:
         return factors.nan_to_num_(nan=0.0)
 
     def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return :meth:`factors` turned, (1, b), or (K, b) where they differ by layer: in NumPy, which starts sooner.
+        """Return :meth:`factors` turned, (1, b), or (K, b) where they differ by layer, in one compiled loop.
 
         Args:
             squares: squared norms (K, b) of the rows' gradients in each layer.
-
-        NumPy's warnings of ∞ and NaN are the caller's to switch off.
         """
         hear = heard()
         if hear is not None:
             hear(torch.from_numpy(squares.T))
-        bound = self.bound
-        if len(squares) == 1:
-            norms = squares.copy()
+        by_layer = self.rule == PER_LAYER
+        bound = self.bound / math.sqrt(len(squares)) if by_layer else self.bound
+        factors = np.empty((len(squares) if by_layer else 1, squares.shape[1]), dtype=np.float32)
+        _scales(squares, CLIPPINGS.index(self.rule), bound, STABILITY, factors)
+        return factors
+
+
+@loops
+def _scales(
+    squares: NDArray[np.float32], rule: int, bound: float, stability: float, factors: NDArray[np.float32]
+) -> None:
+    """Write the factors of squares (K, b) into factors (1, b) or (K, b); ``rule`` is a place in CLIPPINGS."""
+    layers, rows = squares.shape
+    limit, little, none = np.float32(bound), np.float32(stability), np.float32(0)
+    least = limit * limit
+    for i in range(rows):
+        whole = none
+        for layer in range(layers):
+            whole += squares[layer, i]
+        if not whole < np.inf:
+            for layer in range(len(factors)):
+                factors[layer, i] = none
+        elif rule == _AUTOMATIC:
+            factors[0, i] = limit / (np.sqrt(whole) + little)
+        elif rule == _PER_LAYER:
+            for layer in range(layers):
+                factors[layer, i] = limit / np.sqrt(max(squares[layer, i], least))
         else:
-            norms = squares[:1] + squares[1:2]
-            for more in squares[2:]:
-                norms += more
-        if self.rule == PER_LAYER:
-            bound /= math.sqrt(len(squares))
-            norms *= 0  # 0, or NaN for a row whose norm is not finite
-            norms = squares + norms
-        if self.rule == AUTOMATIC:
-            np.sqrt(norms, out=norms)
-            norms += STABILITY
-        else:
-            np.maximum(norms, bound * bound, out=norms)
-            np.sqrt(norms, out=norms)
-        np.divide(bound, norms, out=norms)
-        return np.fmax(norms, 0, out=norms)  # of NaN and 0 it is 0
+            factors[0, i] = limit / np.sqrt(max(whole, least))
