@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.deep.compiled import as_written
 from workbench.deep.ziggurat import PART, Ziggurat
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
@@ -132,13 +133,22 @@ class GaussianNoise:
             filled += taken
         return drawn
 
-    def add_to(self, values: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the sums of ``values`` (P,) and as many numbers of :meth:`draw` into ``out``, rounded once."""
+    def add_to(self, values: NDArray[Any], out: NDArray[Any], over: float = 1.0) -> None:
+        """Write (values + noise)/over into ``out``, with as many numbers of :meth:`draw` as ``values`` (P,) has.
+
+        The sum and its part are in double precision, and rounded once to that of ``out``.
+        """
         start, end = self._used, self._used + len(values)
         if end > _BLOCK or os.getpid() != self._process:
             drawn = self.draw(len(values))
         else:
             self._used = end
             drawn = self._block[start:end]  # nobody reads these numbers again
-        np.add(drawn, values, out=drawn)
-        np.copyto(out, drawn, casting="same_kind")
+        _added(values, drawn, float(over), out)
+
+
+@as_written
+def _added(values: NDArray[Any], drawn: NDArray[np.float64], over: float, out: NDArray[Any]) -> None:
+    """Write (values + drawn)/over into ``out``."""
+    for i in range(len(out)):
+        out[i] = (values[i] + drawn[i]) / over

@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.deep.compiled import as_written
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy
 
@@ -120,23 +121,18 @@ class PoissonSampler:
 
     def _throw(self) -> None:
         """Throw more coins: so many that at least one gap is known."""
-        table = len(self.survival)
         failed = self._failures(self._entropy.words(self._gaps))
-        found = failed < table
-        ends = self._reached + np.cumsum(failed + found)
-        self._waiting = np.concatenate([self._waiting, ends[found] - 1])
-        self._reached = int(ends[-1])
+        places = np.empty(len(self._waiting) + len(failed), dtype=np.int64)
+        places[: len(self._waiting)] = self._waiting
+        found, self._reached = _successes(failed, len(self.survival), self._reached, places[len(self._waiting) :])
+        self._waiting = places[: len(self._waiting) + found]
 
     def _failures(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return for each word how many of S₁ … S_G are above it."""
-        table = len(self.survival)
-        x = np.minimum(self._estimate(words), table + 0.5)
-        failed = x.astype(np.int64)
-        x -= failed
-        # Of margins of a half or more nothing is sure, and all are looked up.
-        doubtful = np.flatnonzero(~(np.abs(x - 0.5) < 0.5 - self.margin))
-        if len(doubtful):
-            failed[doubtful] = table - np.searchsorted(self._ascending, words[doubtful], side="right")
+        failed = np.empty(len(words), dtype=np.int64)
+        words = words.view()
+        words.flags.writeable = False  # as some sources give them: one kind of array to compile for
+        _counted(self._estimate(words), words, self._ascending, self.margin, failed)
         return failed
 
     def _estimate(self, words: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -158,3 +154,43 @@ def _survival(threshold: int) -> NDArray[np.uint64]:
         found.append(survival)
     # A rate below 2⁻⁶⁴ leaves all of 2⁶⁴, which does not fit into a word: one value is then called a success.
     return np.array([min(s, 2**_BITS - 1) for s in found], dtype=np.uint64)
+
+
+@as_written
+def _counted(
+    x: NDArray[np.float64],
+    words: NDArray[np.uint64],
+    ascending: NDArray[np.uint64],
+    margin: float,
+    failed: NDArray[np.int64],
+) -> None:
+    """Write ⌊x⌋, or what the table says where x is within the margin of a whole number: nothing is sure there."""
+    table = len(ascending)
+    for i in range(len(words)):
+        near = min(x[i], table + 0.5)
+        count = int(near)
+        if not abs(near - count - 0.5) < 0.5 - margin:
+            count = table - np.searchsorted(ascending, words[i], side="right")
+        failed[i] = count
+
+
+@as_written
+def _successes(
+    failed: NDArray[np.int64], table: int, reached: int, places: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Write the places of successes; return how many there are, and how many coins were thrown by then.
+
+    Args:
+        failed: coins that failed before each success; as many as ``table``: so many failed, and no success is known.
+        table: the most that a word can tell of.
+        reached: coins thrown before.
+        places: to be written into, as long as ``failed``.
+    """
+    found = 0
+    for gap in failed:
+        reached += gap
+        places[found] = reached
+        if gap < table:
+            found += 1
+            reached += 1
+    return found, reached

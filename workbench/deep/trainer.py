@@ -37,7 +37,7 @@ from workbench.deep.updates import UPDATES, Update
 from workbench.params import CancelledError
 from workbench.privacy.accounting.epsilon_curve import BackgroundCurve
 from workbench.privacy.accounting.event import Charge, Cost
-from workbench.privacy.entropy import Entropy
+from workbench.privacy.entropy import Entropy, SeededEntropy
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice, ignore
 
@@ -140,8 +140,7 @@ class PrivateStep:
             noisy = torch.empty_like(total)
             kept = self._kept[id(total)] = (total, total.numpy(), noisy, noisy.numpy())
         _, values, noisy, written = kept
-        self.noise.add_to(values, written)
-        written /= self.batch
+        self.noise.add_to(values, written, self.batch)
         return noisy, sums
 
 
@@ -361,7 +360,7 @@ def _example(architecture: Network, features: Features, device: str) -> Tensor |
 
 
 def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device: str) -> ClippedSum:
-    """Take one step on zeros, so that libraries loaded at first use do not count as memory of the run.
+    """Take one step on zeros, so that libraries loaded, and loops compiled, at first use are not part of the run.
 
     Returns:
         The engine that took it.
@@ -373,6 +372,10 @@ def _warm_up(architecture: Network, features: Features, plan: DpSgdPlan, device:
     rows = architecture.prepared(torch.from_numpy(features.blank(2)).to(device))
     sums = engine(rows, torch.zeros(2, dtype=torch.int64, device=device))
     _update(plan)(parameters, sums.total.to(parameters.dtype))
+    PoissonSampler(2, 0.5, SeededEntropy(0)).draw()
+    noise = GaussianNoise(1.0, SeededEntropy(0))
+    for kind in (np.float32, np.float64):  # the sum of one chunk, and of several
+        noise.add_to(np.zeros(1, kind), np.zeros(1, kind))
     return engine
 
 

@@ -9,11 +9,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+from workbench.deep.compiled import loops
 
 BETAS, SMALL = (0.9, 0.999), 1e-8
 """Adam's rates of forgetting, and what keeps its division finite."""
+
+
+_FEW = 4
+
+
+@loops
+def _descend(parameters: NDArray[np.float32], gradient: NDArray[np.float32], lr: float) -> None:
+    """Take lr times the gradient from the parameters."""
+    rate = np.float32(lr)
+    for i in range(len(parameters)):
+        parameters[i] -= rate * gradient[i]
 
 
 class Update(Protocol):
@@ -43,6 +58,8 @@ class Sgd:
     lr: float
     momentum: float = 0.0
     _velocity: Tensor | None = None
+    _arrays: dict[int, tuple[Tensor, NDArray[np.float32]]] = field(default_factory=dict)
+    """Vectors of the processor that were seen, as arrays, by where they lie."""
 
     def prepare(self, parameters: Tensor) -> None:
         """Begin at rest."""
@@ -55,7 +72,19 @@ class Sgd:
             self.prepare(parameters)
             assert self._velocity is not None
             gradient = self._velocity.mul_(self.momentum).add_(gradient)
-        parameters.sub_(gradient, alpha=self.lr)
+        if parameters.device.type == "cpu" and parameters.dtype == gradient.dtype == torch.float32:
+            _descend(self._array(parameters), self._array(gradient), self.lr)
+        else:
+            parameters.sub_(gradient, alpha=self.lr)
+
+    def _array(self, vector: Tensor) -> NDArray[np.float32]:
+        """Return a vector as an array: the same few come at every step."""
+        kept = self._arrays.get(id(vector))
+        if kept is None or kept[0] is not vector:
+            if len(self._arrays) >= _FEW:
+                self._arrays.clear()  # a new one at every step
+            kept = self._arrays[id(vector)] = (vector, vector.detach().numpy())
+        return kept[1]
 
     def state(self) -> dict[str, Tensor]:
         """Return the velocity."""

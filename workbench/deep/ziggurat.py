@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.deep.compiled import as_written
 from workbench.privacy.entropy import Entropy
 
 LAYERS = 1024
@@ -25,8 +26,9 @@ PART = 2**14
 
 _WHICH = np.int64(LAYERS - 1)
 _PLACE = np.int64(11)
-_AT_ONCE = 8
-"""Numbers whose flags make a 64-bit word, by which the few that were not below the curve are found sooner."""
+
+Floats = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 
 def layers() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -49,9 +51,7 @@ class Ziggurat:
         self._widths, self._heights = layers()
         self._steps = self._widths[:-1] * scale * 2.0**-52
         self._within = self._widths[1:] * scale
-        self._layer, self._place = np.empty(PART, dtype=np.int64), np.empty(PART, dtype=np.int64)
-        self._limit, self._size = np.empty(PART), np.empty(PART)
-        self._beyond = np.empty(PART, dtype=bool)
+        self._undecided = np.empty((3, PART), dtype=np.int64)
 
     def fill(self, block: NDArray[np.float64]) -> None:
         """Fill ``block`` with new numbers; its length is a multiple of :data:`PART`."""
@@ -59,21 +59,13 @@ class Ziggurat:
         at, layer, place = (np.concatenate(parts) for parts in zip(*undecided, strict=True))
         block[at] = self._scale * self._decided(layer, place)
 
-    def _fill(self, part: NDArray[np.float64], start: int) -> tuple[NDArray[np.int64], ...]:
-        """Fill a part; return places in the block, layers and places in them of what is not decided."""
-        layer, place = self._layer, self._place
+    def _fill(self, part: Floats, start: int) -> Whole:
+        """Fill a part; return places in the block, layers and places in them of what is not decided, (3, u)."""
         words = self._entropy.words(PART).view(np.int64)
-        np.bitwise_and(words, _WHICH, out=layer)
-        np.right_shift(words, _PLACE, out=place)
-        self._steps.take(layer, out=part, mode="clip")
-        np.multiply(part, place, out=part)
-        self._within.take(layer, out=self._limit, mode="clip")
-        np.abs(part, out=self._size)
-        np.greater_equal(self._size, self._limit, out=self._beyond)
-        found = np.flatnonzero(self._beyond.view(np.uint64))
-        near = (_AT_ONCE * found[:, np.newaxis] + np.arange(_AT_ONCE)).ravel()
-        beyond = near[self._beyond[near]]
-        return beyond + start, layer[beyond], place[beyond]
+        words.flags.writeable = False  # as some sources give them: one kind of array to compile for
+        undecided = self._undecided[:, : _below(words, self._steps, self._within, part, self._undecided)].copy()
+        undecided[0] += start
+        return undecided
 
     def _decided(self, layer: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return standard numbers for draws that a look at the table did not decide."""
@@ -107,3 +99,18 @@ def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return uniform numbers above 0, of which a logarithm is wanted, and at most 1: the last one is rounded to it."""
     uniform: NDArray[np.float64] = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     return uniform
+
+
+@as_written
+def _below(words: Whole, steps: Floats, within: Floats, part: Floats, undecided: Whole) -> int:
+    """Write a number for each word into ``part``; return how many, noted in ``undecided``, may not be below the curve."""
+    found = 0
+    for i in range(len(part)):
+        word = words[i]
+        layer, place = word & _WHICH, word >> _PLACE
+        number = steps[layer] * place
+        part[i] = number
+        # Written always, kept where the number is beyond: a jump that is hardly ever taken would cost more.
+        undecided[0, found], undecided[1, found], undecided[2, found] = i, layer, place
+        found += not abs(number) < within[layer]
+    return found
