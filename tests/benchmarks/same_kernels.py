@@ -9,12 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from workbench.deep.compiled import exp, loops
 from workbench.deep.flat_parameters import flattened
 from workbench.deep.image_kernel import ImageClippedSum
 from workbench.deep.image_stage import activation_backward
 from workbench.deep.logistic_kernel import LogisticClippedSum, fits
-from workbench.deep.table_engine import SIGNS
 from workbench.deep.table_kernel import TableClippedSum
+from workbench.deep.updates import Sgd
 
 
 def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[[], None]:
@@ -23,9 +24,11 @@ def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[
     if type(module[0]) is nn.Linear:  # type: ignore[index]
         table = _Logistic(module, x, y) if fits(module) else _Table(module, x, y)
 
+        update = Sgd(0.1 / batch)
+
         def step_of_table() -> None:
             rows = torch.randint(0, len(x), (batch,))
-            parameters.sub_(table(rows.numpy()), alpha=0.1 / batch)
+            update(parameters, table(rows.numpy()))
 
         return step_of_table
     gradient = _Image(module)
@@ -38,28 +41,16 @@ def plain_step(module: nn.Module, batch: int, x: Tensor, y: Tensor) -> Callable[
 
 
 class _Logistic:
-    """The kernel of one linear layer without norms and clipping."""
+    """The loop of one linear layer without norms and clipping."""
 
     def __init__(self, module: nn.Module, x: Tensor, y: Tensor) -> None:
         self._engine = LogisticClippedSum(module, 1.0, 384)
         self._x, self._y = x.numpy(), y.numpy()
         self._engine._find()
 
-    @np.errstate(all="ignore")
     def __call__(self, rows: NDArray[np.int64]) -> Tensor:
         engine = self._engine
-        room, layer = engine._room(len(rows)), engine._layer
-        block, signs, odds = room.entering, room.signs, room.odds
-        self._x.take(rows, 0, out=block.array, mode="clip")
-        SIGNS.take(self._y.take(rows), out=signs, mode="wrap")
-        layer.look()
-        block.times(layer.across, odds)
-        odds += layer.shift
-        odds *= signs
-        np.exp(odds, out=odds)
-        odds += 1
-        np.divide(signs, odds, out=signs)
-        layer.sum_up(block, signs, room.ones)
+        _logistic(self._x, self._y, rows, engine._weight, engine._bias, engine._of_weight, engine._of_bias)
         return engine._places.total
 
 
@@ -71,21 +62,101 @@ class _Table:
         self._x, self._y = x.numpy(), y.numpy()
         self._engine._find()
 
-    @np.errstate(all="ignore")
     def __call__(self, rows: NDArray[np.int64]) -> Tensor:
         engine = self._engine
-        room = engine._room(len(rows))
-        self._x.take(rows, 0, out=room.entering[0].array, mode="clip")
-        self._y.take(rows, out=room.classes, mode="clip")
-        engine._forward(room)
-        engine._backward(room, measure=False)
-        layers = engine._layers if engine._two is None else engine._layers[:-1]
-        for layer, h, g in zip(layers, room.entering, room.leaving, strict=False):
-            g.by(h, layer.of_weight, layer.sum_of_weight)
-            g.weighted(room.ones, layer.of_bias)
-        if engine._two is not None:
-            engine._two.sum_up(room.entering[-2], room.slope, room.ones)
+        room, layers, last = engine._room(len(rows)), engine._layers, len(engine._layers) - 1
+        assert engine._two
+        _take(self._x, self._y, rows, room.entering[0], room.classes)
+        for i, layer in enumerate(layers[:-1]):
+            torch.addmm(layer.bias, room.h[i], layer.turned, out=room.h[i + 1])
+            _tanh(room.entering[i + 1])
+        end = layers[last]
+        below = (room.entering[last], room.classes, *end.numbers, room.leaving[last - 1])
+        _last_of_two(*below, *end.sums)
+        for i in range(last - 1, -1, -1):
+            layer = layers[i]
+            torch.mm(room.turned[i], room.h[i], out=layer.of_weight)
+            _sum_rows(room.leaving[i], layer.sums[1])
+            if i:
+                torch.mm(room.g[i], layer.weight, out=room.g[i - 1])
+                _through(room.leaving[i - 1], room.entering[i])
         return engine._places.total
+
+
+_ONE, _TWO, _ZERO = np.float32(1), np.float32(2), np.float32(0)
+
+
+@loops
+def _logistic(x, y, rows, weight, bias, of_weight, of_bias):  # type: ignore[no-untyped-def]
+    zero, one, low, high = of_weight[0], of_weight[1], weight[0], weight[1]
+    shift, whole = bias[1] - bias[0], _ZERO
+    zero[:] = _ZERO
+    for i in range(len(rows)):
+        given, gap = x[rows[i]], shift
+        for j in range(len(given)):
+            gap += given[j] * (high[j] - low[j])
+        sign = np.float32(2 * y[rows[i]] - 1)
+        slope = sign / (exp(gap * sign) + _ONE)
+        whole += slope
+        for j in range(len(given)):
+            zero[j] += slope * given[j]
+    for j in range(len(zero)):
+        one[j] = -zero[j]
+    of_bias[0], of_bias[1] = whole, -whole
+
+
+@loops
+def _take(x, y, rows, entering, classes):  # type: ignore[no-untyped-def]
+    for i in range(len(rows)):
+        given, to = x[rows[i]], entering[i]
+        for j in range(len(given)):
+            to[j] = given[j]
+        classes[i] = y[rows[i]]
+
+
+@loops
+def _tanh(h):  # type: ignore[no-untyped-def]
+    for i in range(len(h)):
+        row = h[i]
+        for j in range(len(row)):
+            row[j] = _ONE - _TWO / (exp(_TWO * row[j]) + _ONE)
+
+
+@loops
+def _last_of_two(h, classes, weight, bias, below, of_weight, of_bias):  # type: ignore[no-untyped-def]
+    zero, one, low, high = of_weight[0], of_weight[1], weight[0], weight[1]
+    shift, whole = bias[1] - bias[0], _ZERO
+    zero[:] = _ZERO
+    for i in range(len(h)):
+        row, to, gap = h[i], below[i], shift
+        for j in range(len(row)):
+            gap += row[j] * (high[j] - low[j])
+        sign = np.float32(2 * classes[i] - 1)
+        slope = sign / (exp(gap * sign) + _ONE)
+        whole += slope
+        for j in range(len(row)):
+            zero[j] += slope * row[j]
+            to[j] = slope * (low[j] - high[j]) * (_ONE - row[j] * row[j])
+    for j in range(len(zero)):
+        one[j] = -zero[j]
+    of_bias[0], of_bias[1] = whole, -whole
+
+
+@loops
+def _through(g, h):  # type: ignore[no-untyped-def]
+    for i in range(len(h)):
+        row, to = h[i], g[i]
+        for j in range(len(row)):
+            to[j] *= _ONE - row[j] * row[j]
+
+
+@loops
+def _sum_rows(g, out):  # type: ignore[no-untyped-def]
+    out[:] = _ZERO
+    for i in range(len(g)):
+        row = g[i]
+        for j in range(len(row)):
+            out[j] += row[j]
 
 
 class _Image:

@@ -26,6 +26,9 @@ PART = 2**14
 
 _WHICH = np.int64(LAYERS - 1)
 _PLACE = np.int64(11)
+_LOW = np.int64(2**53 - 1)
+_AT_ONCE = 16
+"""Numbers that are made before one looks whether all of them are below the curve."""
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -72,17 +75,15 @@ class Ziggurat:
         drawn = np.empty(len(layer))
         left = np.arange(len(layer))
         while len(left):
-            x = self._widths[layer] * (place * 2.0**-52)
-            above, height = self._heights[layer + 1], self._heights[layer]
-            words = self._entropy.words(2 * len(x))
-            accepted = above + _uniform(words[len(x) :]) * (height - above) < np.exp(-0.5 * x * x)
-            accepted |= np.abs(x) < self._widths[layer + 1]
+            words = self._entropy.words(2 * len(layer)).view(np.int64)
+            x, accepted = np.empty(len(layer)), np.empty(len(layer), dtype=np.bool_)
+            _accept(layer, place, words[len(layer) :].copy(), self._widths, self._heights, x, accepted)
             # Of layer 0 what lies beyond its box is a draw from the tail, with the same sign.
             for one in np.flatnonzero((layer == 0) & (np.abs(x) >= TAIL)):
                 x[one], accepted[one] = math.copysign(self._tail(), x[one]), True
             drawn[left[accepted]] = x[accepted]
             left = left[~accepted]
-            again = words.view(np.int64)[: len(x)][~accepted]
+            again = words[: len(x)][~accepted]
             layer, place = again & _WHICH, again >> _PLACE
         return drawn
 
@@ -103,14 +104,46 @@ def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 @as_written
 def _below(words: Whole, steps: Floats, within: Floats, part: Floats, undecided: Whole) -> int:
-    """Write a number for each word into ``part``; return how many, noted in ``undecided``, may not be below the curve."""
+    """Write a number for each word into ``part``; return how many, noted in ``undecided``, may not be below the curve.
+
+    Numbers are made a few at a time, on all lanes, and looked at one by one where one of the few is beyond.
+    """
     found = 0
-    for i in range(len(part)):
-        word = words[i]
-        layer, place = word & _WHICH, word >> _PLACE
-        number = steps[layer] * place
-        part[i] = number
-        # Written always, kept where the number is beyond: a jump that is hardly ever taken would cost more.
-        undecided[0, found], undecided[1, found], undecided[2, found] = i, layer, place
-        found += not abs(number) < within[layer]
+    for start in range(0, len(part), _AT_ONCE):
+        beyond = False
+        for i in range(start, start + _AT_ONCE):
+            layer = words[i] & _WHICH
+            number = steps[layer] * (words[i] >> _PLACE)
+            part[i] = number
+            beyond |= not abs(number) < within[layer]
+        if beyond:
+            for i in range(start, start + _AT_ONCE):
+                layer = words[i] & _WHICH
+                if not abs(part[i]) < within[layer]:
+                    undecided[0, found], undecided[1, found], undecided[2, found] = i, layer, words[i] >> _PLACE
+                    found += 1
     return found
+
+
+@as_written
+def _accept(
+    layer: Whole, place: Whole, heights: Whole, widths: Floats, tops: Floats, x: Floats, accepted: NDArray[np.bool_]
+) -> None:
+    """Write the standard numbers of draws, and whether each is below the curve.
+
+    Args:
+        layer: their layers (u,).
+        place: their places in them.
+        heights: a word for each, of which 53 bits are the height within the layer.
+        widths: x₀ … x₁₀₂₄.
+        tops: F₀ … F₁₀₂₄.
+        x: to be written into, (u,).
+        accepted: to be written into, (u,).
+    """
+    for i in range(len(layer)):
+        box = layer[i]
+        number = widths[box] * (place[i] * 2.0**-52)
+        height = (float((heights[i] >> _PLACE) & _LOW) + 0.5) * 2.0**-53
+        x[i] = number
+        below = tops[box + 1] + height * (tops[box] - tops[box + 1]) < math.exp(-0.5 * number * number)
+        accepted[i] = below or abs(number) < widths[box + 1]
