@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DRAWS = ("workbench.gui", "workbench.render")
-HEAVY = ("torch", "sklearn", "scipy.stats", "opendp.prelude", "dp_accounting", "PySide6", "pyqtgraph")
+HEAVY = ("torch", "numba", "sklearn", "scipy.stats", "opendp.prelude", "dp_accounting", "PySide6", "pyqtgraph")
 
 IMPORT_WITHOUT_QT = """
 import importlib, sys
@@ -96,7 +96,8 @@ def test_every_package_is_a_layer():
         ("workbench/sanitize/planted.py", "import workbench.deep", "layers point one way"),
         ("workbench/synth/planted.py", "import workbench.sanitize", "layers point one way"),
         ("workbench/data/planted.py", "import PySide6.QtCore", "Qt only in gui and render"),
-        ("workbench/learners/planted.py", "import torch", "torch only in deep"),
+        ("workbench/learners/planted.py", "import torch", "torch and numba only in deep"),
+        ("workbench/learners/planted.py", "import numba", "torch and numba only in deep"),
         ("workbench/privacy/planted.py", "import polars", "privacy knows neither tables nor windows"),
     ],
 )

@@ -29,13 +29,20 @@ def loops(function: Function) -> Function:
     The bounds of :mod:`workbench.deep.factors` hold for any order, and for products that are added without having been
     rounded. NaN and ∞ keep their meaning: a test for them is done as it is written.
     """
-    compiled: Function = numba.njit(fastmath=_ANY_ORDER, error_model="numpy", nogil=True, cache=True)(function)
-    return compiled
+    return _kept(function, fastmath=_ANY_ORDER, error_model="numpy", nogil=True)
 
 
 def as_written(function: Function) -> Function:
     """Compile loops whose arithmetic is done to the letter."""
-    compiled: Function = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
+    return _kept(function, error_model="numpy", nogil=True)
+
+
+def _kept(function: Function, **options: Any) -> Function:
+    """Compile ``function`` and keep what is compiled; where there is no folder for it, compile it at every start."""
+    try:
+        compiled: Function = numba.njit(cache=True, **options)(function)
+    except RuntimeError:
+        compiled = numba.njit(**options)(function)
     return compiled
 
 
@@ -47,7 +54,7 @@ def within(function: Function) -> Function:
 
 @within
 def exp(x: np.float32) -> np.float32:
-    """Return exp(x) in single precision, to 3 units in its last place; below −87 and above 88 it is that of these.
+    """Return e to the power of x in single precision, to 3 units in its last place, as if x were within −87 and 88.
 
     ln 2 in two parts and a polynomial for the remainder, as in Cephes' ``expf``: the library's takes one number at a
     time, this one all lanes. NaN gives NaN.

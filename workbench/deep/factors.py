@@ -146,15 +146,16 @@ class Clipping:
             factors = whole.clamp_min_(max(bound * bound, _LEAST_SQUARE)).rsqrt_().mul_(bound)
         return factors.nan_to_num_(nan=0.0)
 
-    def row_factors(self, squares: NDArray[np.float32]) -> NDArray[np.float32]:
+    def row_factors(self, squares: NDArray[np.float32], rows: int | None = None) -> NDArray[np.float32]:
         """Return :meth:`factors` turned, (1, b), or (K, b) where they differ by layer, in one compiled loop.
 
         Args:
             squares: squared norms (K, b) of the rows' gradients in each layer.
+            rows: how many of these are rows of the batch, and not there to fill up memory; all if not given.
         """
         hear = heard()
         if hear is not None:
-            hear(torch.from_numpy(squares.T))
+            hear(torch.from_numpy(squares[:, :rows].T))
         by_layer = self.rule == PER_LAYER
         bound = self.bound / math.sqrt(len(squares)) if by_layer else self.bound
         factors = np.empty((len(squares) if by_layer else 1, squares.shape[1]), dtype=np.float32)

@@ -144,11 +144,11 @@ class GaussianNoise:
         else:
             self._used = end
             drawn = self._block[start:end]  # nobody reads these numbers again
-        _added(values, drawn, float(over), out)
+        _added(values, drawn, 1.0 / over, out)
 
 
 @as_written
-def _added(values: NDArray[Any], drawn: NDArray[np.float64], over: float, out: NDArray[Any]) -> None:
-    """Write (values + drawn)/over into ``out``."""
+def _added(values: NDArray[Any], drawn: NDArray[np.float64], times: float, out: NDArray[Any]) -> None:
+    """Write (values + drawn)·times into ``out``."""
     for i in range(len(out)):
-        out[i] = (values[i] + drawn[i]) / over
+        out[i] = (values[i] + drawn[i]) * times

@@ -175,9 +175,7 @@ def _counted(
 
 
 @as_written
-def _successes(
-    failed: NDArray[np.int64], table: int, reached: int, places: NDArray[np.int64]
-) -> tuple[int, int]:
+def _successes(failed: NDArray[np.int64], table: int, reached: int, places: NDArray[np.int64]) -> tuple[int, int]:
     """Write the places of successes; return how many there are, and how many coins were thrown by then.
 
     Args:

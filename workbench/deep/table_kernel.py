@@ -31,6 +31,9 @@ from workbench.deep.table_loops import (
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU)
 
+_LEVEL = 8
+"""Batches are filled up with empty rows to a multiple of so many: memory for every number of rows would be cold."""
+
 
 def fits(network: nn.Module) -> bool:
     """Return whether ``network`` is linear layers with bias, with one activation between each two."""
@@ -129,16 +132,15 @@ class TableClippedSum(TableEngine):
             if self._held is None or len(self._held[0][0]) < rows:
                 self._rooms.clear()
                 entering = [np.empty((rows, width), np.float32) for width in self._widths[: -1 if self._two else None]]
-                leaving = [np.empty((rows, width), np.float32) for width in self._widths[1:]]
-                if self._two:
-                    leaving[-1] = np.empty(rows, np.float32)
+                leaving = [np.empty((rows, width), np.float32) for width in self._widths[1:-1]]
+                leaving.append(np.empty(rows if self._two else (rows, self._widths[-1]), np.float32))
                 self._held = (entering, leaving, np.empty((len(self._layers), rows), np.float32))
             room = self._rooms[rows] = Room(rows, *self._held)
         return room
 
     def _chunk(self, rows: NDArray[np.int64], *, measure: bool) -> tuple[int, float, int]:
         """Write Σ fᵢgᵢ of some rows into the flat total; return rows, loss and rows classified right."""
-        room = self._room(len(rows))
+        room = self._room(-(-len(rows) // _LEVEL) * _LEVEL)
         take(self._x, self._y, rows, room.entering[0], room.classes, room.each[0])
         self._forward(room)
         told = (0, 0.0, 0)
@@ -146,7 +148,7 @@ class TableClippedSum(TableEngine):
             told = measured_of_two(room.odds, room.classes) if self._two else _measured(room)
         self._backward(room)
         self._watch()
-        self._sum(room, self.clipping.of(len(rows)).row_factors(room.squares))
+        self._sum(room, self.clipping.of(len(rows)).row_factors(room.squares, len(rows)))
         return told
 
     def _forward(self, room: Room) -> None:
@@ -169,9 +171,7 @@ class TableClippedSum(TableEngine):
             layer, lower = self._layers[i], self._layers[i - 1]
             rest = (room.entering[i], lower.relu)
             if self._two and i == len(self._layers) - 1:
-                below_two(
-                    room.leaving[i], layer.numbers[0], *rest, room.leaving[i - 1], lower.lost, room.each[i - 1]
-                )
+                below_two(room.leaving[i], layer.numbers[0], *rest, room.leaving[i - 1], lower.lost, room.each[i - 1])
             else:
                 torch.mm(room.g[i], layer.weight, out=room.g[i - 1])
                 below(room.leaving[i - 1], *rest, lower.lost, room.each[i - 1])

@@ -21,7 +21,7 @@ _ZERO, _ONE, _TWO = np.float32(0), np.float32(1), np.float32(2)
 
 @loops
 def take(x: Floats, y: Whole, rows: Whole, entering: Floats, classes: Whole, squares: Floats) -> None:
-    """Copy ``rows`` (b,) of a table x (n, d), y (n,), and begin their squares.
+    """Copy ``rows`` (r,) of a table x (n, d), y (n,), and begin their squares; what is left of b rows is made empty.
 
     Raises:
         IndexError: a row is not in the table.
@@ -37,6 +37,10 @@ def take(x: Floats, y: Whole, rows: Whole, entering: Floats, classes: Whole, squ
             square += given[j] * given[j]
         squares[i] = square
         classes[i] = y[row]
+    for i in range(len(rows), len(entering)):
+        entering[i, :] = _ZERO
+        squares[i] = _ONE
+        classes[i] = -1
 
 
 @loops
@@ -218,11 +222,8 @@ def logistic(
         square *= _TWO
         squares[i] = square * slope * slope
         norm = np.sqrt(square)
-        if automatic:
-            part = sign * limit / (norm + little * size)
-        else:
-            part = sign / max(size, norm * inverse)
-        if square < np.inf and odds[i] == odds[i]:  # ∞ or NaN: left out
+        part = sign * limit / (norm + little * size) if automatic else sign / max(size, norm * inverse)
+        if square < np.inf and odds[i] == odds[i]:  # else the row is left out
             whole += part
             for j in range(len(given)):
                 zero[j] += part * given[j]
