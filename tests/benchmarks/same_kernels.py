@@ -164,6 +164,7 @@ class _Image:
 
     def __init__(self, module: nn.Module) -> None:
         self._engine = ImageClippedSum(module, 1.0, 96)
+        self._minus = torch.full((96, 1), -1.0)
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         engine = self._engine
@@ -186,7 +187,7 @@ class _Image:
                 if i < last:
                     h[i + 1].relu_()
             torch.softmax(h[-1], 1, out=slopes[-1])
-            slopes[-1].scatter_add_(1, y.unsqueeze(1), engine._minus[: len(y)])
+            slopes[-1].scatter_add_(1, y.unsqueeze(1), self._minus[: len(y)])
             for i in range(last, -1, -1):
                 torch.mm(slopes[i + 1], engine._linear[i].weight, out=slopes[i])
                 if i > 0:

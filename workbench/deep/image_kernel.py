@@ -7,19 +7,21 @@ costs. Pooling takes maxima of slices.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from workbench.deep.clipping import StepSums, nothing
-from workbench.deep.factors import SinglePrecision, lost_squares
+from workbench.deep.factors import Clipping, SinglePrecision, lost_squares
 from workbench.deep.flat_parameters import Places
-from workbench.deep.image_stage import PAIR, Memory, Pass, Stage, activation_backward
+from workbench.deep.image_stage import PAIR, Memory, Pass, Stage
 from workbench.deep.row_chunks import IMAGE_ROWS, chunks
+from workbench.deep.row_loops import FEW, Floats, begin_squares
 from workbench.deep.table_engine import measured
 from workbench.deep.table_kernel import ACTIVATIONS
+from workbench.deep.table_loops import activate, below, scale, slopes_of_many
 
 
 def fits(network: nn.Module) -> bool:
@@ -51,7 +53,7 @@ class ImageClippedSum:
         self._rows = min(physical_batch, IMAGE_ROWS)
         self._watch = watch
         self._places = Places(network)
-        self._minus = torch.full((self._rows, 1), -1.0)
+        self._lost = [lost_squares(layer.out_features + 1) for layer in self._linear]
         self._held: list[Tensor] = []
         self._rooms: dict[int, _Room] = {}
         self._shape: tuple[int, ...] = ()
@@ -86,62 +88,72 @@ class ImageClippedSum:
     def _chunk(self, x: Tensor, y: Tensor, *, measure: bool) -> tuple[int, float, int]:
         """Write Σ fᵢgᵢ of one chunk into the flat total; return rows, loss and rows classified right."""
         image = x if self._unflatten is None else self._unflatten(x)
-        room, last = self._room(len(y), image.shape[1:]), len(self._linear) - 1
-        passes, h, slopes = room.passes, room.entering, room.slopes
-        image = image.permute(0, 2, 3, 1)
-        for one in passes:
+        room = self._room(len(y), image.shape[1:])
+        self._forward(room, image.permute(0, 2, 3, 1))
+        told = (0, 0.0, 0)
+        if measure:
+            told = measured(room.entering[-1], y.clamp_min(0).unsqueeze(1), y >= 0)
+        self._backward(room, y)
+        self._watch()
+        factors = self._convolutions(room, self.clipping.of(len(y)))
+        self._layers(room, factors)
+        return told
+
+    def _forward(self, room: _Room, image: Tensor) -> None:
+        """Make what enters each layer, of images (b, h, w, c), and begin the squares of the linear ones."""
+        for one in room.passes:
             one.forward(image)
             image = one.output
         room.features.copy_(image.permute(0, 3, 1, 2))
+        begin_squares(room.numbers[0], room.squares[0])
         for i, layer in enumerate(self._linear):
-            torch.addmm(layer.bias, h[i], layer.weight.t(), out=h[i + 1])
-            if i < last:
-                h[i + 1].relu_() if self._relu[i] else h[i + 1].tanh_()
-        present = y >= 0
-        classes = y.clamp_min(0).unsqueeze(1)
-        told = measured(h[-1], classes, present) if measure else (0, 0.0, 0)
-        torch.softmax(h[-1], 1, out=slopes[-1])
-        slopes[-1].scatter_add_(1, classes, self._minus[: len(y)])
-        for i in range(last, -1, -1):
-            torch.mm(slopes[i + 1], self._linear[i].weight, out=slopes[i])
-            if i > 0:
-                activation_backward(slopes[i], h[i], relu=self._relu[i - 1], out=slopes[i])
-        below = room.below.permute(0, 2, 3, 1)
-        for one in reversed(passes):
-            one.backward(below)
-            below = one.below
-        self._watch()
-        squares = [one.squares() for one in passes]
-        for entering, leaving in zip(h, slopes[1:], strict=False):
-            square = torch.linalg.vector_norm(entering, dim=1).square_().add_(1)
-            slope = torch.linalg.vector_norm(leaving, dim=1).square_().add_(lost_squares(leaving.shape[1] + 1))
-            squares.append(square.mul_(slope))
-        factors = self.clipping.of(len(y)).factors(torch.stack(squares, 1)).mul_(present.unsqueeze(1))
-        each = factors.expand(-1, len(squares)).unbind(1)
-        for slope, factor in zip(slopes[1:], each[len(passes) :], strict=True):
-            slope.mul_(factor.unsqueeze(1))
-        self._sum(room, each)
-        if not math.isfinite(float(self._places.total.sum())):
-            # 0·∞ is not a number: rows with the factor 0, which they have in every layer, are set to zero.
-            left = factors[:, 0] == 0
-            for tensor in [*h, *slopes, *(t for one in passes for t in (one.of_weight, one.of_bias))]:
-                tensor[left] = 0
-            self._sum(room, each)
-        return told
+            torch.addmm(layer.bias, room.entering[i], layer.weight.t(), out=room.entering[i + 1])
+            if i + 1 < len(self._linear):
+                activate(room.numbers[i + 1], self._relu[i], room.squares[i + 1])
 
-    def _sum(self, room: _Room, each: Sequence[Tensor]) -> None:
-        """Write the sums of the rows' gradients times ``each`` layer's factors; linear layers' slopes have theirs."""
-        for one, factor in zip(room.passes, each, strict=False):
-            convolution = one.stage.convolution
-            assert convolution.bias is not None
-            weight = (factor @ one.of_weight.flatten(1)).view(
-                convolution.out_channels, *convolution.kernel_size, convolution.in_channels
-            )
-            self._places.of(convolution.weight).copy_(weight.permute(0, 3, 1, 2))
-            torch.mv(one.of_bias.t(), factor, out=self._places.of(convolution.bias))
-        for layer, entering, slope in zip(self._linear, room.entering, room.slopes[1:], strict=False):
-            torch.mm(slope.t(), entering, out=self._places.of(layer.weight))
-            torch.sum(slope, 0, out=self._places.of(layer.bias))
+    def _backward(self, room: _Room, y: Tensor) -> None:
+        """Make the gradients of what leaves each layer, and finish the squares of the linear ones."""
+        last = len(self._linear) - 1
+        slopes_of_many(room.numbers[-1], y.numpy(), room.slope_numbers[-1], self._lost[last], room.squares[last])
+        for i in range(last, -1, -1):
+            torch.mm(room.slopes[i + 1], self._linear[i].weight, out=room.slopes[i])
+            if i > 0:
+                slopes, h = room.slope_numbers[i], room.numbers[i]
+                below(slopes, h, self._relu[i - 1], self._lost[i - 1], room.squares[i - 1])
+        slope = room.below.permute(0, 2, 3, 1)
+        for one in reversed(room.passes):
+            one.backward(slope)
+            slope = one.below
+
+    def _convolutions(self, room: _Room, clipping: Clipping) -> list[Floats]:
+        """Write the sums of the convolutions; return the factors (b,) of the linear layers."""
+        rows, count = room.squares.shape[1], len(room.passes)
+        found: list[Floats] = []
+        for start in range(0, rows, FEW):
+            few = slice(start, min(rows, start + FEW))
+            squares = np.empty((count + len(self._linear), few.stop - start), dtype=np.float32)
+            squares[count:] = room.squares[:, few]
+            for one, square in zip(room.passes, squares, strict=False):
+                one.rows_gradients(few, square)
+            factors = clipping.row_factors(squares)
+            for i, one in enumerate(room.passes):
+                one.add(few, factors[i % len(factors)])
+            found.append(factors)
+        for one in room.passes:
+            layer = one.stage.convolution
+            assert layer.bias is not None
+            weight = torch.from_numpy(one.sums[0]).view(layer.out_channels, *layer.kernel_size, layer.in_channels)
+            self._places.of(layer.weight).copy_(weight.permute(0, 3, 1, 2))
+            self._places.of(layer.bias).copy_(torch.from_numpy(one.sums[1]))
+        whole = np.concatenate(found, axis=1)
+        return [whole[(count + i) % len(whole)] for i in range(len(self._linear))]
+
+    def _layers(self, room: _Room, factors: list[Floats]) -> None:
+        """Write the sums of the linear layers."""
+        for i, (layer, factor) in enumerate(zip(self._linear, factors, strict=True)):
+            h, slope = room.entering[i], room.slopes[i + 1]
+            scale(room.numbers[i], room.slope_numbers[i + 1], factor, False, self._places.of(layer.bias).numpy())
+            torch.mm(slope.t(), h, out=self._places.of(layer.weight))
 
 
 class _Room:
@@ -151,6 +163,9 @@ class _Room:
         passes: the stages.
         entering: what enters the linear layers (b, d), and last the logits.
         slopes: their gradients.
+        numbers: ``entering`` for NumPy.
+        slope_numbers: ``slopes`` for NumPy.
+        squares: squared norms of the rows' gradients in each linear layer (L, b).
         features: ``entering[0]`` as channels of an image (b, k, h, w).
         below: its gradient.
     """
@@ -167,6 +182,8 @@ class _Room:
             size = (before.shape[1], before.shape[2], before.shape[3])
         widths = [layer.in_features for layer in linear] + [linear[-1].out_features]
         self.entering, self.slopes = ([memory.take(width) for width in widths] for _ in range(2))
+        self.numbers, self.slope_numbers = ([part.numpy() for part in held] for held in (self.entering, self.slopes))
+        self.squares = np.empty((len(linear), memory.rows), dtype=np.float32)
         image = (memory.rows, size[2], size[0], size[1])
         self.features, self.below = self.entering[0].view(image), self.slopes[0].view(image)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from workbench.deep.layer_rules import SHORT
+from workbench.deep.row_loops import FEW, Floats, add_weighted, squares_of
 
 PAIR = 2
 """Side of the windows that pooling takes the maximum of."""
@@ -38,10 +40,17 @@ class Memory:
 
     def take(self, *shape: int) -> Tensor:
         """Return a block (rows, *shape); zero when it is handed out for the first time."""
+        return self._block(self._most, shape)[: self.rows]
+
+    def few(self, *shape: int) -> Tensor:
+        """Return a block (FEW, *shape), whatever the number of rows is."""
+        return self._block(FEW, shape)
+
+    def _block(self, rows: int, shape: Sequence[int]) -> Tensor:
         if self._next == len(self._held):
-            self._held.append(torch.zeros(self._most, *shape))
+            self._held.append(torch.zeros(rows, *shape))
         self._next += 1
-        return self._held[self._next - 1][: self.rows]
+        return self._held[self._next - 1]
 
 
 class Pass:
@@ -56,8 +65,8 @@ class Pass:
         patches: what the convolution multiplies (b, places, patch).
         flat: the gradient of what it gives (b, places, k).
         below: the gradient of the input, but for the first stage.
-        of_weight: the rows' gradients of the weight (b, k, patch).
-        of_bias: those of the bias (b, k).
+        of_bias: the rows' gradients of the bias (b, k).
+        sums: the sums of weight (k·patch,) and bias (k,), each row times its factor.
     """
 
     def __init__(self, stage: Stage, memory: Memory, shape: tuple[int, int, int], before: Tensor | None) -> None:
@@ -92,10 +101,15 @@ class Pass:
             self.output = self._pools[-1].output
         if self._pools:
             self._pools[0].slope = self._pools[1].spread
-        self.of_weight = memory.take(channels, self.patches.shape[2])
+        self._of_weight = memory.few(channels, self.patches.shape[2])
+        self._of_weight_rows = self._of_weight.flatten(1).numpy()
         self.of_bias = memory.take(channels)
+        self._of_bias_rows = self.of_bias.numpy()
+        places = channels * self.patches.shape[2]
+        self.sums = (np.zeros(places, dtype=np.float32), np.zeros(channels, dtype=np.float32))
         self._slope = self._pools[0].spread if self._pools else memory.take(*out, channels)
         self.flat = self._slope.flatten(1, 2)
+        self._turned = self.flat.transpose(1, 2)
         self._of_patches: Tensor | None = None
         self.below = self._slope  # of the first stage nothing is below
         if before is not None:
@@ -120,11 +134,12 @@ class Pass:
         self.output.relu_() if self.stage.relu else self.output.tanh_()
 
     def backward(self, slope: Tensor) -> None:
-        """Make the rows' gradients from that of the output, and, but for the first stage, that of the input."""
+        """Make the gradient of what the convolution gives, and, but for the first stage, that of the input."""
         self.slope_of(slope)
-        torch.bmm(self.flat.transpose(1, 2), self.patches, out=self.of_weight)
         torch.sum(self.flat, 1, out=self.of_bias)
         self.slope_below()
+        for part in self.sums:
+            part.fill(0)
 
     def slope_of(self, slope: Tensor) -> None:
         """Write the gradient of what the convolution gives into ``flat``."""
@@ -156,11 +171,14 @@ class Pass:
                 part = here[:, :, :, line]
                 yield back.as_strided(part.shape, strides, offset), part
 
-    def squares(self) -> Tensor:
-        """Return the squared norms (b,) of the rows' gradients."""
-        square = torch.linalg.vector_norm(self.of_weight.flatten(1), dim=1).square_()
-        squares: Tensor = square.add_(torch.linalg.vector_norm(self.of_bias, dim=1).square_())
-        return squares
+    def rows_gradients(self, rows: slice, squares: Floats) -> None:
+        """Make the gradients of the weight of a few ``rows``, and write their squared norms (r,), bias included."""
+        torch.bmm(self._turned[rows], self.patches[rows], out=self._of_weight[: len(squares)])
+        squares_of(self._of_weight_rows[: len(squares)], self._of_bias_rows[rows], squares)
+
+    def add(self, rows: slice, factors: Floats) -> None:
+        """Add the gradients of the same rows, each times its factor (r,), to the sums."""
+        add_weighted(self._of_weight_rows[: len(factors)], self._of_bias_rows[rows], factors, *self.sums)
 
     def _matrix(self) -> Tensor:
         layer = self.stage.convolution

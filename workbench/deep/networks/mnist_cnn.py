@@ -17,7 +17,6 @@ _FIXED = (8 * 8 + 1) * 16 + (16 * 4 * 4 + 1) * 32 + (512 + 1) * 32
 
 _OUTPUTS = (16 * 14 * 14, 16 * 13 * 13, 32 * 5 * 5, 32 * 4 * 4, 32)
 _PATCHES = 14 * 14 * 64 + 5 * 5 * 256
-_CONVOLUTIONS = 16 * 65 + 32 * 257
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class ConvolutionalNetwork(Network):
         return _FIXED + 33 * classes
 
     def held_by_row(self, inputs: int, classes: int) -> int:
-        """Return the numbers that a step holds for each row: outputs, their gradients, patches, rows' gradients."""
-        return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES + _CONVOLUTIONS
+        """Return the numbers that a step holds for each row: outputs, their gradients, patches."""
+        return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES
 
     def rows_at_once(self) -> int:
         """Return the most images that the engine for small convolutional networks holds."""

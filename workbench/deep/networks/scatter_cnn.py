@@ -38,8 +38,8 @@ class ScatterCnn(ScatterLinear):
         return _CONVOLUTIONS + (_FILTERS * _SECOND**2 + 1) * classes
 
     def held_by_row(self, inputs: int, classes: int) -> int:
-        """Return the numbers that a step holds for each row: outputs, their gradients, patches, rows' gradients."""
-        return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES + _CONVOLUTIONS
+        """Return the numbers that a step holds for each row: outputs, their gradients, patches."""
+        return 4 * sum(self.widths(inputs, classes)[1:]) + 2 * _PATCHES
 
     def rows_at_once(self) -> int:
         """Return the most images that the engine for small convolutional networks holds."""
