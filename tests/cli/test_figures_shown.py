@@ -14,6 +14,7 @@ from command_cases import Run
 from workbench.data.table import Table
 from workbench.params import InputError
 from workbench.privacy.accounting.event import Cost, PureDp
+from workbench.release.ledger.figures import STUDIES
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.choosing import CHOSEN
 
@@ -83,7 +84,7 @@ def fit(run: Run, output: str) -> str:
 
 def test_a_study_of_the_rows_is_told_on_the_card_of_a_later_model(folder: Path, run: Run) -> None:
     pytest.importorskip("torch")
-    assert "earlier trainings" not in fit(run, "before")
+    assert CHOSEN not in fit(run, "before")
     assert outside("before") == []
     assert run("ledger", "cap", "t.csv", "--epsilon", "100", "--ledger", "book.sqlite").code == 0
     study = run("accuracy", *OF_TABLE, *NETWORK)
@@ -152,14 +153,20 @@ def test_a_ledger_that_cannot_note_it_shows_no_figure(folder: Path, run: Run) ->
     assert "would replace" in curve.error()
 
 
-def test_a_note_is_made_once_and_counts_for_versions_and_later_releases_alone(tmp_path: Path) -> None:
+def test_a_note_is_made_once_a_kind_and_counts_for_versions_and_later_releases_alone(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "book.sqlite") as book:
         cost = Cost(Decimal("0.1"), Decimal(0), PureDp(Decimal("0.1")))
         first = book.reserve(book.identify(table(0)), cost, work="fit")
         book.set_cap(book.identify(table(0)), Decimal(1))
-        book.note_figures(book.identify(table(2)), "why")  # most rows in common: a version
-        book.note_figures(book.identify(table(2)), "curve")
-        assert len(list(book.entries("figures"))) == 1
+        assert book.note_figures(book.identify(table(2)), "why")  # most rows in common: a version
+        assert book.note_figures(book.identify(table(2)), "curve")
+        assert not book.note_figures(book.identify(table(2)), "why")
+        assert not book.note_figures(book.identify(table(0)), "curve")
+        assert [(e.dataset, e.body["study"]) for e in book.entries("figures")] == [
+            (book.find(book.identify(table(0))).account, study) for study in ("why", "curve")
+        ]
+        with pytest.raises(ValueError, match="no kind of study"):
+            book.note_figures(book.identify(table(2)), "whatever")
         second = book.reserve(book.identify(table(0)), cost, work="fit")
         account = book.find(book.identify(table(0))).account
         assert not book.figures_shown(account, before=first)
@@ -185,3 +192,76 @@ def test_a_merge_takes_the_notes_over(tmp_path: Path) -> None:
         assert book.verify() == []
     with Ledger.open(two) as other, pytest.raises(InputError, match="moved"):
         other.note_figures(other.identify(table(50_000)), "why")
+
+
+def test_ledger_show_lists_the_notes_in_plain_words(folder: Path, run: Run) -> None:
+    fit(run, "before")
+    silent = run("ledger", "show", "--ledger", "book.sqlite")
+    assert "private figures" not in silent.out.lower()
+    assert run("ledger", "show", "--ledger", "book.sqlite", "--json").json["figures"] == []
+    assert run("ledger", "verify", "--ledger", "book.sqlite").code == 0
+    for _ in range(2):
+        assert run("why", *OF_TABLE, "--epsilon", "1", "--repeats", "2", "--jobs", "1").code == 0
+    assert run("curve", *OF_TABLE, "--epsilons", "1", "--repeats", "2", "--jobs", "1", "-o", "curve.csv").code == 0
+    shown = run("ledger", "show", "--ledger", "book.sqlite")
+    *_, head, titles, first, second = shown.out.splitlines()
+    assert "Private figures were shown, at no cost" in head
+    assert titles.split("  ")[0] == "first shown (UTC)"
+    assert first.endswith("where the accuracy of a model goes")
+    assert second.endswith("how good a model is at several budgets")
+    assert "released as before" in first
+    told = run("ledger", "show", "--ledger", "book.sqlite", "--json").json
+    assert [note["study"] for note in told["figures"]] == ["why", "curve"]
+    assert [note["shown"] for note in told["figures"]] == [STUDIES["why"], STUDIES["curve"]]
+    assert {note["dataset"] for note in told["figures"]} == {told["accounts"][0]["dataset"]}
+    assert all(note["time"].startswith("20") for note in told["figures"])
+    assert "Private figures were shown" in run("ledger", "cap", "t.csv", "--epsilon", "9", *OF_TABLE[-2:]).out
+    assert run("ledger", "verify", "--ledger", "book.sqlite").code == 0
+
+
+@pytest.mark.slow  # networks are trained
+@pytest.mark.parametrize(
+    ("more", "studies"),
+    [
+        ((), ["training"]),
+        (("--quiet",), []),
+        (("--quiet", "--test", "held.csv"), ["test"]),
+        (("--quiet", "--test", "held.csv", "--test-public"), []),
+        (("--test", "held.csv"), ["training", "test"]),
+    ],
+    ids=["watched", "quiet", "quiet, private test rows", "quiet, public test rows", "watched, private test rows"],
+)
+def test_a_training_notes_what_it_shows(folder: Path, run: Run, more: tuple[str, ...], studies: list[str]) -> None:
+    pytest.importorskip("torch")
+    lines = [f"{i % 50 + 25},{'Graz' if i % 3 else 'Linz'}" for i in range(90)]
+    (folder / "held.csv").write_text("\n".join(["age,city", *lines]) + "\n", "utf-8")
+    assert run("ledger", "cap", "t.csv", "--epsilon", "100", "--delta", "0.01", *OF_TABLE[-2:]).code == 0
+    done = run("dpsgd", *OF_TABLE, *NETWORK, *more, "-o", "network")
+    assert done.code == 0, done
+    assert outside("network") == [], "its own figures came after its settings"
+    with Ledger.read(folder / "book.sqlite") as book:
+        assert [f.study for f in book.figures()] == studies
+        datasets = {f.study: f.dataset for f in book.figures()}
+        assert book.verify() == []
+    assert ("the ledger notes" in done.err) == bool(studies)
+    assert len(set(datasets.values())) == len(studies), "the test rows are a table of their own"
+    assert run("verify", "network", "--ledger", "book.sqlite").code == 0
+    assert run("dpsgd", *OF_TABLE, *NETWORK, "--quiet", "-o", "again").code == 0
+    assert outside("again") == ([CHOSEN] if "training" in studies else [])
+
+
+@pytest.mark.slow  # networks are trained
+def test_a_training_that_cannot_note_it_charges_nothing(folder: Path, run: Run, monkeypatch) -> None:
+    pytest.importorskip("torch")
+
+    def failed(*_: object) -> bool:
+        raise InputError("the disk is full", "book.sqlite")
+
+    monkeypatch.setattr(Ledger, "note_figures", failed)
+    done = run("dpsgd", *OF_TABLE, *NETWORK, "-o", "network")
+    assert done.code == 2
+    assert done.out == ""
+    assert "the disk is full" in done.err
+    with Ledger.read(folder / "book.sqlite") as book:
+        assert [release.status for release in book.releases()] == ["void"]
+    assert not Path("network").exists()

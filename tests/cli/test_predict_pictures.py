@@ -11,6 +11,8 @@ import pytest
 from command_cases import Run
 from PIL import Image
 
+from workbench.release.ledger.ledger import Ledger
+
 pytestmark = [
     pytest.mark.slow,  # a network is trained first
     pytest.mark.skipif(find_spec("torch") is None, reason="networks need PyTorch"),
@@ -70,3 +72,18 @@ def test_what_is_no_image_is_one_sentence(made: Path, run: Run, tmp_path: Path) 
     assert "no PNG or JPEG image" in run("predict", str(tmp_path / "bad.png"), *words).error()
     assert "no such file" in run("predict", str(tmp_path / "none.png"), *words).error()
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_how_many_are_right_is_noted_in_the_ledger_and_predictions_without_classes_are_not(
+    made: Path, run: Run, tmp_path: Path
+) -> None:
+    book = tmp_path / "book.sqlite"
+    words = ("--model", str(made / "net"), "--ledger", str(book))
+    assert run("predict", str(made / "loose"), *words, "-o", str(tmp_path / "loose.csv")).code == 0
+    assert not book.exists()
+    told = run("predict", str(made / "set.npz"), *words, "-o", str(tmp_path / "set.csv"))
+    assert told.code == 0
+    assert "the ledger notes, at no cost" in told.err
+    with Ledger.read(book) as opened:
+        assert [figures.study for figures in opened.figures()] == ["predict"]
+    assert run("predict", str(made / "set.npz"), *words, "-o", str(book)).code == 2, "the ledger is not replaced"

@@ -17,6 +17,7 @@ from workbench.data.images.idx import DIGITS
 from workbench.data.images.image_set import ImageShape, class_attribute, pixel_attribute
 from workbench.deep.image_features import ImageFeatures
 from workbench.learners.tasks import CLASSIFICATION
+from workbench.release.ledger.ledger import Ledger
 from workbench.release.model.open_model import OpenModel
 
 SIDE = 8
@@ -122,6 +123,8 @@ def test_open_images_are_predicted_judged_and_exported(digits, press, idle, qtbo
     assert sum(line[1] == line[3] for line in lines) == found.right
     assert output.stat().st_mode & 0o077 == 0
     assert digits.session.account.releases == 0
+    with Ledger.read() as book:  # who sees how many are right may choose settings by it
+        assert [figures.study for figures in book.figures()] == ["predict"]
 
 
 def test_single_images_and_a_folder_without_classes_are_predicted(digits, press, idle, qtbot, network, monkeypatch):
@@ -148,6 +151,8 @@ def test_single_images_and_a_folder_without_classes_are_predicted(digits, press,
     press(digits, "predict_run")
     idle(digits)
     assert [cells(digits, row)[3] for row in range(2)] == wanted
+    with Ledger.read() as book:
+        assert book.figures() == []
     press(digits, "predict_images_open")
     assert text_of(digits, "predict_images").startswith("train-images-idx3-ubyte, which is open")
 

@@ -2,7 +2,8 @@
 
 Without ``ledger=`` everything is a private study, and says so with a :class:`PrivateStudyWarning`: look at it, do not
 publish it. With ``ledger=`` the result is charged to the account of the table before a row is read, written with its
-certificate or card, and may leave::
+certificate or card, and may leave. Of a study the ledger of the user, or the one that ``study_ledger=`` names, notes
+that there was one: settings that are chosen by it tell of the rows, and the card of a later model says so::
 
     from workbench import api
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from workbench.api.frames import frame_of, table_of
 from workbench.api.study_warning import PRIVATE, warn_of_study
-from workbench.api.tables import Place, asked_for, place_of, typed
+from workbench.api.tables import Place, asked_for, place_of, study_path, typed
 from workbench.data.table import Table
 from workbench.params import ParameterError
 from workbench.params.field import RealField
@@ -25,6 +25,7 @@ from workbench.privacy.local.mechanism_table import EPSILON_LEAST, EPSILON_MOST
 from workbench.release.central.central_work import CentralWork, prepared_central
 from workbench.release.central.release_central import CentralRelease, check_central_values, release_central
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import note_study
 from workbench.release.statistics.statistics_work import statistics_work
 from workbench.release.synthetic.synthesis_work import synthesis_setting, synthesis_work
 from workbench.release.table.before_release import Destination, destination
@@ -56,6 +57,7 @@ def synthesize(
     ledger: Place | bool | None = None,
     output: Place | None = None,
     seed: int | None = None,
+    study_ledger: Place | None = None,
 ) -> pd.DataFrame:
     """Return synthetic rows of the same shape as ``frame``, drawn from noisy counts of it: no row is anybody's.
 
@@ -74,6 +76,7 @@ def synthesize(
             count. Without it the result is a private study.
         output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
         seed: makes a study repeatable; not with ``ledger``.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
 
     Returns:
         The rows. Of a release ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon`` and ``delta``
@@ -93,6 +96,7 @@ def synthesize(
         own = np.random.SeedSequence(secrets.randbits(128) if seed is None else seed).spawn(2)
         entropy = SeededEntropy(own[1])
         noise = StudyNoise(np.random.Generator(np.random.PCG64(own[0])))
+        note_study(table, "preview", study_path(study_ledger))
         read = coded(setting.columns, plan.rows_of(table))
         made = synthesised(way, setting, read, chosen.rows or count, noise, entropy)
         warn_of_study("this table", "with ledger= and output= it is charged and may leave")
@@ -114,6 +118,7 @@ def statistics(
     ledger: Place | bool | None = None,
     output: Place | None = None,
     seed: int | None = None,
+    study_ledger: Place | None = None,
 ) -> pd.DataFrame:
     """Return counts, histograms, means, sums and quantiles of ``frame``, each with its 95 % interval.
 
@@ -128,6 +133,7 @@ def statistics(
         ledger: as for :func:`synthesize`.
         output: the released file (.csv or .json), with its certificate beside it; only with ``ledger``.
         seed: makes a study repeatable; not with ``ledger``.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
 
     Returns:
         One row a figure: ``statistic``, ``column``, ``group``, ``value``, ``estimate``, ``low``, ``high``, ``sparse``
@@ -150,6 +156,7 @@ def statistics(
     if not _released(ledger, output, seed):
         work = statistics_work(request, plan, of_row, rows.rows, "json", beside)
         own = secrets.randbits(128) if seed is None else seed
+        note_study(table, "preview", study_path(study_ledger))
         made = work.make(rows, StudyNoise(np.random.default_rng(own)), ignore, CancelToken())
         warn_of_study("these figures", "with ledger= and output= they are charged and may leave")
         return _frame(decode(made.data, "json", "the study"), private=PRIVATE)

@@ -37,6 +37,7 @@ _COMMON: dict[str, Any] = {
     "ledger": None,
     "output": None,
     "random_state": None,
+    "study_ledger": None,
 }
 _OF_TASK: dict[str, dict[str, Any]] = {CLASSIFICATION: {"classes": None}, REGRESSION: {"target_bounds": None}}
 
@@ -54,6 +55,7 @@ _ARGUMENTS = """
         ledger: the ledger's file, or ``True`` for the user's own.
         output: a new folder for the released model and its card.
         random_state: makes a study repeatable; not with ``ledger``.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
 """
 
 

@@ -16,7 +16,7 @@ from workbench.api.frames import table_of
 from workbench.api.made_columns import MadeColumns
 from workbench.api.plans import categories, numeric
 from workbench.api.study_warning import warn_of_study
-from workbench.api.tables import Place, asked_for, place_of
+from workbench.api.tables import Place, asked_for, place_of, study_path
 from workbench.data.columns.matrix import matrix
 from workbench.data.schema import OWN_VALUE, Attribute
 from workbench.learners import Learner
@@ -24,6 +24,7 @@ from workbench.learners.tasks import task
 from workbench.params import ParameterError
 from workbench.privacy.central import StudyNoise
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import note_study
 from workbench.release.model.open_model import Predictor, open_model
 from workbench.release.model.release_learner import columns_of, release_fit
 from workbench.sanitize.plan import Column, Plan
@@ -48,6 +49,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     ledger: Place | bool | None
     output: Place | None
     random_state: int | None
+    study_ledger: Place | None
 
     def fit(self, X: ArrayLike | pd.DataFrame, y: ArrayLike | pd.Series | None = None) -> Self:
         """Learn from X (n, d), a DataFrame or an array, and y (n,).
@@ -84,6 +86,7 @@ class PrivateModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             return self
         if self.output is not None:
             raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+        note_study(table, "model", study_path(self.study_ledger))
         noise = StudyNoise(np.random.default_rng(self.random_state))
         X_, y_ = matrix(table, features), task(self.learner.task).read(table, declared)
         self.model_ = self.learner.private(self._attributes, declared.facts(), parameters, noise).fit(X_, y_)

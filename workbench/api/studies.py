@@ -10,9 +10,11 @@ import pandas as pd
 
 from workbench.api.frames import frame_of, table_of
 from workbench.api.study_warning import PRIVATE, warn_of_study
+from workbench.api.tables import Place, study_path
 from workbench.learners import learner
 from workbench.params import ParameterError
 from workbench.processes.dask_address import scheduler_address
+from workbench.release.ledger.study_note import note_study
 from workbench.release.model.release_learner import columns_of
 from workbench.sanitize.plan import Plan
 from workbench.signals.events import Event, Notice
@@ -38,6 +40,7 @@ def curve(
     jobs: int = 1,
     scheduler: str | None = None,
     settings: Mapping[str, Any] | None = None,
+    study_ledger: Place | None = None,
 ) -> pd.DataFrame:
     """Return how good ``model`` is on held-out rows, one row for each figure.
 
@@ -54,6 +57,8 @@ def curve(
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
         scheduler: a Dask scheduler (``tcp://HOST:PORT`` or ``tls://HOST:PORT``) whose workers do the fits, in place of
             ``jobs``. The raw rows are sent to them, encrypted only with ``tls://``; otherwise a warning says so.
+        study_ledger: the ledger's file that notes, at no cost, that private figures of these rows were shown; ``None``
+            for the user's own. The card of a model that is trained on them later says so.
 
     Returns:
         The columns ``regime``, ``epsilon``, ``repeat``, ``metric``, ``value``; ``attrs["levels"]`` has the figure of
@@ -63,6 +68,7 @@ def curve(
     Raises:
         InputError: a cell cannot be used; the message names row and column.
         ParameterError: the target does not fit the model, a regime is not known, or the address is malformed.
+        InputError: the ledger cannot note it.
         WorkbenchError: the scheduler cannot be reached, has no worker or other versions, or workers died.
     """
     given = CurvePlan(
@@ -78,8 +84,10 @@ def curve(
     if scheduler is not None:
         scheduler_address(scheduler)
     chosen = learner(model)
-    data = StudyData.read(table_of(frame), plan, target, chosen.task)
+    table = table_of(frame)
+    data = StudyData.read(table, plan, target, chosen.task)
     chosen.require(data.columns, data.target)
+    note_study(table, "curve", study_path(study_ledger))
     result = run_curve(given, data, jobs=jobs, scheduler=scheduler, emit=_warn)
     warn_of_study("a curve", "its figures come from private rows")
     figures = {name: [getattr(row, name) for row in result.rows] for name in COLUMNS}
@@ -100,6 +108,7 @@ def why(
     repeats: int = 20,
     seed: int = 0,
     jobs: int = 1,
+    study_ledger: Place | None = None,
 ) -> pd.DataFrame:
     """Return where the accuracy of a private model goes, and what would help most.
 
@@ -113,6 +122,7 @@ def why(
         repeats: 80/20 splits.
         seed: of splits and draws.
         jobs: worker processes; with more than one, a script needs ``if __name__ == "__main__":``.
+        study_ledger: as for :func:`curve`; nothing is noted of generated rows.
 
     Returns:
         One row for each ``step`` (no privacy, bounds, form, noise; ``difference``: to the step before) and each
@@ -126,7 +136,9 @@ def why(
     if (frame is None) == (rows is None):
         raise ParameterError("the rows are not named", mend="give a DataFrame, or None and rows=N for generated ones")
     if frame is not None:
-        of = Rows.of(StudyData.read(table_of(frame), plan, target, given.learner.task))
+        table = table_of(frame)
+        of = Rows.of(StudyData.read(table, plan, target, given.learner.task))
+        note_study(table, "why", study_path(study_ledger))
         warn_of_study("what a model costs on a table", "give None and rows=N for generated rows, which are nobody's")
     else:
         assert rows is not None

@@ -16,6 +16,7 @@ from workbench.api.study_warning import PRIVATE, warn_of_study
 from workbench.params import ParameterError
 from workbench.privacy.entropy import Entropy, KeyedEntropy, SeededEntropy
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import note_study
 from workbench.release.table.before_release import check_values, destination, prepared_release
 from workbench.release.table.open_release import read_release
 from workbench.release.table.release_table import release_prepared
@@ -41,6 +42,7 @@ def release(
     ledger: Place | bool | None = None,
     output: Place | None = None,
     seed: int | None = None,
+    study_ledger: Place | None = None,
 ) -> pd.DataFrame:
     """Return ``frame`` sanitised as ``plan`` says, the rows in random order.
 
@@ -51,6 +53,7 @@ def release(
             Without it the result is a private study.
         output: the released file (.csv, .tsv or .parquet), with its certificate beside it; only with ``ledger``.
         seed: makes a study repeatable; not with ``ledger``.
+        study_ledger: the ledger's file that notes, at no cost, that there was a study; ``None`` for the user's own.
 
     Returns:
         The released table. Of a release its ``attrs`` hold ``output``, ``certificate``, ``release_id``, ``epsilon``
@@ -65,6 +68,7 @@ def release(
     if not asked_for(ledger):
         if output is not None:
             raise ParameterError("what is written is released, and a release is charged", "output", "give a ledger=")
+        note_study(table, "preview", study_path(study_ledger))
         drawn = draw(plan, table, study_entropy(seed))
         warn_of_study("this table", "with ledger= and output= it is charged and may leave")
         cells = drawn.frame()
@@ -186,6 +190,11 @@ def asked_for(ledger: Place | bool | None) -> bool:
 def place_of(ledger: Place | bool | None) -> Path | None:
     """Return the ledger's file; ``None`` for the user's own."""
     return None if ledger is True or not asked_for(ledger) else Path(ledger)  # type: ignore[arg-type]
+
+
+def study_path(study_ledger: Place | None) -> Path | None:
+    """Return the file of the ledger that notes a study; ``None`` for the user's own."""
+    return None if study_ledger is None else Path(study_ledger)
 
 
 def study_entropy(seed: int | None) -> Entropy:

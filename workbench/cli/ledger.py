@@ -25,6 +25,7 @@ from workbench.release.ledger.records import Account, Release
 from workbench.release.ledger.recover import recover
 from workbench.signals import Notice
 
+SHOWN = "Private figures were shown, at no cost; the card of a model that is trained on the table later says so:"
 _EPSILON = RealField(help="the cap: ε of all releases of this dataset together", above=0, upto=EPSILON_MOST)
 _DELTA = RealField(help="the cap of δ (default: the first release with δ > 0 sets it)", at_least=0, below=1)
 
@@ -83,7 +84,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     export.add_argument("-o", "--output", type=Path, metavar="OUT", help="the file (default: standard output)")
     others = [
         actions.add_parser(
-            "show", help="every release, and each account with its cap and what remains", allow_abbrev=False
+            "show",
+            help="every release, each account with its cap and what remains, and which private figures were shown",
+            allow_abbrev=False,
         ),
         actions.add_parser("verify", help="check that no entry was altered or removed", allow_abbrev=False),
     ]
@@ -210,6 +213,7 @@ def _show(ledger: Ledger, account: str | None = None) -> dict[str, Any]:
         "caps": caps,
         "called": {dataset: told.get(dataset, "") for dataset in caps},
         "accounts": [_show_account(ledger, ledger.account(dataset)) for dataset in caps],
+        "figures": [{**vars(f), "called": told.get(f.dataset, ""), "shown": f.words} for f in ledger.figures(account)],
         "ok": not ledger.verify(),
         "ledger": str(ledger.path),
     }
@@ -230,7 +234,7 @@ def _entry(release: Release, called: str) -> dict[str, Any]:
 
 
 def _verify(options: argparse.Namespace) -> dict[str, Any]:
-    nothing = {"entries": [], "caps": {}, "accounts": [], "ok": False, "ledger": str(options.ledger)}
+    nothing = {"entries": [], "caps": {}, "accounts": [], "figures": [], "ok": False, "ledger": str(options.ledger)}
     try:
         with Ledger.read(existing_ledger(options.ledger)) as ledger:
             problems = ledger.verify()
@@ -311,7 +315,7 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append(f"{'copied' if result['done'] == 'backup' else 'moved'} to {result['output']}, with its key")
     rows = [
         (
-            e["time"][:19].replace("T", " "),
+            _moment(e["time"]),
             e["release_id"],
             _known_as(e["called"], e["dataset"]),
             figure(e["epsilon"]),
@@ -335,7 +339,15 @@ def _text(result: Mapping[str, Any]) -> str:
             for a in result["accounts"]
         ]
         lines += ["", columns_text(titles, accounts, right=(1, 2, 3, 4))]
+    figures = [(_moment(f["time"]), _known_as(f["called"], f["dataset"]), f["shown"]) for f in result["figures"]]
+    if figures:
+        lines += ["", SHOWN, columns_text(("first shown (UTC)", "dataset", "private figures"), figures)]
     return "\n".join(lines)
+
+
+def _moment(time: str) -> str:
+    """Return a time of the ledger as a person reads it."""
+    return time[:19].replace("T", " ")
 
 
 def _number(count: int, thing: str) -> str:

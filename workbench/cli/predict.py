@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.command import Command, Context, read_options
-from workbench.cli.tables import add_data, add_output, keep_inputs
+from workbench.cli.private_study import note_study
+from workbench.cli.tables import add_data, add_ledger, add_output, keep_inputs
 from workbench.cli.training_data import let_run
 from workbench.data.images.image_set import CLASS, ImageSet
 from workbench.data.images.loose import is_picture
@@ -34,10 +35,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take a cell that cannot be used as missing, and a number outside the bounds as the nearest bound",
     )
+    add_ledger(parser)
 
 
 def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
-    keep_inputs(options.output, options.data, options.model)
+    keep_inputs(options.output, options.data, options.model, options.ledger)
     if options.trust_code:
         let_run(read_card(options.model)["model"], trusted=True)
     opened = open_model(options.model, options.weights)
@@ -48,9 +50,12 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
         table = _table(opened, options, context)
     for sentence in table.notices:
         context.emit(Notice("info", sentence))
+    shown = isinstance(table, ImageSet) and table.labelled
+    if shown:
+        note_study(options, context, table, "predict")
     if options.replace_invalid:
         table = table.with_invalid_replaced()
-    guesses: list[str] | None = [] if isinstance(table, ImageSet) and table.labelled else None
+    guesses: list[str] | None = [] if shown else None
     rows = write_predictions(opened, table, options.output, context.emit, context.cancel, guesses=guesses)
     right = None if guesses is None else sum(a == b for a, b in zip(guesses, table.frame[CLASS], strict=True))
     return {

@@ -6,13 +6,9 @@ import argparse
 
 from workbench.cli.command import Context
 from workbench.data.table import Table
-from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import NOTED
+from workbench.release.ledger.study_note import note_study as note
 from workbench.signals import Notice
-
-NOTED = (
-    "the ledger notes, at no cost, that private figures of these rows are shown: the card of a model that is trained "
-    "on them later will say so"
-)
 
 
 def note_study(options: argparse.Namespace, context: Context, table: Table, study: str) -> None:
@@ -21,6 +17,5 @@ def note_study(options: argparse.Namespace, context: Context, table: Table, stud
     Raises:
         InputError: the ledger cannot be written, or was moved.
     """
-    with Ledger.open(options.ledger) as ledger:
-        ledger.note_figures(ledger.identify(table), study)
+    note(table, study, options.ledger)
     context.emit(Notice("info", NOTED))

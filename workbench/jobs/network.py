@@ -104,6 +104,8 @@ def train_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> Network
 def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[tuple[str, float, int], ...]:
     """Train ``task`` three times in a process of its own, to see where its accuracy goes; nothing is released.
 
+    The ledger notes it first.
+
     Returns:
         (name, accuracy on rows that were held out, how many they were) of each training; private.
 
@@ -111,6 +113,9 @@ def study_network(task: NetworkTask, emit: Emit, cancel: CancelToken) -> tuple[t
         WorkbenchError: as :func:`workbench.deep.accuracy_study.where_it_went`, or its process died.
         MemoryError: there was not enough memory.
     """
+    from workbench.release.ledger.study_note import note_study
+
+    note_study(task.table, "accuracy", emit=emit)
     return apart(study_here, task, emit, cancel)
 
 

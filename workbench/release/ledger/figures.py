@@ -6,42 +6,88 @@ release; the ledger notes that there was one, without a figure, so that the card
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 from workbench.release.ledger.account_finder import NEW
 from workbench.release.ledger.accounts import LedgerAccounts
 from workbench.release.ledger.custody import LedgerCustody
+from workbench.release.ledger.hash_chain import Entry
 from workbench.release.ledger.identity import Identity
 
 FIGURES = "figures"
 """The entry that notes a study; it costs nothing."""
 
+STUDIES = MappingProxyType(
+    {
+        "accuracy": "where the accuracy of a network goes",
+        "curve": "how good a model is at several budgets",
+        "grid": "a sweep of trainings",
+        "model": "a model that was trained and not released",
+        "predict": "how many predictions were right",
+        "preview": "a draw that was not released",
+        "synthetic": "synthetic rows beside the original",
+        "test": "the accuracy of a network on these rows",
+        "training": "a network while it was trained",
+        "ways": "what a model learns from each kind of release",
+        "why": "where the accuracy of a model goes",
+    }
+)
+"""What was shown by each kind of study, in words; the ledger has the key."""
+
 _ZERO = (Decimal(0), Decimal(0))
+
+
+@dataclass(frozen=True)
+class ShownFigures:
+    """A note that private figures of a table were shown.
+
+    Attributes:
+        time: when the first ones of their kind were shown, ISO 8601, UTC.
+        dataset: the account that the table belongs to.
+        study: the kind of study.
+    """
+
+    time: str
+    dataset: str
+    study: str
+
+    @property
+    def words(self) -> str:
+        """What was shown; of a kind that only a later version knows, the ledger's own word."""
+        return STUDIES.get(self.study, self.study or "figures of a study")
 
 
 class LedgerFigures(LedgerAccounts, LedgerCustody):
     """The part of the ledger that knows of which tables private figures were shown."""
 
-    def note_figures(self, identity: Identity, study: str) -> None:
-        """Note durably that private figures of a table are going to be shown; once for each dataset.
+    def note_figures(self, identity: Identity, study: str) -> bool:
+        """Note durably that private figures of a table are going to be shown; once for each dataset and kind of study.
 
         A table that is not in the ledger is entered, and no accounts are joined: that is left to its first release.
 
         Args:
             identity: the marks of the table.
-            study: the kind of study, such as ``accuracy``.
+            study: the kind of study, one of :data:`STUDIES`.
+
+        Returns:
+            whether they are the first of their kind that were noted of the table.
 
         Raises:
             InputError: the ledger was moved, or its key is missing.
         """
+        if study not in STUDIES:
+            raise ValueError(f"{study!r} is no kind of study")
         with self._transaction():
             self.require_here()
             match = self.find(identity)
             found = (match.dataset,) if match.dataset else match.accounts or (self._marked(identity, NEW),)
-            told = {e.dataset for e in self.entries(FIGURES)}
-            for dataset in found:
-                if dataset not in told:
-                    self._append(FIGURES, "", dataset, _ZERO, {"study": study})
+            told = {noted(e) for e in self.entries(FIGURES)}
+            new = [dataset for dataset in found if (dataset, study) not in told]
+            for dataset in new:
+                self._append(FIGURES, "", dataset, _ZERO, {"study": study})
+            return bool(new)
 
     def figures_shown(self, dataset: str, before: str = "") -> bool:
         """Return whether private figures of an account's tables were shown.
@@ -54,3 +100,28 @@ class LedgerFigures(LedgerAccounts, LedgerCustody):
         account = accounts.of(dataset)
         end = next((e.seq for e in self.entries("reserve") if before and e.release_id == before), None)
         return any(accounts.of(e.dataset) == account and (end is None or e.seq < end) for e in self.entries(FIGURES))
+
+    def figures(self, dataset: str | None = None) -> list[ShownFigures]:
+        """Return what was noted (of the account of ``dataset``), in order; of an account each kind of study once."""
+        accounts = self.accounts()
+        own = None if dataset is None else accounts.of(dataset)
+        found: dict[tuple[str, str], ShownFigures] = {}
+        for e in self.entries(FIGURES):
+            one = ShownFigures(_time(e), accounts.of(e.dataset), noted(e)[1])
+            if own in (None, one.dataset):
+                former = found.setdefault((one.dataset, one.study), one)
+                if one.time < former.time:
+                    found[one.dataset, one.study] = one
+        return sorted(found.values(), key=lambda one: one.time)
+
+
+def noted(entry: Entry) -> tuple[str, str]:
+    """Return the dataset and the kind of study that an entry is about."""
+    study = entry.body.get("study")
+    return entry.dataset, study if isinstance(study, str) else ""
+
+
+def _time(entry: Entry) -> str:
+    """Return when figures were shown: of an entry that a merge has appended, when the other ledger noted it."""
+    first = entry.body.get("merged")
+    return str(first.get("time", entry.time)) if isinstance(first, dict) else entry.time

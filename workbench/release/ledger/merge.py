@@ -22,7 +22,7 @@ from workbench.release.ledger.account_finder import MERGED, NAMED, Accounts
 from workbench.release.ledger.counting import SUM, filter_of
 from workbench.release.ledger.custody import MERGE, MOVED
 from workbench.release.ledger.exact import plus
-from workbench.release.ledger.figures import FIGURES, LedgerFigures
+from workbench.release.ledger.figures import FIGURES, LedgerFigures, noted
 from workbench.release.ledger.file import write_keys
 from workbench.release.ledger.hash_chain import Entry
 from workbench.release.ledger.records import COUNTED, Release
@@ -207,9 +207,9 @@ class LedgerMerge(LedgerFigures):
                 epsilon, delta = self._cost(e)
                 cost = (epsilon, delta if e.delta else None) if e.kind == "cap" else _ZERO
                 self._append(e.kind, "", e.dataset, cost, {**e.body, FROM: _origin(e, source)})
-        told = {e.dataset for e in self.entries(FIGURES)}
+        told = {noted(e) for e in self.entries(FIGURES)}
         for e in other.entries(FIGURES):
-            if e.dataset not in told:
+            if noted(e) not in told:
                 self._append(FIGURES, "", e.dataset, _ZERO, {**e.body, FROM: _origin(e, source)})
         last = {e.dataset: e for e in other.entries("count")}
         own = {e.dataset: e for e in self.entries("count")}

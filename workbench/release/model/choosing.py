@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CHOSEN = (
-    "Private figures of earlier trainings on these rows were shown before the settings were made: the guarantee does "
-    "not cover what a choice by them tells of the rows."
+    "Private figures of these rows were shown before the settings were made: the guarantee does not cover what a "
+    "choice by them tells of the rows."
 )
 """What a card says of a model whose settings may have been chosen by such figures."""

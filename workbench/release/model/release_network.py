@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -23,11 +23,12 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import place_of, request_of
+from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
-from workbench.signals import Event, Metric
+from workbench.signals import Event, Metric, Notice
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 
@@ -106,7 +107,8 @@ def release_training(
 ) -> NetworkRelease:
     """Train ``plan`` on ``table`` and release the network as the folder ``target``.
 
-    The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. A run
+    The folder holds the weights, the card, and the private metrics in a sub-folder that is not for release. The ledger
+    notes that private figures of the rows are shown, unless it is quiet, and of test rows that are not public. A run
     that is cancelled stays charged in full once a figure of it was shown: a private one, or its accuracy on public
     rows, which tells of the private weights. With ``checkpoints`` it is paused instead: its
     reservation stands until it goes on, or is given up (:mod:`workbench.release.model.paused_training`).
@@ -139,12 +141,16 @@ def release_training(
     least = EXACT.multiply(exact(plan.delta), Decimal(rows_per_person))
     rows = table.with_invalid_replaced() if replace_invalid else table
     require_small_delta(least, rows.rows, rows_per_person=rows_per_person)
+    shown = [] if quiet else [(table, "training")]
     if test is not None:
+        if not test.public:
+            shown.append((test.table, "test"))
         if replace_invalid:
             test = replace(test, table=test.table.with_invalid_replaced())
         _require_classes(features, test.table)  # before anything is charged
     public = test is not None and test.public
     run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
+    run.note = partial(_note, ledger, tuple(shown), emit)
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
@@ -190,6 +196,13 @@ def release_training(
     return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
 
 
+def _note(ledger: Ledger, shown: tuple[tuple[Table, str], ...], emit: Emit) -> None:
+    """Note durably that private figures of tables are going to be shown, each with the kind of study."""
+    first = [ledger.note_figures(ledger.identify(table), study) for table, study in shown]
+    if any(first):
+        emit(Notice("info", NOTED))
+
+
 @dataclass(eq=False)
 class _Run:
     """One training run of a release, and its result.
@@ -201,6 +214,7 @@ class _Run:
         seen: whether a figure that tells of the weights was shown to somebody.
         training: the finished run.
         accuracy: on the test set, if there is one.
+        note: called once the run is charged, before a private figure is computed.
     """
 
     plan: DpSgdPlan
@@ -217,6 +231,7 @@ class _Run:
     seen: bool = False
     training: Training | None = None
     accuracy: float | None = None
+    note: Callable[[], None] | None = None
 
     def train(self, charger: Charger) -> Trained:
         """Charge, train and measure; return what is to be released."""
@@ -249,6 +264,9 @@ class _Run:
             event = cost.event.event if isinstance(cost.event, RowsPerPerson) else cost.event
             assert isinstance(event, PoissonGaussian)
             self.kept.reserved(charger.made()[1], event.steps)
+        # Only now: of what is shown from here on, the run's own card has nothing to say.
+        if self.note is not None:
+            self.note()
 
     def _judge(self, step: int, weights: Mapping[str, NDArray[np.float32]]) -> None:
         """Tell of the accuracy on a public test set: of rows that the guarantee is not about, but by the weights."""

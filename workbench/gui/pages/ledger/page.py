@@ -1,4 +1,7 @@
-"""Ledger: every release of every dataset, caps and what remains; the chain verified, exported; the cap set."""
+"""Ledger: every release of every dataset, caps and what remains, and which private figures were shown.
+
+The chain can be verified and exported, and the cap set.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from workbench.gui.pages.base import PageFrame
 from workbench.gui.pages.ledger import PAGE
 from workbench.gui.pages.ledger.bundle_button import BundleButton
 from workbench.gui.pages.ledger.cap_card import CapCard
+from workbench.gui.pages.ledger.shown_figures import CapsAndFigures
 from workbench.gui.pages.ledger.tasks import (
     AccountLine,
     LedgerLine,
@@ -109,14 +113,13 @@ class LedgerPage(PageFrame):
         releases.body.addWidget(self._timeline)
         releases.body.addWidget(self._empty)
         releases.body.addWidget(self._releases, 1)
-        caps = Card(label("CAPS", "caption"))
-        caps.body.addWidget(self._accounts, 1)
+        self._caps = CapsAndFigures(self.session, self._accounts)
         self._account = CapCard(self.session, self.jobs)
         self._older = Card(label("", "danger", wrap=True, name="ledger_older"), self._accept)
         self._older.hide()
         self._told = label("", "muted", wrap=True, name="ledger_told")
         self._told.hide()
-        parts = ((self._older, 0), (releases, 2), (caps, 1), (self._account, 0), (self._told, 0))
+        parts = ((self._older, 0), (releases, 2), (self._caps, 1), (self._account, 0), (self._told, 0))
         for part, stretch in parts:
             self.body.addWidget(part, stretch)
 
@@ -179,6 +182,7 @@ class LedgerPage(PageFrame):
                 for a in view.accounts
             ]
         )
+        self._caps.show_figures(view.figures, [_dataset(f.dataset, present, names) for f in view.figures])
         self._older.setVisible(bool(view.older))
         shown = self._older.findChild(QLabel, "ledger_older")
         if shown is not None:

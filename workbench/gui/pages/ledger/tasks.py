@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.gui.session.account_task import read_account
 from workbench.gui.session.job_center import JobCenter
@@ -14,6 +15,9 @@ from workbench.gui.widgets.formatting import entered
 from workbench.jobs import Job
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Notice
+
+if TYPE_CHECKING:  # it loads numpy and polars, which the first paint does not wait for
+    from workbench.release.ledger.figures import ShownFigures
 
 KEY = "ledger"
 
@@ -60,6 +64,8 @@ class LedgerView:
     path: Path
     releases: tuple[LedgerLine, ...]
     accounts: tuple[AccountLine, ...]
+    figures: tuple[ShownFigures, ...] = ()
+    """Which private figures were shown, in order."""
     older: str = ""
     """That this file is older than what this computer has seen, as a sentence; empty where it is not."""
 
@@ -110,7 +116,7 @@ def ledger_view(emit: Emit) -> LedgerView:
                 dataset, cap, *used, account.remaining, counted, name, delta_cap, account.delta_remaining, group, how
             )
             accounts.append(line)
-        return LedgerView(book.path, tuple(lines), tuple(accounts), _sentence(book.older()))
+        return LedgerView(book.path, tuple(lines), tuple(accounts), tuple(book.figures()), _sentence(book.older()))
 
 
 def _sentence(told: str) -> str:

@@ -54,12 +54,15 @@ def predict_for(
     """Ask ``model`` about the images of ``source``; they are read first where they are not open."""
 
     def work(emit: Emit, cancel: CancelToken) -> ImagePredictions:
+        from workbench.release.ledger.study_note import note_study
         from workbench.release.model.image_predictions import images_to_predict, predict_images
 
         if source.opened is not None:
             images = source.opened.table
         else:
             images = images_to_predict(model, source.paths, emit=emit, cancel=cancel)
+        if images.labelled:
+            note_study(images, "predict", emit=emit)
         return predict_images(model, images, emit, cancel)
 
     return jobs.start(Job("Predicting", work, about=source.title), on_result=show, on_failure=refuse)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.gui.session.draft import DraftPlan
 from workbench.gui.session.job_center import JobCenter, JobHandle
@@ -30,6 +30,8 @@ BARS = 30
 PAIR_COLUMNS = 40
 LONG_COLUMNS = 20
 """Columns beyond which comparing them takes seconds, so that it is listed among the jobs and can be cancelled."""
+
+Drawn = TypeVar("Drawn")
 
 KEY_ROWS = "preview-rows"
 KEY_COLUMN = "preview-column"
@@ -75,7 +77,7 @@ def preview_rows(
 ) -> JobHandle:
     """Draw the first rows; only the newest request counts."""
     plan = draft.plan()
-    job = Job("Drawing a preview", lambda emit, cancel: draw_rows(table, plan, number, cancel))
+    job = Job("Drawing a preview", _noted(table, lambda emit, cancel: draw_rows(table, plan, number, cancel)))
     return jobs.start(job, key=KEY_ROWS, shown=False, on_result=apply, **told)
 
 
@@ -90,7 +92,7 @@ def preview_column(
 ) -> JobHandle:
     """Draw one protected column over all rows; only the newest request counts."""
     plan = draft.plan()
-    job = Job("Drawing a preview", lambda emit, cancel: draw_column(table, plan, name, number, cancel))
+    job = Job("Drawing a preview", _noted(table, lambda emit, cancel: draw_column(table, plan, name, number, cancel)))
     return jobs.start(job, key=KEY_COLUMN, shown=False, on_result=apply, **told)
 
 
@@ -101,9 +103,24 @@ def preview_pairs(
     from workbench.sanitize.realisation import SPACED_ROWS
 
     plan = draft.plan()
-    job = Job("Comparing correlations", lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel))
+    job = Job(
+        "Comparing correlations",
+        _noted(table, lambda emit, cancel: draw_pairs(table, plan, number, emit, cancel)),
+    )
     long = len(plan.columns) > LONG_COLUMNS and table.rows > SPACED_ROWS // 10
     return jobs.start(job, key=KEY_PAIRS, shown=long, on_result=apply, **told)
+
+
+def _noted(table: Table, draw: Callable[[Emit, CancelToken], Drawn]) -> Callable[[Emit, CancelToken], Drawn]:
+    """Return ``draw``, before which the ledger notes that a draw is shown; the page says so itself."""
+
+    def work(emit: Emit, cancel: CancelToken) -> Drawn:
+        from workbench.release.ledger.study_note import note_study
+
+        note_study(table, "preview")
+        return draw(emit, cancel)
+
+    return work
 
 
 def draw_rows(table: Table, plan: Plan, number: int, cancel: CancelToken) -> PreviewRows:

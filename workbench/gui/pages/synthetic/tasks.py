@@ -173,6 +173,7 @@ def drawn_preview(
     from workbench.gui.pages.synthetic.comparing import coded_rows, compared
     from workbench.privacy.central.laplace import StudyNoise
     from workbench.privacy.entropy import KeyedEntropy
+    from workbench.release.ledger.study_note import note_study
     from workbench.sanitize.engine import check_columns
     from workbench.synth.columns import coarse_columns
     from workbench.synth.synthesis import synthesised
@@ -182,6 +183,7 @@ def drawn_preview(
     if not table.rows:
         raise InputError("the table has no rows", mend="open another one")
     method, setting = _setting(plan, table.rows, choice)
+    note_study(opened.table, "synthetic", emit=emit)
     name = str(number).encode()
     seed = [int(word) for word in KeyedEntropy(_KEY, b"noise", name).words(4)]
     noise, entropy = StudyNoise(np.random.default_rng(seed)), KeyedEntropy(_KEY, b"rows", name)
@@ -227,6 +229,7 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
     """Return a released table and its comparison with the original; runs in a worker."""
     from workbench.gui.pages.synthetic.comparing import compared
     from workbench.release.central.certificate import read_central
+    from workbench.release.ledger.study_note import note_study
     from workbench.release.table.certificate import certificate_path
     from workbench.release.table.open_release import certified_rows, released_cells
     from workbench.sanitize.engine import check_columns
@@ -236,6 +239,7 @@ def released_rows(opened: OpenTable, path: Path, plan: Plan | None, emit: Emit, 
     certified, released = certified_rows(path, document, certificate_path(path), cancel)
     plan = plan or certified
     check_columns(plan, opened.table)
+    note_study(opened.table, "synthetic", emit=emit)
     columns = coarse_columns([column.facts() for column in plan.protected])
     told = compared(
         columns,

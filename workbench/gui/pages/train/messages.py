@@ -106,7 +106,7 @@ def rising_words(losses: Sequence[float]) -> str:
 
 CHOOSING = (
     "Choosing settings by private figures tells of the rows beyond ε: the guarantee of the next model is that of its "
-    "own run only where its settings were chosen on public data."
+    "own run only where its settings were chosen on public data. The ledger notes that they were shown."
 )
 """What stands below every remark that advises other settings, and below every study on private rows."""
 

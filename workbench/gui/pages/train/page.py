@@ -235,7 +235,6 @@ class TrainPage(RunPage):
             set_first,
             quiet=quiet,
             test=test,
-            told=self.going.told,
         )
         self.going.begin(found.steps or 0, found.epsilon, handle, quiet=quiet, room=room)
         handle.finished.connect(lambda result: self._show_result(what, result))

@@ -30,8 +30,6 @@ class RunCard(Card):
 
     def __init__(self, session: Session) -> None:
         super().__init__(spacing=6)
-        self._session = session
-        self._told_of: object = None
         self.accuracy = StepChart(session, "train_accuracy", "batch accuracy", top=1.0)
         self.loss = StepChart(session, "train_loss", "batch loss", style="sanitized")
         self.epsilon = StepChart(session, "train_epsilon", "ε so far, at most", style="third", rising=True)
@@ -194,14 +192,8 @@ class RunCard(Card):
         self._clipped.setVisible(bool(self._clipped.text()))
         self._tell_of_choosing()
 
-    @property
-    def told(self) -> bool:
-        """Whether private figures of the table that is open were shown here."""
-        return self._told_of is not None and self._told_of is self._session.open_data
-
     def _tell_of_choosing(self) -> None:
         """Say what it costs to follow a remark, or a study on the rows, wherever there is one."""
-        self._told_of = self._session.open_data
         self._choosing.setVisible(bool(self._rising.text() or self._clipped.text() or self.where.stages))
 
     def _take_progress(self, progress: Progress) -> None:

@@ -103,7 +103,6 @@ def train_model(
     *,
     quiet: bool = False,
     test: ImageSet | None = None,
-    told: bool = False,
 ) -> JobHandle:
     """Charge, train and write the model into ``folder``.
 
@@ -117,7 +116,6 @@ def train_model(
         cap: of all releases together, where the person set it in the question.
         quiet: whether no private figure of a network's run is shown.
         test: images that were declared public, to measure a network on.
-        told: whether private figures of the rows were shown before, by which its settings may have been chosen.
     """
     from workbench.deep.plan import DpSgdPlan
 
@@ -131,7 +129,7 @@ def train_model(
                 book.set_first_cap(book.enter_for_release(rows.table, rows.account), cap)
         cancel.check()
         if isinstance(parameters, DpSgdPlan):
-            return train_apart(rows, NetworkRun(parameters, folder, quiet, test, told), emit, cancel)
+            return train_apart(rows, NetworkRun(parameters, folder, quiet, test), emit, cancel)
         assert isinstance(rows, TableRows)
         return fit_released(chosen.name, rows, parameters, folder, epsilon)
 

@@ -10,7 +10,6 @@ from workbench.gui.session.open_images import OpenImages
 from workbench.gui.session.session import OpenTable, Session
 from workbench.jobs.loading import load
 from workbench.params import Parameters
-from workbench.release.model.choosing import CHOSEN
 
 if TYPE_CHECKING:  # these load numpy and polars, which the first paint does not wait for
     from workbench.data.images.image_set import ImageSet
@@ -32,19 +31,12 @@ class NetworkRun:
         folder: where the network goes.
         quiet: whether no private figure is shown.
         test: images that were declared public, to measure the accuracy on.
-        told: whether private figures of the rows were shown before, by which its settings may have been chosen.
     """
 
     plan: DpSgdPlan
     folder: Path
     quiet: bool = False
     test: ImageSet | None = None
-    told: bool = False
-
-    @property
-    def outside(self) -> tuple[str, ...]:
-        """What the guarantee does not cover of how it came about."""
-        return (CHOSEN,) if self.told else ()
 
 
 class TrainingRows(Protocol):
@@ -116,7 +108,7 @@ class TableRows:
             self.table,
             run.folder,
             self.plan.rows_per_person,
-            outside=(*outside(*columns_of(self.plan, self.target)), *run.outside),
+            outside=outside(*columns_of(self.plan, self.target)),
             replace_invalid=self.plan.replaces_invalid,
             account=self.plan.account,
             quiet=run.quiet,
@@ -174,7 +166,7 @@ class ImageRows:
             opened.table,
             run.folder,
             opened.options.rows_per_person,
-            outside=(*opened.outside, *run.outside),
+            outside=opened.outside,
             account=self.account,
             quiet=run.quiet,
             test=run.test,

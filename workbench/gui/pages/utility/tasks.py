@@ -121,6 +121,7 @@ def study(
     """Run the study and leave snapshots on the way; runs in a worker."""
     from workbench.learners import learner
     from workbench.processes.executor import cores
+    from workbench.release.ledger.study_note import note_study
     from workbench.studies.curve import CurveResult, constant_levels, run_curve
     from workbench.studies.regimes import StudyData
     from workbench.studies.results import Tally
@@ -129,6 +130,7 @@ def study(
     data = StudyData.read(table, bounds, target, chosen.task)
     chosen.require(data.columns, data.target)
     cancel.check()
+    note_study(table, "curve", emit=emit)
     levels = constant_levels(plan, data)
     total = len(plan.fits())
     rows: list[Row] = []

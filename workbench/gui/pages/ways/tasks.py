@@ -50,6 +50,7 @@ def try_on_rows(session: Session, jobs: JobCenter) -> JobHandle:
     def work(emit: Emit, cancel: CancelToken) -> CurveResult:
         from workbench.learners.tasks import CLASSIFICATION, REGRESSION
         from workbench.processes.executor import cores
+        from workbench.release.ledger.study_note import note_study
         from workbench.studies.curve import CurvePlan, run_curve
         from workbench.studies.regimes import StudyData
 
@@ -61,6 +62,7 @@ def try_on_rows(session: Session, jobs: JobCenter) -> JobHandle:
             repeats=REPEATS,
         )
         data = StudyData.read(opened.table, bounds, target, REGRESSION if numeric else CLASSIFICATION)
+        note_study(opened.table, "ways", emit=emit)
         return run_curve(plan, data, jobs=cores(), emit=emit, cancel=cancel)
 
     return jobs.start(Job("Trying the ways to release", work), key=TRY)

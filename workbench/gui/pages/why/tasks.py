@@ -28,6 +28,7 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
 
     def work(emit: Emit, cancel: CancelToken) -> WhyResult:
         from workbench.processes.executor import cores
+        from workbench.release.ledger.study_note import note_study
         from workbench.studies.regimes import StudyData
         from workbench.studies.why.changes import CHANGES
         from workbench.studies.why.rows import Rows, generate
@@ -36,6 +37,8 @@ def run_why(session: Session, jobs: JobCenter, plan: WhyPlan, *, generated: bool
         rows = Rows.of(StudyData.read(opened.table, bounds, target, plan.learner.task))
         if generated:
             rows = generate(rows.attributes, rows.target, plan.learner.task, opened.table.rows, plan.seed)
+        else:
+            note_study(opened.table, "why", emit=emit)
         few = plan.repeats * (len(STEPS) + len(CHANGES)) <= FEW
         return explain(plan, rows, jobs=1 if few else cores(), emit=emit, cancel=cancel)
 

@@ -1,0 +1,201 @@
+"""Studies of the window leave the same durable note in the ledger as the commands, before a figure is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from mishaps import retype, text_of
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
+
+from workbench.gui.widgets.lines_table import LinesTable
+from workbench.release.ledger.figures import STUDIES
+from workbench.release.ledger.ledger import Ledger
+from workbench.release.model.choosing import CHOSEN
+
+needs_torch = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("torch") is None, reason="networks need PyTorch"
+)
+PATIENT = 600_000
+
+
+def noted() -> list[str]:
+    """Return the kinds of study that the ledger has noted; it is whole, and nothing of them was charged."""
+    with Ledger.read() as book:
+        assert book.verify() == []
+        assert all((e.epsilon, e.delta) == ("0", "0") for e in book.entries("figures"))
+        return [figures.study for figures in book.figures()]
+
+
+def lines(window, name: str) -> list[list[str]]:
+    model = window.findChild(LinesTable, name).lines
+    return [[model.index(r, c).data() for c in range(model.columnCount())] for r in range(model.rowCount())]
+
+
+@pytest.fixture
+def iris(window, press, idle):
+    press(window, "sample_iris")
+    idle(window)
+    return window
+
+
+def agree_later() -> None:
+    """Press Yes in the question that is going to stand there."""
+
+    def agree() -> None:
+        for box in QApplication.topLevelWidgets():
+            if isinstance(box, QMessageBox) and box.isVisible():
+                box.findChild(QPushButton, "confirm_yes").click()
+                return
+        QTimer.singleShot(50, agree)
+
+    QTimer.singleShot(50, agree)
+
+
+def a_curve(window, qtbot, press, idle):
+    press(window, "rail_utility")
+    retype(window, qtbot, "curve_epsilons", "1, 10")
+    retype(window, qtbot, "curve_repeats", "2")
+    press(window, "curve_run")
+    idle(window)
+    assert window.page.figure is not None
+
+
+def why(window, qtbot, press, idle):
+    press(window, "rail_why")
+    retype(window, qtbot, "why_repeats", "2")
+    press(window, "why_run")
+    idle(window)
+    assert "Accuracy is" in text_of(window, "why_words")
+
+
+def ways(window, qtbot, press, idle):
+    press(window, "rail_ways")
+    idle(window)
+    press(window, "ways_try")
+    idle(window)
+
+
+def a_preview(window, qtbot, press, idle):
+    press(window, "rail_preview")
+    idle(window)
+    assert "the ledger notes that you looked" in window.findChild(QWidget, "note_preview").accessibleName()
+
+
+def synthetic(window, qtbot, press, idle):
+    press(window, "rail_synthetic")
+    idle(window)
+    press(window, "synthetic_preview_start")
+    idle(window)
+    assert "one trained on original rows" in text_of(window, "synthetic_preview_learned")
+
+
+@pytest.mark.parametrize(
+    ("study", "kind"),
+    [(a_curve, "curve"), (why, "why"), (ways, "ways"), (a_preview, "preview"), (synthetic, "synthetic")],
+    ids=["curve", "why", "ways", "preview", "synthetic"],
+)
+def test_a_study_is_noted_once_and_listed_on_the_ledger_page(iris, qtbot, press, idle, study, kind):
+    assert noted() == []
+    study(iris, qtbot, press, idle)
+    study(iris, qtbot, press, idle)
+    assert noted() == [kind]
+    press(iris, "rail_ledger")
+    idle(iris)
+    press(iris, "ledger_show_figures")
+    ((time, dataset, words),) = lines(iris, "ledger_figures")
+    assert words == STUDIES[kind]
+    assert "iris (open now)" in dataset
+    assert len(time) == len("2026-01-01 00:00")
+    assert iris.findChild(LinesTable, "ledger_figures").isVisible()
+    press(iris, "ledger_show_caps")
+    assert not iris.findChild(LinesTable, "ledger_figures").isVisible()
+    assert iris.findChild(LinesTable, "ledger_caps").isVisible()
+
+
+def test_generated_rows_are_not_noted_and_without_notes_there_is_no_list(iris, qtbot, press, idle):
+    press(iris, "rail_why")
+    retype(iris, qtbot, "why_repeats", "2")
+    press(iris, "why_generated")
+    press(iris, "why_run")
+    idle(iris)
+    assert noted() == []
+    press(iris, "rail_ledger")
+    idle(iris)
+    assert not iris.findChild(QWidget, "ledger_show_figures").isVisible()
+    assert iris.findChild(LinesTable, "ledger_caps").isVisible()
+
+
+def test_the_card_of_the_next_model_says_so(iris, qtbot, press, idle, tmp_path):
+    a_curve(iris, qtbot, press, idle)
+    press(iris, "rail_train")
+    press(iris, "train_model_naive-bayes")
+    retype(iris, qtbot, "train_folder", str(tmp_path / "model"))
+    qtbot.waitUntil(lambda: iris.page.primary.isEnabled(), timeout=PATIENT)
+    agree_later()
+    press(iris, "train_start")
+    idle(iris)
+    assert CHOSEN in json.loads((tmp_path / "model" / "card.json").read_text("utf-8"))["outside_guarantee"]
+
+
+def test_a_ledger_that_cannot_note_it_shows_no_figure(iris, qtbot, press, idle, tmp_path):
+    press(iris, "rail_utility")
+    retype(iris, qtbot, "curve_epsilons", "1, 10")
+    retype(iris, qtbot, "curve_repeats", "2")
+    with Ledger.open() as book:
+        book.move(tmp_path / "moved.sqlite")
+    press(iris, "curve_run")
+    idle(iris)
+    assert iris.page.figure is None
+    assert not iris.session.runs
+    assert any("moved" in part.text() for part in iris.findChildren(QLabel) if part.isVisible())
+
+
+def test_the_note_stands_before_the_first_model_is_trained(iris, qtbot, press, idle, monkeypatch):
+    from workbench.studies import curve
+
+    found, run = [], curve.run_curve
+    monkeypatch.setattr(curve, "run_curve", lambda *given, **more: (found.append(noted()), run(*given, **more))[1])
+    a_curve(iris, qtbot, press, idle)
+    assert found == [["curve"]]
+
+
+def to_train(window, qtbot, press):
+    press(window, "rail_train")
+    press(window, "train_model_logistic")
+    for key, text in (("epsilon", "3"), ("delta", "1e-4"), ("batch", "30"), ("epochs", "2")):
+        retype(window, qtbot, f"train_logistic_{key}", text)
+    qtbot.waitUntil(lambda: window.page.primary.isEnabled(), timeout=PATIENT)
+
+
+@needs_torch
+@pytest.mark.slow
+def test_where_the_accuracy_went_is_noted(iris, qtbot, press, idle):
+    to_train(iris, qtbot, press)
+    press(iris, "train_where")
+    qtbot.waitUntil(lambda: bool(iris.page.going.where.stages), timeout=PATIENT)
+    idle(iris)
+    assert noted() == ["accuracy"]
+
+
+@needs_torch
+@pytest.mark.slow
+def test_a_watched_training_is_noted_and_only_the_next_card_says_so(iris, qtbot, press, idle, tmp_path):
+    from workbench.release.model.card import verify_model
+
+    with Ledger.open() as book:
+        from decimal import Decimal
+
+        book.set_cap(iris.session.account.dataset, Decimal(100), Decimal("0.01"))
+    for name, told in (("first", False), ("second", True)):
+        to_train(iris, qtbot, press)
+        retype(iris, qtbot, "train_folder", str(tmp_path / name))
+        qtbot.waitUntil(lambda: iris.page.primary.isEnabled(), timeout=PATIENT)
+        agree_later()
+        press(iris, "train_start")
+        idle(iris)
+        card = json.loads((tmp_path / name / "card.json").read_text("utf-8"))
+        assert (CHOSEN in card["outside_guarantee"]) == told, name
+        assert verify_model(tmp_path / name) == []
+    assert noted() == ["training"]

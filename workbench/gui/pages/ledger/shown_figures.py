@@ -1,0 +1,72 @@
+"""Which private figures were shown of which dataset: a list that shares its place with that of the caps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QButtonGroup, QStackedWidget
+
+from workbench.gui.session.session import Session
+from workbench.gui.widgets.basic import Card, button, label, row
+from workbench.gui.widgets.lines_table import Cell, LinesTable
+
+if TYPE_CHECKING:
+    from workbench.release.ledger.figures import ShownFigures
+
+CAPS, FIGURES = "caps", "figures"
+ABOUT = (
+    "Studies of the rows, a draw of them, or a training that was watched. They cost nothing; but settings that are "
+    "chosen by them tell of the rows beyond ε, and the card of a model that is trained later says that they were shown."
+)
+
+
+class CapsAndFigures(Card):
+    """The caps, or which private figures were shown; without any of these the caps alone."""
+
+    def __init__(self, session: Session, caps: LinesTable) -> None:
+        """Make it; ``caps`` is the table of caps."""
+        super().__init__()
+        self._figures = LinesTable(
+            session,
+            "ledger_figures",
+            "Which private figures were shown, the newest first",
+            ("First shown (UTC)", "Dataset", "Private figures"),
+            right=(),
+        )
+        self._figures.set_widths((150, 190, 350))
+        self._stack = QStackedWidget()
+        self._views = {CAPS: caps, FIGURES: self._figures}
+        self._caption = label("CAPS", "caption")
+        group = QButtonGroup(self)
+        self._segments = {}
+        for key, words, tip in (
+            (CAPS, "Caps", "Cap and what remains, per dataset"),
+            (FIGURES, "Private figures shown", ABOUT),
+        ):
+            segment = self._segments[key] = button(words, f"ledger_show_{key}", "segment", tip=tip)
+            segment.setCheckable(True)
+            group.addButton(segment)
+            segment.clicked.connect(lambda _checked, key=key: self.show_view(key))
+            self._stack.addWidget(self._views[key])
+        self.body.addLayout(row(self._caption, *self._segments.values(), None))
+        self.body.addWidget(self._stack, 1)
+        self.show_figures((), ())
+
+    def show_view(self, key: str) -> None:
+        """Show the caps, or the figures."""
+        self._segments[key].setChecked(True)
+        self._stack.setCurrentWidget(self._views[key])
+
+    def show_figures(self, figures: Sequence[ShownFigures], datasets: Sequence[Cell]) -> None:
+        """List what was shown, with the cell of the dataset of each, in order; without any there is no choice."""
+        lines = [
+            (Cell(one.time[:16].replace("T", " "), tip=one.time), dataset, Cell(one.words, tip=f"{one.words}. {ABOUT}"))
+            for one, dataset in zip(figures, datasets, strict=True)
+        ]
+        self._figures.lines.show_lines(lines[::-1])
+        self._caption.setVisible(not figures)
+        for segment in self._segments.values():
+            segment.setVisible(bool(figures))
+        if not figures or not any(segment.isChecked() for segment in self._segments.values()):
+            self.show_view(CAPS)
