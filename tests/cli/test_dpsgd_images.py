@@ -83,7 +83,7 @@ def test_folders_name_on_the_card_what_was_not_declared(folder: Path, run: Run) 
             archive.write(file, file.relative_to(folder))
     told = ("--noise", "3", "--delta", "1e-3", "--batch", "10", "--epochs", "2", "--lr", "1", "--clip", "1")
     words = ("--network", "logistic", *told, "--accountant", "rdp", *LEDGER)
-    assert run("dpsgd", "pets.zip", *words, "-o", "net").code == 0
+    assert run("dpsgd", "pets.zip", *words, "--quiet", "-o", "net").code == 0
     [said] = read_card(folder / "net")["outside_guarantee"]
     assert said.startswith("the names of the classes and size of the images were taken from the image files")
     shutil.rmtree("net")

@@ -18,6 +18,7 @@ from workbench.deep import networks
 from workbench.deep.plan import DpSgdPlan
 from workbench.params import ParameterError
 from workbench.release.ledger.ledger import Ledger
+from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.kept_run import release_of
 from workbench.release.model.model import FinishedModel
 from workbench.release.model.paused_training import give_up
@@ -83,6 +84,8 @@ def _run(options: argparse.Namespace, context: Context) -> dict[str, Any]:
     tell_remarks(plan, work.features, context)
     resumed = "" if options.resume is None else release_of(options.resume)
     context.emit(Notice("info", QUIET if options.quiet else SHOWN))
+    if not options.quiet or (work.test is not None and not work.test.public):
+        context.emit(Notice("info", NOTED))
     stopped = charge_told(options.output, options.ledger, context.emit, stopped_words, resumed)
     with stopped, Ledger.open(options.ledger) as ledger:
         done = release_training(

@@ -23,12 +23,11 @@ from workbench.release.delta_limit import require_small_delta
 from workbench.release.ledger.exact import EXACT
 from workbench.release.ledger.ledger import Ledger
 from workbench.release.ledger.recover import place_of, request_of
-from workbench.release.ledger.study_note import NOTED
 from workbench.release.model.kept_run import KeptRun, was_watched
 from workbench.release.model.model import Charger, FinishedModel, ModelRelease, Trained, release_model
 from workbench.release.statements import model_statement
 from workbench.sanitize.origin import require_confirmed_facts
-from workbench.signals import Event, Metric, Notice
+from workbench.signals import Event, Metric
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, Spread, ignore
 
@@ -150,7 +149,7 @@ def release_training(
         _require_classes(features, test.table)  # before anything is charged
     public = test is not None and test.public
     run = _Run(plan, features, rows, rows_per_person, test, outside, emit, cancel, quiet)
-    run.note = partial(_note, ledger, tuple(shown), emit)
+    run.note = partial(_note, ledger, tuple(shown))
     asked = {
         "plan": plan.to_plain(),
         "inputs": [a.facts().to_plain() for a in (*features.attributes, features.target)],
@@ -196,11 +195,10 @@ def release_training(
     return NetworkRelease(model, run.training, accuracy, accuracy_public=public)
 
 
-def _note(ledger: Ledger, shown: tuple[tuple[Table, str], ...], emit: Emit) -> None:
+def _note(ledger: Ledger, shown: tuple[tuple[Table, str], ...]) -> None:
     """Note durably that private figures of tables are going to be shown, each with the kind of study."""
-    first = [ledger.note_figures(ledger.identify(table), study) for table, study in shown]
-    if any(first):
-        emit(Notice("info", NOTED))
+    for table, study in shown:
+        ledger.note_figures(ledger.identify(table), study)
 
 
 @dataclass(eq=False)
