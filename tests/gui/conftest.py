@@ -10,6 +10,7 @@ import functools
 import gc
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +24,7 @@ pytest.importorskip("PySide6.QtWidgets", reason="the window needs Qt and the lib
 from hands import choose_model
 from leaks import Leaks
 from mishaps import PATIENCE, Standstill, retype, statuses
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -33,6 +34,7 @@ from workbench.data.table import Table
 from workbench.gui.app import application, main_window
 from workbench.gui.pages.protect.share_edits import evenly
 from workbench.gui.project import open_table as opening
+from workbench.gui.session import job_center
 from workbench.gui.shell.main_window import MainWindow
 from workbench.gui.widgets.way_bar import WayBar
 from workbench.jobs.mailbox import Mailbox
@@ -41,12 +43,33 @@ from workbench.release.table import release_table as export
 from workbench.signals.cancel import CancelToken
 from workbench.signals.events import Emit, ignore
 
+LOOK_MS = 2
+"""Milliseconds between two looks at what is waited for, and at what a job has said."""
+
+
+def came_true(condition: Callable[[], object], *, late: bool) -> bool:
+    """Return whether a condition holds, which says so by its result or asserts it; a failure where it is too late."""
+    try:
+        held = condition() is not False
+    except AssertionError:
+        if late:
+            raise
+        return False
+    assert held or not late, "what was waited for has not come true"
+    return held
+
 
 class PatientBot(QtBot):
-    """A robot that waits for what must come true as long as a busy machine may need."""
+    """A robot that waits for what must come true as long as a busy machine may need, and not 10 ms longer."""
 
     def waitUntil(self, callback: Callable[[], object], *, timeout: int = PATIENCE) -> None:  # noqa: N802 - its name
-        super().waitUntil(callback, timeout=timeout)
+        deadline = time.monotonic() + timeout / 1000
+        loop, look = QEventLoop(), QTimer(interval=LOOK_MS)
+        look.timeout.connect(loop.quit)
+        look.start()
+        while not came_true(callback, late=time.monotonic() > deadline):
+            loop.exec()
+        look.stop()
 
     def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **more: Any) -> Any:  # noqa: N802 - its name
         return super().waitSignal(signal, timeout=timeout, **more)
@@ -91,6 +114,12 @@ def samples_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profile, "profile", _looked_at)
     # One key for all ledgers, so that a table has the same marks in each.
     monkeypatch.setattr(ledger_file, "secrets", SimpleNamespace(token_bytes=lambda size: bytes(range(size))))
+
+
+@pytest.fixture(autouse=True)
+def jobs_are_heard_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the window look at a young job more often, as nearly every test waits for several."""
+    monkeypatch.setattr(job_center, "QUICK_MS", LOOK_MS)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,8 @@ from PySide6.QtCore import QEvent, QThread, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = (f"{ROOT / 'workbench'}{os.sep}", f"{ROOT / 'tests'}{os.sep}")
+TOP = f"{ROOT}{os.sep}"
+OURS = (f"{TOP}workbench{os.sep}", f"{TOP}tests{os.sep}")
 DEPTH = 3
 """Places of a stack that are named, the innermost first."""
 
@@ -43,7 +44,7 @@ def where() -> str:
     while frame is not None and len(places) < DEPTH:
         name = frame.f_code.co_filename
         if name.startswith(OURS) and name != __file__:
-            places.append(f"{os.path.relpath(name, ROOT)}:{frame.f_lineno}")
+            places.append(f"{name[len(TOP) :]}:{frame.f_lineno}")
         frame = frame.f_back  # type: ignore[assignment]
     return " < ".join(places) or "outside the program"
 

@@ -28,6 +28,13 @@ from workbench.sanitize.plan import Plan
 
 CITIES = ("Graz", "Linz", "Wien")
 
+LOADED = [
+    "workbench.release.table.release_table",
+    "workbench.release.table.verify",
+    # What these import when they are used, and this file: each process would load it for itself, ten times as long.
+    *("jsonschema", "numpy.random", "platformdirs", "psutil", "pyarrow", "pytest", "tomli_w"),
+]
+
 
 def table_of(rows: int, seed: int = 7) -> Table:
     """A table of an age, a city and a pay, in the order of the ages."""
@@ -134,11 +141,11 @@ def assert_sound(folder: Path, target: Path, ledger: Path, *, allowed: frozenset
 
 
 def forks() -> ForkServerContext:
-    """Processes that have the release door loaded already: each starts in milliseconds."""
+    """Processes that have loaded what a release needs: each starts in milliseconds."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         pytest.skip("this system cannot fork")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["workbench.release.table.release_table", "workbench.release.table.verify"])
+    context.set_forkserver_preload(LOADED)
     return context
 
 
